@@ -1,0 +1,107 @@
+"""Dtypes, sentinels and overflow limits: the one place that holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sssp.errors import DistanceOverflowError
+
+__all__ = [
+    "FLOAT32",
+    "FLOAT64",
+    "INDEX",
+    "INT32",
+    "INT64",
+    "OFFSET",
+    "distance_dtype",
+    "infinity",
+    "largest_distance",
+    "narrow_weights",
+    "unreached",
+]
+
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+#: dtype of ``indptr`` (counts arcs) and of ``indices`` (names vertices)
+OFFSET, INDEX = INT64, INT32
+
+Number = np.dtype[Any]
+
+
+def infinity(dtype: DTypeLike) -> Any:
+    """Bound of a solver's arithmetic: every distance it holds is below this.
+
+    2^30 - 1 and 2^62 - 1, so that the sum of a distance and a weight, both below it, never
+    wraps; infinity for floats.
+    """
+    kind: Number = np.dtype(dtype)
+    if kind.kind == "f":
+        return kind.type(np.inf)
+    return kind.type((1 << (8 * kind.itemsize - 2)) - 1)
+
+
+def largest_distance(dtype: DTypeLike) -> Any:
+    """Return the greatest distance that a solver working in `dtype` can hold."""
+    kind: Number = np.dtype(dtype)
+    if kind.kind == "f":
+        return np.finfo(kind).max
+    return kind.type(infinity(kind) - 1)
+
+
+def unreached(dtype: DTypeLike) -> Any:
+    """Return what stands for the distance of an unreached vertex: ``iinfo.max`` or ``inf``."""
+    kind: Number = np.dtype(dtype)
+    if kind.kind == "f":
+        return kind.type(np.inf)
+    return kind.type(np.iinfo(kind).max)
+
+
+def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
+    """Check the ``dtype`` argument of a call against the dtype of the weights.
+
+    Returns
+    -------
+    dtype or None
+        The dtype asked for, None if the call leaves it open.
+
+    Raises
+    ------
+    TypeError
+        Not one of the four dtypes, or an integer dtype for float weights.
+    """
+    if dtype is None:
+        return None
+    asked = np.dtype(dtype)
+    if asked not in (INT32, INT64, FLOAT32, FLOAT64):
+        raise TypeError(f"dtype must be int32, int64, float32 or float64, not {asked}")
+    if asked.kind == "i" and weights.kind == "f":
+        raise TypeError(
+            f"distances over {weights} weights cannot be {asked}; scale the weights to integers "
+            "first (g.scaled(1000)) or ask for a float dtype"
+        )
+    return asked
+
+
+def narrow_weights(values: NDArray[Any]) -> NDArray[Any]:
+    """Bring integer or float weights to the dtype that a graph stores.
+
+    Integers (and booleans) become int32 if all fit, else int64; floats of any width become
+    float64 (a call may ask for float32 arithmetic), with -0.0 turned into 0.0.
+    """
+    kind = values.dtype.kind
+    if kind == "f":
+        return values.astype(FLOAT64) + 0.0
+    if kind not in "iub":
+        raise TypeError(f"weights must be integers or floats, not {values.dtype}")
+    if values.size == 0:
+        return values.astype(INT32)
+    least, greatest = int(values.min()), int(values.max())
+    if greatest > np.iinfo(INT64).max:
+        raise DistanceOverflowError(f"weight {greatest} does not fit int64")
+    limits = np.iinfo(INT32)
+    fits = limits.min <= least and greatest <= limits.max
+    return values.astype(INT32 if fits else INT64)

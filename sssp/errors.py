@@ -1,0 +1,135 @@
+"""The exceptions of the package: a leaf that every module may import.
+
+::
+
+    SSSPError
+    ├── GraphFormatError       (ValueError)      a file is not what it should be
+    ├── VertexError            (IndexError)      no such vertex
+    ├── NegativeWeightError    (ValueError)      the method needs weights >= 0
+    ├── NegativeCycleError                       distances are unbounded below
+    ├── DistanceOverflowError  (OverflowError)   a distance does not fit its dtype
+    ├── UnreachableError       (ValueError)      no path to ask for
+    ├── VerificationError      (AssertionError)  a result failed its certificate
+    ├── DeviceError            (RuntimeError)    the device cannot do it
+    └── MissingExtraError      (ImportError)     an optional dependency is absent
+
+Every one survives pickling, so that it can cross a process pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+__all__ = [
+    "DeviceError",
+    "DistanceOverflowError",
+    "GraphFormatError",
+    "MissingExtraError",
+    "NegativeCycleError",
+    "NegativeWeightError",
+    "SSSPError",
+    "UnreachableError",
+    "VerificationError",
+    "VertexError",
+]
+
+
+class SSSPError(Exception):
+    """Root of all exceptions that this package raises on purpose."""
+
+
+class GraphFormatError(SSSPError, ValueError):
+    """A graph file (or an in-memory graph) is malformed.
+
+    Parameters
+    ----------
+    reason : str
+        What is wrong and what to do.
+    path : str or path-like, optional
+        The file.
+    line_number : int, optional
+        The offending line, counted from 1.
+    line : str, optional
+        Its text.
+
+    Attributes
+    ----------
+    reason, path, line_number, line
+        As given; ``path`` as ``str``.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        path: str | PathLike[str] | None = None,
+        line_number: int | None = None,
+        line: str | None = None,
+    ) -> None:
+        self.reason = reason
+        self.path = None if path is None else fspath(path)
+        self.line_number = line_number
+        self.line = line
+        place = "" if self.path is None else self.path
+        if line_number is not None:
+            place += f":{line_number}"
+        text = f"{place}: {reason}" if place else reason
+        if line is not None:
+            text += f"\n    {line}"
+        super().__init__(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_format_error, (self.reason, self.path, self.line_number, self.line)
+
+
+def _rebuild_format_error(
+    reason: str, path: str | None, line_number: int | None, line: str | None
+) -> GraphFormatError:
+    return GraphFormatError(reason, path=path, line_number=line_number, line=line)
+
+
+class VertexError(SSSPError, IndexError):
+    """A vertex or label that the graph does not have."""
+
+
+class NegativeWeightError(SSSPError, ValueError):
+    """A negative weight was given to a method that cannot take one."""
+
+
+class NegativeCycleError(SSSPError):
+    """A cycle of negative length is reachable, so distances are unbounded below.
+
+    Attributes
+    ----------
+    cycle : list of int
+        The vertices of one such cycle, in order; the first is not repeated.
+    """
+
+    def __init__(self, message: str, cycle: Sequence[int] = ()) -> None:
+        super().__init__(message)
+        self.cycle = [int(v) for v in cycle]
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return type(self), (self.args[0], self.cycle)
+
+
+class DistanceOverflowError(SSSPError, OverflowError):
+    """A distance does not fit the dtype that the call has to use."""
+
+
+class UnreachableError(SSSPError, ValueError):
+    """A path was asked for that does not exist."""
+
+
+class VerificationError(SSSPError, AssertionError):
+    """A result is not a correct answer for its graph."""
+
+
+class DeviceError(SSSPError, RuntimeError):
+    """The device does not exist, cannot be used, or lacks memory."""
+
+
+class MissingExtraError(SSSPError, ImportError):
+    """An optional dependency is missing; the message holds the pip command."""
