@@ -1,0 +1,331 @@
+"""Readers and writers of ``.gr``, ``.co``, ``.ss`` and ``.p2p`` files.
+
+Sources: http://www.diag.uniroma1.it/challenge9/format.shtml
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import index
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp._dtypes import INDEX, INT32, INT64
+from sssp.errors import GraphFormatError, VertexError
+from sssp.loaders._files import Pathname, compressed
+from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, locate_record
+
+__all__ = ["ArcList", "read_co", "read_gr", "read_p2p", "read_ss", "write_gr"]
+
+GR = RecordFormat(
+    kind="a graph file (.gr)",
+    problem=("sp",),
+    counts=("n", "m"),
+    letter="a",
+    record="an arc",
+    fields=("tail", "head", "weight"),
+    vertex_fields=2,
+)
+CO = RecordFormat(
+    kind="a coordinates file (.co)",
+    problem=("aux", "sp", "co"),
+    counts=("n",),
+    letter="v",
+    record="a vertex",
+    fields=("vertex", "x", "y"),
+    vertex_fields=1,
+)
+SS = RecordFormat(
+    kind="a file of sources (.ss)",
+    problem=("aux", "sp", "ss"),
+    counts=("k",),
+    letter="s",
+    record="a source",
+    fields=("source",),
+    vertex_fields=1,
+)
+P2P = RecordFormat(
+    kind="a file of queries (.p2p)",
+    problem=("aux", "sp", "p2p"),
+    counts=("k",),
+    letter="q",
+    record="a query",
+    fields=("source", "target"),
+    vertex_fields=2,
+)
+
+#: a ``.co`` file holds millionths of a degree
+_CO_UNITS_PER_DEGREE = 1e6
+
+# An announced number of records is believed up to here; beyond, they must come to be believed.
+_FIRST_RECORDS = 1 << 20
+
+_WRITTEN_ARCS = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class ArcList:
+    """The arcs of a graph file, in the order of the file.
+
+    Attributes
+    ----------
+    n : int
+        Number of vertices.
+    tails, heads : ndarray of int32, shape (m,)
+        Ends of each arc, 0-based: vertex 1 of the file is 0.
+    weights : ndarray of int32 or int64, shape (m,)
+        int32 if all fit.
+    """
+
+    n: int
+    tails: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    weights: NDArray[np.int32] | NDArray[np.int64]
+
+
+def read_gr(path: Pathname) -> ArcList:
+    """Read a DIMACS graph file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.gr`` file, plain or compressed with gzip, xz or bzip2 (told by its first bytes).
+
+    Returns
+    -------
+    ArcList
+        All arcs as they are, parallel ones and self-loops included.
+
+    Raises
+    ------
+    GraphFormatError
+        The file is not a well-formed graph file; names the line.
+    FileNotFoundError
+        There is no such file.
+
+    Notes
+    -----
+    Reads once and in chunks, so that the peak of memory is the arrays returned and little more
+    (once more the weights, if the first that needs int64 comes late).
+    """
+    return _read_gr(path, CHUNK_BYTES)
+
+
+def _read_gr(path: Pathname, chunk_bytes: int) -> ArcList:
+    reader = RecordReader(path, GR, chunk_bytes)
+    tails, heads, weights = _columns(reader)
+    return ArcList(reader.counts[0], tails, heads, weights)
+
+
+def read_co(path: Pathname, n: int | None = None) -> NDArray[np.float64]:
+    """Read a DIMACS coordinates file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.co`` file, plain or compressed.
+    n : int, optional
+        Number of vertices of the graph that the coordinates belong to, to be checked.
+
+    Returns
+    -------
+    coordinates : ndarray of float64, shape (n, 2)
+        Degrees, longitude first: the integers of the file divided by a million.
+
+    Raises
+    ------
+    GraphFormatError
+        The file is not well-formed, or not every vertex occurs exactly once; names the line.
+    FileNotFoundError
+        There is no such file.
+    """
+    reader = RecordReader(path, CO)
+    vertices, x, y = _columns(reader)
+    (announced,) = reader.counts
+    if n is not None and n != announced:
+        reader.refuse_problem(f"coordinates of {announced} vertices for a graph of {n}")
+    # As many records as vertices: one is missing if and only if another is there twice.
+    seen = np.zeros(announced, np.bool_)
+    seen[vertices] = True
+    if not seen.all():
+        _refuse_repeated(path, vertices)
+    coordinates = np.empty((announced, 2))
+    coordinates[vertices, 0] = x / _CO_UNITS_PER_DEGREE
+    coordinates[vertices, 1] = y / _CO_UNITS_PER_DEGREE
+    return coordinates
+
+
+def _refuse_repeated(path: Pathname, vertices: NDArray[Any]) -> NoReturn:
+    order = np.argsort(vertices, kind="stable")
+    again = order[1:][vertices[order[1:]] == vertices[order[:-1]]].min()
+    number, line = locate_record(path, CO, int(again))
+    raise GraphFormatError(
+        f"vertex {vertices[again] + 1} for the second time (and another not at all)",
+        path=path,
+        line_number=number,
+        line=line,
+    )
+
+
+def read_ss(path: Pathname) -> NDArray[np.int64]:
+    """Read the sources of a single-source problem file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.ss`` file, plain or compressed.
+
+    Returns
+    -------
+    sources : ndarray of int64, shape (k,)
+        0-based, in the order of the file. Such a file does not say how many vertices its graph
+        has, so that only numbers below 1 are refused.
+
+    Raises
+    ------
+    GraphFormatError
+        The file is not well-formed; names the line.
+    FileNotFoundError
+        There is no such file.
+    """
+    (sources,) = _columns(RecordReader(path, SS))
+    return sources.astype(INT64)
+
+
+def read_p2p(path: Pathname) -> NDArray[np.int64]:
+    """Read the queries of a point-to-point problem file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.p2p`` file, plain or compressed.
+
+    Returns
+    -------
+    queries : ndarray of int64, shape (q, 2)
+        Source and target of each query, 0-based, in the order of the file. Only numbers below
+        1 are refused, as in `read_ss`.
+
+    Raises
+    ------
+    GraphFormatError
+        The file is not well-formed; names the line.
+    FileNotFoundError
+        There is no such file.
+    """
+    return np.stack(_columns(RecordReader(path, P2P)), axis=1).astype(INT64)
+
+
+def write_gr(
+    path: Pathname,
+    n: int,
+    tails: ArrayLike,
+    heads: ArrayLike,
+    weights: ArrayLike,
+    *,
+    comments: Iterable[str] = (),
+) -> None:
+    """Write a DIMACS graph file.
+
+    The file appears under its name when it is complete, never in part.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where to; ``.gz``, ``.xz`` or ``.bz2`` at the end compresses.
+    n : int
+        Number of vertices.
+    tails, heads : array_like of int, shape (m,)
+        Ends of the arcs, 0-based.
+    weights : array_like of int, shape (m,)
+        Their weights: the format holds integers only.
+    comments : iterable of str, optional
+        Comment lines for the head of the file.
+
+    Raises
+    ------
+    VertexError
+        A tail or head is not in ``0..n-1``.
+    TypeError
+        An array holds something else than integers.
+    ValueError
+        The arrays differ in length, or `n` or a weight is out of range.
+    """
+    n = index(n)
+    columns = [np.asarray(values) for values in (tails, heads, weights)]
+    _check_arcs(n, columns)
+    with compressed(path) as stream:
+        for comment in comments:
+            for line in comment.splitlines() or [""]:
+                stream.write(f"c {line}".rstrip().encode() + b"\n")
+        stream.write(b"p sp %d %d\n" % (n, columns[0].size))
+        for begin in range(0, columns[0].size, _WRITTEN_ARCS):
+            tail, head, weight = (column[begin : begin + _WRITTEN_ARCS] for column in columns)
+            arcs = zip(
+                (tail.astype(INT64) + 1).tolist(),
+                (head.astype(INT64) + 1).tolist(),
+                weight.tolist(),
+                strict=True,
+            )
+            stream.write(b"".join(map(b"a %d %d %d\n".__mod__, arcs)))
+
+
+def _check_arcs(n: int, columns: list[NDArray[Any]]) -> None:
+    if not 0 <= n <= np.iinfo(INDEX).max:
+        raise ValueError(f"n is {n}; it must be 0 to {np.iinfo(INDEX).max}")
+    names = ("tails", "heads", "weights")
+    for name, values in zip(names, columns, strict=True):
+        if values.ndim != 1 or values.size != columns[0].size:
+            raise ValueError(
+                f"{name} has shape {values.shape}, tails {columns[0].shape}: "
+                "one-dimensional arrays of one length are needed"
+            )
+        if values.dtype.kind not in "iu" and values.size:
+            raise TypeError(
+                f"{name} holds {values.dtype}, but a .gr file holds integers: scale and round first"
+            )
+    if columns[2].size and columns[2].max() > np.iinfo(INT64).max:
+        raise ValueError(f"weight {columns[2].max()} does not fit int64")
+    for name, values in zip(names[:2], columns[:2], strict=True):
+        wrong = np.flatnonzero((values < 0) | (values >= n))
+        if wrong.size:
+            raise VertexError(
+                f"{name}[{wrong[0]}] is {values[wrong[0]]}; vertices are 0 to {n - 1}"
+            )
+
+
+def _columns(reader: RecordReader) -> list[NDArray[Any]]:
+    """Read all records: an array per field, int32 if its values fit, else int64."""
+    columns = [np.empty(0, INT32) for _ in reader.form.fields]
+    done = 0
+    for block in reader.blocks():
+        end = done + block.shape[1]
+        announced = reader.counts[-1]
+        for field, values in enumerate(block):
+            columns[field] = _with_room(columns[field], values, end, announced)
+            columns[field][done:end] = values
+        done = end
+    return columns
+
+
+def _with_room(
+    column: NDArray[Any], values: NDArray[np.int64], end: int, announced: int
+) -> NDArray[Any]:
+    """Return the column, lengthened and widened as the next values need."""
+    if column.size < end:
+        # Twice the length at most, so that a false promise of records costs next to nothing; no
+        # more than announced, so that nothing is left over in the end.
+        length = min(announced, max(2 * column.size, _FIRST_RECORDS, end))
+        if column.size == 0:
+            column = np.empty(length, INT32)
+        else:
+            # Reallocation moves pages instead of bytes where the system can.
+            column.resize(length, refcheck=False)
+    if column.dtype == INT32:
+        limits = np.iinfo(INT32)
+        if values.min() < limits.min or values.max() > limits.max:
+            return column.astype(INT64)
+    return column

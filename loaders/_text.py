@@ -1,0 +1,135 @@
+"""Text files in chunks of whole lines, and errors that name the line."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import GraphFormatError
+from sssp.loaders._files import DAMAGED_STREAM, Pathname, other_kind, printable
+
+__all__ = ["TextChunks"]
+
+_LONGEST_LINE = 1 << 20
+_PEEKED_BYTES = 512
+_NEWLINE = 10
+
+
+class TextChunks:
+    """A window that moves over a text file; it holds whole lines.
+
+    Parameters
+    ----------
+    stream : binary stream
+        The file, decompressed.
+    path : str or path-like
+        Its name, for messages.
+    chunk_bytes : int
+        How much to read at once.
+
+    Attributes
+    ----------
+    text : ndarray of uint8
+        The window: ``text[begin:end]`` is the lines still to be taken, each with its newline.
+    begin, end : int
+        Bounds of these lines. Whoever takes lines moves `begin` past them.
+    lines : int
+        Number of lines taken so far. Whoever takes lines adds them.
+    """
+
+    def __init__(self, stream: Any, path: Pathname, chunk_bytes: int) -> None:
+        self.path = path
+        self.begin = 0
+        self.end = 0
+        self.lines = 0
+        self._stream = stream
+        self._chunk_bytes = chunk_bytes
+        self._filled = 0  # text[end:filled] is the start of the next line
+        self._allocate(chunk_bytes)
+
+    def _allocate(self, size: int) -> None:
+        # One byte more, for the newline that the last line may lack.
+        self._bytes = bytearray(size + 1)
+        self.text: NDArray[np.uint8] = np.frombuffer(self._bytes, np.uint8)
+
+    def refuse_other_kinds(self, expected: str) -> None:
+        """Refuse an empty file, or one whose first bytes show another kind than `expected`."""
+        try:
+            head = self._stream.peek(_PEEKED_BYTES)
+        except DAMAGED_STREAM as error:
+            self._refuse_stream(error)
+        if not head:
+            raise GraphFormatError("the file is empty", path=self.path, line_number=1)
+        kind = other_kind(head)
+        if kind is not None:
+            self.refuse(f"this is {kind}, not {expected}", head.split(b"\n")[0])
+
+    def refill(self) -> bool:
+        """Move on, once all lines are taken; False at the end of the file."""
+        rest = self._filled - self.end
+        self._bytes[:rest] = self._bytes[self.end : self._filled]
+        self._filled = rest
+        self.begin = 0
+        end = 0
+        while end == 0:
+            searched = self._filled
+            self._filled += self._read()
+            if self._filled == searched:
+                if searched == 0:
+                    return False
+                self._bytes[searched] = _NEWLINE
+                self._filled += 1
+            end = self._bytes.rfind(b"\n", searched, self._filled) + 1
+        self.end = end
+        return True
+
+    def _read(self) -> int:
+        if self._filled == len(self._bytes) - 1:
+            if self._filled > _LONGEST_LINE:
+                self.refuse("a line this long is in no graph file", self._bytes)
+            text = self._bytes
+            self._allocate(2 * len(text))
+            self._bytes[: len(text)] = text
+        size = min(len(self._bytes) - 1 - self._filled, self._chunk_bytes)
+        try:
+            # readinto() would hold text back that came before the damage.
+            window = memoryview(self._bytes)[self._filled : self._filled + size]
+            return int(self._stream.readinto1(window))
+        except DAMAGED_STREAM as error:
+            self._refuse_stream(error)
+
+    def line(self) -> bytes:
+        """Return the first of the lines to be taken."""
+        return bytes(self._bytes[self.begin : self._bytes.index(b"\n", self.begin) + 1])
+
+    def last_line(self) -> bytes:
+        """Return the last line of a file that was read to its end."""
+        return bytes(self._bytes[self._bytes.rfind(b"\n", 0, self.end - 1) + 1 : self.end])
+
+    def refuse(self, reason: str, line: bytes | bytearray) -> NoReturn:
+        """Raise an error that concerns the first of the lines to be taken."""
+        if not isinstance(self._stream, io.BufferedReader):
+            # Nonsense in a compressed file may be the work of a damaged stream, which its
+            # checksum tells at the end.
+            try:
+                while self._stream.read(_LONGEST_LINE):
+                    pass
+            except DAMAGED_STREAM as error:
+                self._refuse_stream(error)
+        raise GraphFormatError(
+            reason, path=self.path, line_number=self.lines + 1, line=printable(line)
+        ) from None
+
+    def _refuse_stream(self, error: Exception) -> NoReturn:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise error  # the disk's fault, not the file's
+        line = self._bytes[self.begin : self._filled].split(b"\n")[0]
+        raise GraphFormatError(
+            f"the compressed stream is cut short or corrupt ({error})",
+            path=self.path,
+            line_number=self.lines + 1,
+            line=printable(line) or None,
+        ) from error
