@@ -1,0 +1,258 @@
+"""Vertex labels: how they are kept, and how a label is turned back into its vertex.
+
+Consecutive integers (1..n in a DIMACS graph) are kept as a `range`, which costs nothing; other
+integers are searched in sorted order; strings and objects are looked up in a dict that is made
+on first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from operator import index
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.errors import VertexError
+
+__all__ = ["Labels", "Lookup", "as_labels", "label_array", "lookup_of", "take_labels"]
+
+_INT64 = np.iinfo(np.int64)
+
+Array = NDArray[Any]
+Labels = range | Array | None
+
+
+class Lookup(Protocol):
+    """Finds vertices by their labels."""
+
+    def find(self, label: Any) -> int:
+        """Return the vertex of one label."""
+        ...
+
+    def find_all(self, labels: Any) -> NDArray[np.int64]:
+        """Return the vertices of many labels."""
+        ...
+
+
+def as_labels(labels: Any, n: int) -> Labels:
+    """Check labels and bring them to the form that a graph keeps.
+
+    Parameters
+    ----------
+    labels : sequence of length n, or None
+        Integers, strings, or any hashable objects; no two alike.
+    n : int
+        Number of vertices.
+
+    Returns
+    -------
+    range, ndarray of shape (n,), or None
+        A range for consecutive integers, else an array of int64, ``str_`` or objects.
+
+    Raises
+    ------
+    ValueError
+        Not `n` labels, or one of them twice.
+    TypeError
+        Booleans, floats and other arrays that name nothing.
+    """
+    if labels is None:
+        return None
+    if isinstance(labels, range) and _is_plain(labels):
+        _check_length(len(labels), n)
+        return labels
+    array = _as_array(labels)
+    if array.ndim != 1:
+        raise ValueError(f"labels must be one-dimensional, not of shape {array.shape}")
+    _check_length(array.size, n)
+    if array.dtype.kind != "i":
+        _check_unique(array)
+        return array
+    span = range(int(array[0]), int(array[-1]) + 1) if n else range(0)
+    if span.stop - span.start == n and _is_plain(span) and np.all(np.diff(array) == 1):
+        return span
+    _check_unique_integers(array)
+    return array
+
+
+def label_array(labels: range | Array) -> Array:
+    """Return labels as an array, read-only."""
+    if not isinstance(labels, range):
+        return labels
+    array = np.arange(labels.start, labels.stop, dtype=np.int64)
+    array.flags.writeable = False
+    return array
+
+
+def take_labels(labels: Labels, vertices: Array) -> Labels:
+    """Return the labels of some vertices; without labels, their numbers."""
+    if labels is None:
+        chosen = vertices.astype(np.int64)
+    elif isinstance(labels, range):
+        chosen = vertices.astype(np.int64) + labels.start
+    else:
+        chosen = labels[vertices]
+    return as_labels(chosen, vertices.size)
+
+
+def lookup_of(labels: Labels, n: int) -> Lookup:
+    """Return what finds the vertices of a graph by their labels."""
+    if labels is None:
+        return _RangeLookup(range(n), f"no vertex {{}} in a graph of {n} vertices, counted from 0")
+    if isinstance(labels, range):
+        span = f"{labels.start}..{labels.stop - 1}" if labels else "none"
+        return _RangeLookup(labels, f"no vertex has the label {{}}; the labels are {span}")
+    if labels.dtype.kind == "i":
+        return _SortedLookup(labels)
+    return _HashLookup(labels)
+
+
+def _is_plain(labels: range) -> bool:
+    """Tell whether a range counts up by one and stays, end included, within int64."""
+    return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max
+
+
+def _as_array(labels: Any) -> Array:
+    if not hasattr(labels, "__array__"):
+        return _array_of_values(list(labels))
+    array: Array = np.asarray(labels)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        return _array_of_values(array.tolist())
+    if array.dtype.kind == "U":
+        return array.copy()
+    if array.dtype.kind == "i" or (
+        array.dtype.kind == "u" and (array.size == 0 or array.max() <= _INT64.max)
+    ):
+        return array.astype(np.int64)
+    raise TypeError(f"labels must be integers, strings or objects, not {array.dtype}")
+
+
+def _array_of_values(values: list[Any]) -> Array:
+    """Return int64 if all are integers that fit, ``str_`` if all are strings, else objects."""
+    kinds = set(map(type, values))
+    if bool not in kinds and all(issubclass(kind, Integral) for kind in kinds):
+        try:
+            return np.array(values, dtype=np.int64)
+        except OverflowError:
+            pass
+    elif kinds <= {str, np.str_} and not any(value.endswith("\0") for value in values):
+        # (NumPy pads strings with NUL, so it cannot tell a trailing one from padding.)
+        return np.array(values, dtype=np.str_)
+    return np.fromiter(values, object, len(values))
+
+
+def _check_length(count: int, n: int) -> None:
+    if count != n:
+        raise ValueError(f"{count} labels for {n} vertices")
+
+
+def _check_unique_integers(array: Array) -> None:
+    ordered = np.sort(array)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if repeated.size:
+        raise ValueError(f"the label {repeated[0]} stands for more than one vertex")
+
+
+def _check_unique(array: Array) -> None:
+    values = array.tolist()
+    try:
+        distinct = len(set(values))
+    except TypeError as error:
+        raise TypeError(f"labels must be hashable: {error}") from error
+    if distinct == len(values):
+        return
+    seen = set()
+    for value in values:
+        if value in seen:
+            raise ValueError(f"the label {value!r} stands for more than one vertex")
+        seen.add(value)
+
+
+def _as_integer(label: Any) -> int:
+    if isinstance(label, bool | np.bool_) or not hasattr(label, "__index__"):
+        raise TypeError(
+            f"the vertices of this graph go by integers, not by {label!r} ({type(label).__name__})"
+        )
+    return index(label)
+
+
+def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
+    array: Array = np.asarray(labels)
+    if array.size == 0:
+        return np.zeros(array.shape, np.int64)
+    if array.dtype.kind not in "iu":
+        raise TypeError(
+            f"the vertices of this graph go by integers, not by an array of {array.dtype}"
+        )
+    if array.dtype.kind == "u" and array.max() > _INT64.max:
+        raise VertexError(f"no vertex has the label {array.max()}")
+    return array.astype(np.int64)
+
+
+class _RangeLookup:
+    """Consecutive integers."""
+
+    def __init__(self, labels: range, complaint: str) -> None:
+        self._labels = labels
+        self._complaint = complaint
+
+    def find(self, label: Any) -> int:
+        number = _as_integer(label)
+        if number not in self._labels:
+            raise VertexError(self._complaint.format(number))
+        return number - self._labels.start
+
+    def find_all(self, labels: Any) -> NDArray[np.int64]:
+        numbers = _as_integers(labels)
+        unknown = (numbers < self._labels.start) | (numbers >= self._labels.stop)
+        if unknown.any():
+            raise VertexError(self._complaint.format(numbers[unknown][0]))
+        return numbers - self._labels.start
+
+
+class _SortedLookup:
+    """Any distinct integers, by binary search."""
+
+    def __init__(self, labels: Array) -> None:
+        self._vertices = np.argsort(labels)
+        self._labels = labels[self._vertices]
+
+    def find(self, label: Any) -> int:
+        number = _as_integer(label)
+        if not _INT64.min <= number <= _INT64.max:
+            raise VertexError(f"no vertex has the label {number}")
+        return int(self.find_all(np.int64(number)))
+
+    def find_all(self, labels: Any) -> NDArray[np.int64]:
+        numbers = _as_integers(labels)
+        place = np.searchsorted(self._labels, numbers)
+        # (n > 0: the labels of an empty graph are a range.)
+        place = np.minimum(place, self._labels.size - 1)
+        unknown = self._labels[place] != numbers
+        if unknown.any():
+            raise VertexError(f"no vertex has the label {numbers[unknown][0]}")
+        return np.asarray(self._vertices[place], np.int64)
+
+
+class _HashLookup:
+    """Strings and objects."""
+
+    def __init__(self, labels: Array) -> None:
+        self._vertex_of = {label: vertex for vertex, label in enumerate(labels.tolist())}
+
+    def find(self, label: Any) -> int:
+        try:
+            vertex = self._vertex_of.get(label)
+        except TypeError as error:
+            raise TypeError(f"{label!r} cannot be a label: {error}") from error
+        if vertex is None:
+            raise VertexError(f"no vertex has the label {label!r}")
+        return vertex
+
+    def find_all(self, labels: Iterable[Any]) -> NDArray[np.int64]:
+        if isinstance(labels, str):
+            raise TypeError(f"a sequence of labels is needed, not the one string {labels!r}")
+        return np.array([self.find(label) for label in labels], dtype=np.int64)
