@@ -1,0 +1,491 @@
+"""A built-in graph that looks like a road network, for benches, tests and examples.
+
+A plane region is divided by streets, again and again, as towns grow: every new street crosses
+one block and ends on two of its sides. Each block carries a budget, the number of vertices
+still to be built inside it, so that exactly n vertices come out. The work seldom leaves a
+neighbourhood before it is complete, hence neighbours mostly get close numbers, as in real files.
+
+Every road is two arcs, each the other's twin. An arc borders one block, on its left, and
+``after`` leads to the next arc around that block (a doubly connected edge list: Muller and
+Preparata 1978, "Finding the intersection of two convex polyhedra").
+
+All decisions are integer arithmetic on raw PCG64 words, one word per vertex.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp._dtypes import INDEX, INT64
+from sssp._jit import njit
+from sssp.graph import Graph
+
+__all__ = ["road_like"]
+
+# Shares are parts of 2^16, as wide as the four fields that a random word is cut into.
+_BITS = 16
+_ONE = 1 << _BITS
+_HALF = _ONE // 2
+
+# Positions are integer microdegrees. By the first definition of the metre, 40,000 km around the
+# Earth, one is 10/9 decimetres, so a squared length times 100/81 is in square decimetres.
+_SQUARE_NUMERATOR, _SQUARE_DENOMINATOR = 100, 81
+
+# What follows is calibrated on New York; each comment says which of its properties a number sets.
+
+#: square microdegrees of the region per vertex: the median weight
+_AREA_PER_VERTEX = 1_760_000
+#: share of its budget that a street may shift, at most, from one half of a block to the other:
+#: dense cities beside open country, so the upper quartile and the 95% percentile of the weights
+_UNEVENNESS = _ONE * 340 // 1000
+#: the same inside towns and cities: the 5% percentile and the lower quartile of the weights
+_UNEVENNESS_IN_TOWN = _ONE * 150 // 1000
+#: a block with at most this budget is a town; the larger towns are, the fewer sparse shortcuts
+#: run between them: the greatest hop count
+_TOWN = 4_096
+#: a block with less area than this for each vertex of its budget is a city, as dense as it gets:
+#: the distance from the lower quartile of the weights to the median
+_AREA_IN_CITY = 800_000
+#: how far the ends of a new street may lie off the middle of the block: the spread of weights
+#: inside a town
+_SLANT = _ONE * 107 // 1000
+#: a junction at most this far off the middle is continued across the block and so becomes a
+#: crossing: the share of out-degree 4
+_CONTINUED = _ONE * 95 // 1000
+#: a new junction keeps this distance, as a share of the road it divides, from the ends of that
+#: road: the 1% percentile of the weights
+_APART = _ONE * 125 // 1000
+#: a block with at most this budget ...
+_SMALL_BLOCK = 10
+#: ... is by this chance not cut any more, but built up with dead ends: the share of out-degree 1
+#: against that of 3
+_STAYS_WHOLE = _ONE * 75 // 1000
+#: where a place for a bend is sought, a road that has one counts as longer by the root of this:
+#: chains of vertices of out-degree 2 (of NY's arcs 3.0% join two such vertices)
+_WINDING = 5
+#: a bend lies off the straight line by at most its road's length over this: the looks
+_FLATNESS = 8
+#: a dead end goes this far towards the middle of its block, and by chance up to so much farther:
+#: the weights at vertices of out-degree 1
+_REACH, _FARTHER = _ONE * 760 // 1000, _ONE * 610 // 1000
+#: the block whose turn it is waits by this chance ...
+_WAITS = _ONE * 40 // 1000
+#: ... until one of so many blocks that were to follow is built: the upper percentiles of
+#: ``|tail - head|``
+_WAITS_FOR = 12
+#: a block narrower than this is not cut, because positions are integers
+_NARROWEST = 16
+
+#: there are up to 4 n arcs, numbered in int32
+_GREATEST_N = 1 << 29
+
+
+_Arrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+
+# The map under construction, in arrays with room for the whole:
+#   tail     of each arc
+#   twin     of each arc: the arc back
+#   after    of each arc: the next arc around the same block
+#   place    of each vertex: its position, shape (n, 2)
+#   degree   of each vertex
+#   built    how many vertices and how many arcs there are by now
+_Roads = tuple[
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.int8],
+    NDArray[np.int64],
+]
+
+
+@njit
+def _field_kernel(word, number):
+    """One of the four parts of a random word, 0 <= it < _ONE."""
+    return (word >> (_BITS * number)) & (_ONE - 1)
+
+
+@njit
+def _spread_kernel(amount, word, number):
+    """A random number between -amount and amount."""
+    return amount * (_field_kernel(word, number) - _HALF) // _HALF
+
+
+@njit
+def _root_kernel(square):
+    """Integer square root, digit by digit."""
+    root, digit = np.int64(0), np.int64(1) << 62
+    while digit > square:
+        digit >>= 2
+    while digit > 0:
+        if square >= root + digit:
+            square -= root + digit
+            root = (root >> 1) + digit
+        else:
+            root >>= 1
+        digit >>= 2
+    return root
+
+
+@njit
+def _square_kernel(roads, a):
+    """Squared length of an arc."""
+    tail, _, after, place, _, _ = roads
+    u, v = tail[a], tail[after[a]]
+    dx = place[v, 0] - place[u, 0]
+    dy = place[v, 1] - place[u, 1]
+    return dx * dx + dy * dy
+
+
+@njit
+def _extent_kernel(roads, start):
+    """Lower ends and widths of a block along both axes."""
+    tail, _, after, place, _, _ = roads
+    low_x = high_x = place[tail[start], 0]
+    low_y = high_y = place[tail[start], 1]
+    a = after[start]
+    while a != start:
+        x, y = place[tail[a], 0], place[tail[a], 1]
+        low_x, high_x = min(low_x, x), max(high_x, x)
+        low_y, high_y = min(low_y, y), max(high_y, y)
+        a = after[a]
+    return low_x, high_x - low_x, low_y, high_y - low_y
+
+
+@njit
+def _add_road_kernel(roads, u, v):
+    """Two arcs between u and v; the caller hangs them into their blocks."""
+    tail, twin, _, _, degree, built = roads
+    a = built[1]
+    tail[a], tail[a + 1] = u, v
+    twin[a], twin[a + 1] = a + 1, a
+    degree[u] += 1
+    degree[v] += 1
+    built[1] += 2
+    return a
+
+
+@njit
+def _divide_kernel(roads, a):
+    """A new vertex on the road of arc a, which ends there from now on; so does its twin."""
+    tail, twin, after, _, degree, built = roads
+    back = twin[a]
+    v = built[0]
+    built[0] += 1
+    onward, homeward = built[1], built[1] + 1
+    built[1] += 2
+    tail[onward] = tail[homeward] = v
+    after[onward], after[a] = after[a], onward
+    after[homeward], after[back] = after[back], homeward
+    twin[a], twin[homeward] = homeward, a
+    twin[back], twin[onward] = onward, back
+    degree[v] = 2
+    return v
+
+
+@njit
+def _divide_at_kernel(roads, a, axis, position):
+    """A new vertex on the road of arc a, where it passes a position on an axis."""
+    tail, _, after, place, _, _ = roads
+    u, w = tail[a], tail[after[a]]
+    start, stop = place[u, axis], place[w, axis]
+    margin = abs(stop - start) * _APART >> _BITS
+    position = min(max(position, min(start, stop) + margin), max(start, stop) - margin)
+    rise = place[w, 1 - axis] - place[u, 1 - axis]
+    v = _divide_kernel(roads, a)
+    place[v, axis] = position
+    place[v, 1 - axis] = place[u, 1 - axis] + rise * (position - start) // (stop - start)
+
+
+@njit
+def _junction_kernel(roads, start, axis, middle, reach):
+    """The arc of a block that ends at the junction to continue across it, or -1.
+
+    A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
+    is no corner of the block.
+    """
+    tail, _, after, place, degree, _ = roads
+    best, nearest = -1, reach
+    a = start
+    while True:
+        b = after[a]
+        before = place[tail[a], axis]
+        here = place[tail[b], axis]
+        beyond = place[tail[after[b]], axis]
+        straight = before < here < beyond or before > here > beyond
+        if straight and degree[tail[b]] < 4 and abs(here - middle) < nearest:
+            best, nearest = a, abs(here - middle)
+        a = b
+        if a == start:
+            return best
+
+
+@njit
+def _cross_kernel(roads, start, axis, position, rising):
+    """An arc of a block that passes a position on an axis, upwards or downwards."""
+    tail, _, after, place, _, _ = roads
+    a = start
+    while True:
+        here = place[tail[a], axis]
+        there = place[tail[after[a]], axis]
+        if (here <= position < there) if rising else (there <= position < here):
+            return a
+        a = after[a]
+
+
+@njit
+def _cut_kernel(roads, start, axis, low, width, word):
+    """A street across a block; returns its arc that borders the lower half, and the position.
+
+    Both ends lie inside the block's width, as _SLANT and _CONTINUED make less than a half. At
+    most one end is a vertex that was there before, on a rising side; the other one is then new,
+    on a falling side (or the other way round). The sides of a block never touch themselves, so
+    no two roads join the same vertices.
+    """
+    tail, _, after, place, _, _ = roads
+    middle = low + width // 2
+    slant = _spread_kernel(width * _SLANT >> _BITS, word, 1)
+    rising_at, falling_at = middle + slant, middle - slant
+    up = down = -1
+    junction = _junction_kernel(roads, start, axis, middle, width * _CONTINUED >> _BITS)
+    if junction >= 0:
+        middle = place[tail[after[junction]], axis]
+        rising_at = falling_at = middle + slant
+        if place[tail[junction], axis] < middle:
+            up = junction
+        else:
+            down = junction
+    if up < 0:
+        up = _cross_kernel(roads, start, axis, rising_at, True)
+    if down < 0:
+        down = _cross_kernel(roads, start, axis, falling_at, False)
+    if up != junction:
+        _divide_at_kernel(roads, up, axis, rising_at)
+    if down != junction:
+        _divide_at_kernel(roads, down, axis, falling_at)
+    rest_up, rest_down = after[up], after[down]
+    street = _add_road_kernel(roads, tail[rest_up], tail[rest_down])
+    after[up], after[street] = street, rest_down
+    after[down], after[street + 1] = street + 1, rest_up
+    return street, middle
+
+
+@njit
+def _site_kernel(roads, start, bend):
+    """The longest arc of a block, for long roads get bends and side roads; the block's middle."""
+    tail, _, after, place, degree, _ = roads
+    site, greatest = start, np.int64(-1)
+    sum_x = sum_y = vertices = 0
+    a = start
+    while True:
+        u, v = tail[a], tail[after[a]]
+        square = _square_kernel(roads, a)
+        if bend and (degree[u] == 2 or degree[v] == 2):
+            square *= _WINDING
+        if square > greatest:
+            site, greatest = a, square
+        sum_x += place[u, 0]
+        sum_y += place[u, 1]
+        vertices += 1
+        a = after[a]
+        if a == start:
+            return site, sum_x // vertices, sum_y // vertices
+
+
+@njit
+def _add_bend_kernel(roads, start, word):
+    """A vertex of degree 2, a little off the straight line."""
+    tail, _, after, place, _, _ = roads
+    site, _, _ = _site_kernel(roads, start, True)
+    u, w = tail[site], tail[after[site]]
+    dx = place[w, 0] - place[u, 0]
+    dy = place[w, 1] - place[u, 1]
+    v = _divide_kernel(roads, site)
+    place[v, 0] = place[u, 0] + dx // 2 + _spread_kernel(dy // _FLATNESS, word, 1)
+    place[v, 1] = place[u, 1] + dy // 2 - _spread_kernel(dx // _FLATNESS, word, 1)
+
+
+@njit
+def _add_dead_end_kernel(roads, start, word):
+    """A junction and a road from it into the block."""
+    tail, _, after, place, _, built = roads
+    site, middle_x, middle_y = _site_kernel(roads, start, False)
+    u, w = tail[site], tail[after[site]]
+    x = (place[u, 0] + place[w, 0]) // 2
+    y = (place[u, 1] + place[w, 1]) // 2
+    v = _divide_kernel(roads, site)
+    place[v, 0], place[v, 1] = x, y
+    end = built[0]
+    built[0] += 1
+    reach = _REACH + (_FARTHER * _field_kernel(word, 1) >> _BITS)
+    place[end, 0] = x + ((middle_x - x) * reach >> _BITS)
+    place[end, 1] = y + ((middle_y - y) * reach >> _BITS)
+    road = _add_road_kernel(roads, v, end)
+    after[road], after[road + 1] = road + 1, after[site]
+    after[site] = road
+
+
+@njit
+def _build_kernel(roads, words, starts, budgets):
+    """Build all roads, block by block; `starts` and `budgets` are the stack of blocks to do."""
+    built = roads[5]
+    starts[0], budgets[0] = 0, words.size - built[0]
+    blocks = 1 if budgets[0] > 0 else 0
+    while blocks > 0:
+        blocks -= 1
+        word = words[built[0]]
+        turn = blocks
+        if _field_kernel(word, 3) < _WAITS:
+            turn = max(0, blocks - (_field_kernel(word, 2) * _WAITS_FOR >> _BITS))
+        start, budget = starts[turn], budgets[turn]
+        starts[turn], budgets[turn] = starts[blocks], budgets[blocks]
+        low_x, width_x, low_y, width_y = _extent_kernel(roads, start)
+        axis, low, width = (0, low_x, width_x) if width_x >= width_y else (1, low_y, width_y)
+        stays_whole = budget <= _SMALL_BLOCK and _field_kernel(word, 0) < _STAYS_WHOLE
+        if budget < 3 or stays_whole or width < _NARROWEST:
+            while budget > 1:
+                _add_dead_end_kernel(roads, start, words[built[0]])
+                budget -= 2
+            if budget == 1:
+                _add_bend_kernel(roads, start, words[built[0]])
+            continue
+        in_town = budget <= _TOWN or budget * _AREA_IN_CITY > width_x * width_y
+        before = built[0]
+        street, position = _cut_kernel(roads, start, axis, low, width, word)
+        budget -= built[0] - before
+        share = ((position - low) << _BITS) // width
+        share += _spread_kernel(_UNEVENNESS_IN_TOWN if in_town else _UNEVENNESS, word, 2)
+        below = (budget * share + _field_kernel(word, 3)) >> _BITS
+        for half, its_budget in ((street, below), (street + 1, budget - below)):
+            if its_budget > 0:
+                starts[blocks], budgets[blocks] = half, its_budget
+                blocks += 1
+
+
+@njit
+def _weigh_kernel(roads, arcs):
+    """Length of each arc in decimetres, rounded up, so that none is 0."""
+    weights = np.empty(arcs.size, np.int32)
+    for i in range(arcs.size):
+        square = _square_kernel(roads, arcs[i])
+        weights[i] = 1 + _root_kernel(square * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
+    return weights
+
+
+def _straight_road(n: int) -> _Arrays:
+    """A road along the equator, for less than the four vertices of a region."""
+    vertices = np.arange(n, dtype=INDEX)
+    side = math.isqrt(_AREA_PER_VERTEX)
+    weight = 1 + math.isqrt(_AREA_PER_VERTEX * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
+    coordinates = np.stack([vertices * side, vertices * 0], axis=1) / 1e6
+    return vertices[:-1], vertices[1:], np.full(max(n - 1, 0), weight, np.int32), coordinates
+
+
+def _square_of_roads(n: int) -> _Roads:
+    """Four roads around the region, with room for all the others."""
+    side = math.isqrt(n * _AREA_PER_VERTEX)
+    tail, twin, after = (np.empty(4 * n, INDEX) for _ in range(3))
+    place, degree = np.empty((n, 2), INT64), np.zeros(n, np.int8)
+    # arcs 0 to 3 run around the region with its blocks on their left, 4 to 7 the other way
+    tail[:8] = 0, 1, 2, 3, 1, 2, 3, 0
+    twin[:8] = 4, 5, 6, 7, 0, 1, 2, 3
+    after[:8] = 1, 2, 3, 0, 7, 4, 5, 6
+    place[:4] = np.array([(0, 0), (side, 0), (side, side), (0, side)]) - side // 2
+    degree[:4] = 2
+    return tail, twin, after, place, degree, np.array([4, 8], INT64)
+
+
+def _road_arrays(n: int, seed: int) -> _Arrays:
+    """Tails, heads and weights, one row a road, and the coordinates of the vertices."""
+    if n < 4:
+        return _straight_road(n)
+    roads = _square_of_roads(n)
+    words = np.random.PCG64(seed).random_raw(n).view(INT64)
+    _build_kernel(roads, words, np.empty(n, INT64), np.empty(n, INT64))
+    tail, twin, _, place, _, built = roads
+    arcs = np.arange(built[1], dtype=INDEX)
+    arcs = arcs[arcs < twin[: arcs.size]]
+    return tail[arcs], tail[twin[arcs]], _weigh_kernel(roads, arcs), place / 1e6
+
+
+def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:
+    """Make a random graph that looks like a road network, of about New York's proportions.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices, 0 to 2^29.
+    seed : int, default 0
+        Not negative. The same `n` and `seed` give the same graph everywhere.
+
+    Returns
+    -------
+    Graph
+        Exactly `n` vertices, strongly connected, without parallel arcs. Each road is stored both
+        ways with one weight and one ``arc_origin``: its length in decimetres, int32, rounded up.
+        Coordinates are degrees around longitude 0, latitude 0, where a degree is as long in
+        both directions and nobody takes the map for a real one; a weight is never less than
+        the distance between its ends on a sphere of circumference 40,000 km.
+
+    Raises
+    ------
+    ValueError
+        `n` or `seed` out of range.
+    TypeError
+        `n` or `seed` is not an integer.
+
+    Notes
+    -----
+    1. The region is a square block of four roads, with an area in proportion to `n`. Its budget,
+       the vertices still to be built inside, is the rest.
+    2. A street cuts the block across its longer extent, near the middle and a little slanted.
+       Where it ends it makes junctions on two sides of the block, or it continues a road that
+       comes in from the other side, which makes a crossing.
+    3. What is left of the budget is divided between the two halves by their widths. The division
+       is shifted by chance: strongly in the country, so that cities and empty land arise, and
+       little within a town or once a block is as dense as a city.
+    4. Both halves are cut in turn, until their budgets are below 3, or below 11 by chance. Such a
+       block spends the rest on dead ends, two vertices each, and the last vertex on a bend in
+       one of its roads.
+    5. Vertices are numbered as they are built: one neighbourhood after the other, except that a
+       block waits by chance until a later one is done, for real numberings are not perfect.
+
+    Against the New York graph of the 9th DIMACS challenge (USA-road-d.NY), n = 264,346, seed 0:
+
+    ====================================== ============================ ============================
+    property                               New York                     road_like
+    ====================================== ============================ ============================
+    arcs per vertex                        2.762                        2.704
+    share of out-degree 1, 2, 3, 4         0.156, 0.153, 0.471, 0.216   0.163, 0.168, 0.470, 0.199
+    weights: 5%, 25%, 50%, 75%, 95%        288, 687, 951, 1615, 3041    312, 628, 954, 1524, 3142
+    arcs that join two of out-degree 2     3.0%                         2.4%
+    greatest hop count from n // 2         448                          511
+    greatest distance from n // 2          1,051,459                    1,104,610
+    ``|tail - head|``: 50%, 75%, 90%, 99%  4, 23, 445, 17578            6, 40, 401, 15784
+    ====================================== ============================ ============================
+
+    Other seeds and sizes come out alike, but small graphs have longer roads (median weight 1237
+    for n = 10,000), since they have room for one town only. Hop counts depend on where n // 2
+    happens to lie (351 to 511 for seeds 0 to 3).
+
+    Time grows about linearly with `n` (a block of k vertices has some sqrt(k) on its sides to look
+    at): less than a second for n = 1,000,000 on one core. Building takes about 90 bytes a vertex.
+
+    Examples
+    --------
+    >>> g = road_like(1000)
+    >>> g.n, bool((g.reverse().weights == g.weights).all())
+    (1000, True)
+    """
+    count, start = operator.index(n), operator.index(seed)
+    if not 0 <= count <= _GREATEST_N:
+        raise ValueError(f"a road-like graph has 0 to {_GREATEST_N} vertices, not {count}")
+    if start < 0:
+        raise ValueError(f"seed must not be negative: {start}")
+    tails, heads, weights, coordinates = _road_arrays(count, start)
+    return Graph.from_arcs(tails, heads, weights, n=count, directed=False, coordinates=coordinates)
