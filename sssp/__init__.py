@@ -1,0 +1,60 @@
+"""Exact shortest paths on road networks, on GPUs and CPUs.
+
+Graphs are CSR arrays: the arcs of vertex ``v`` are ``indices[indptr[v]:indptr[v + 1]]`` (heads)
+with ``weights[indptr[v]:indptr[v + 1]]``. Vertices are 0-based; a graph may carry labels, such
+as the 1-based numbers of a DIMACS file. Integer weights give exact integer distances.
+
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
+    >>> sssp.shortest_paths(g, 0).distances.tolist()
+    [0, 5, 10]
+
+Public names are resolved on first use (PEP 562), so that ``import sssp`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: the module that defines each public name
+_HOMES = {
+    "BellmanFord": "methods",
+    "BreadthFirst": "methods",
+    "DeltaStepping": "methods",
+    "DeviceError": "errors",
+    "Dijkstra": "methods",
+    "DistanceOverflowError": "errors",
+    "Graph": "graph",
+    "GraphFormatError": "errors",
+    "MissingExtraError": "errors",
+    "NegativeCycleError": "errors",
+    "NegativeWeightError": "errors",
+    "SSSPError": "errors",
+    "ShortestPaths": "result",
+    "ThresholdDijkstra": "methods",
+    "UnreachableError": "errors",
+    "VerificationError": "errors",
+    "VertexError": "errors",
+    "iter_blocks": "blocks",
+    "read_graph": "graph",
+    "reduce": "blocks",
+    "road_like": "generate",
+    "shortest_paths": "solve",
+    "verify": "certificate",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'sssp' has no attribute {name!r}")
+    value = getattr(import_module(f"sssp.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,26 @@
+from sssp.blocks import iter_blocks as iter_blocks
+from sssp.blocks import reduce as reduce
+from sssp.certificate import verify as verify
+from sssp.errors import DeviceError as DeviceError
+from sssp.errors import DistanceOverflowError as DistanceOverflowError
+from sssp.errors import GraphFormatError as GraphFormatError
+from sssp.errors import MissingExtraError as MissingExtraError
+from sssp.errors import NegativeCycleError as NegativeCycleError
+from sssp.errors import NegativeWeightError as NegativeWeightError
+from sssp.errors import SSSPError as SSSPError
+from sssp.errors import UnreachableError as UnreachableError
+from sssp.errors import VerificationError as VerificationError
+from sssp.errors import VertexError as VertexError
+from sssp.generate import road_like as road_like
+from sssp.graph import Graph as Graph
+from sssp.graph import read_graph as read_graph
+from sssp.methods import BellmanFord as BellmanFord
+from sssp.methods import BreadthFirst as BreadthFirst
+from sssp.methods import DeltaStepping as DeltaStepping
+from sssp.methods import Dijkstra as Dijkstra
+from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
+from sssp.result import ShortestPaths as ShortestPaths
+from sssp.solve import shortest_paths as shortest_paths
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,467 @@
+"""Delta-stepping: buckets of width delta, label-correcting.
+
+U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of
+Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in GAPBS): on a
+road network few vertices are expanded twice, and a bucket costs O(1) where a heap costs O(log n).
+
+The buckets are doubly linked lists through the vertices themselves, so a vertex stands in one
+bucket at most and memory is three words a vertex. They cover a window of distances; one more
+list holds everything beyond it. When the window is used up, it jumps to the least distance
+beyond, so that gaps cost nothing and one very long arc needs no more buckets. Last in, first
+out: the vertex just reached is still in the cache.
+
+The number of a bucket is ``int(distance / delta)``. It never decreases as distances grow,
+whatever the rounding, and that is all the algorithm needs.
+
+One source on several cores is searched by a team, after S. Beamer, K. Asanovic and D. Patterson,
+"The GAP benchmark suite" (2015), with bucket fusion (Y. Zhang et al., "Optimizing ordered graph
+algorithms with GraphIt", 2020): every thread has buckets of its own. The team agrees on a bucket
+number, throws what its threads have there into one frontier, and relaxes that side by side. What
+falls into the same bucket meanwhile stays with the thread that reached it and is relaxed at
+once, so the team meets only twice a bucket.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp._dtypes import INDEX
+from sssp._jit import njit
+from sssp._query import Answer, Query
+from sssp._status import CLIPPED, DONE
+from sssp.cpu._atomics import atomic_add, atomic_min, wait_for_all
+from sssp.cpu._rows import Search, solve_rows
+from sssp.graph import Graph
+from sssp.methods import DeltaStepping
+
+__all__ = ["solve"]
+
+ONE = np.uint64(1)
+#: buckets of the window; the list after the last one is "beyond"
+BUCKETS = 512
+#: bucket number of a thread that has nothing left: above every distance, also of width 1
+NEVER = (1 << 63) - 1
+#: vertices that a team shares at a time; the rest of a bucket stays with its thread
+FRONTIER = 1 << 14
+#: vertices that a thread takes from the frontier at a time
+CHUNK = 16
+#: words of ``shared``: size and progress of the frontier, one of each for three rounds in turn
+SIZE, TAKEN, ROUNDS = 0, 3, 3
+#: vertices from which on one source is worth a team
+TEAM_PAYS = 50_000
+#: delta of a team in median weights: wider buckets, so that the threads meet less often
+TEAM_WIDTH = 4.0
+#: columns of ``links``: the neighbours in the list, and the list itself
+NEXT, PREVIOUS, BUCKET = 0, 1, 2
+NONE = -1
+#: weights looked at to choose delta
+SAMPLE = 1 << 16
+
+
+@njit
+def _link(links, heads, bucket, vertex):
+    """Put `vertex` at the front of a bucket."""
+    after = heads[np.uint32(bucket)]
+    links[vertex, NEXT] = after
+    links[vertex, PREVIOUS] = NONE
+    links[vertex, BUCKET] = bucket
+    if after != NONE:
+        links[np.uint32(after), PREVIOUS] = np.int32(vertex)
+    heads[np.uint32(bucket)] = np.int32(vertex)
+
+
+@njit
+def _unlink(links, heads, vertex):
+    """Take `vertex` out of its bucket, if it stands in one."""
+    bucket = links[vertex, BUCKET]
+    if bucket == NONE:
+        return
+    after, before = links[vertex, NEXT], links[vertex, PREVIOUS]
+    if after != NONE:
+        links[np.uint32(after), PREVIOUS] = before
+    if before != NONE:
+        links[np.uint32(before), NEXT] = after
+    else:
+        heads[np.uint32(bucket)] = after
+    links[vertex, BUCKET] = NONE
+
+
+@njit
+def _pop(links, heads, bucket):
+    """Take the front vertex out of a bucket that is not empty; cheaper than `_unlink`."""
+    vertex = np.uint32(heads[bucket])
+    after = links[vertex, NEXT]
+    heads[bucket] = after
+    if after != NONE:
+        links[np.uint32(after), PREVIOUS] = NONE
+    links[vertex, BUCKET] = NONE
+    return vertex
+
+
+@njit
+def _least_beyond(links, heads, distances, base, scale):
+    """Least bucket number beyond the window; `NEVER` if there is none.
+
+    What has moved into the window meanwhile was reached there by another thread of the team.
+    """
+    least = np.int64(NEVER)
+    vertex = heads[BUCKETS]
+    while vertex != NONE:
+        number = np.int64(distances[vertex] * scale)
+        if number >= base + BUCKETS:
+            least = min(least, number)
+        vertex = links[vertex, NEXT]
+    return least
+
+
+@njit
+def _rebase(links, heads, distances, base, scale):
+    """Let the window begin at bucket number `base`."""
+    vertex = heads[BUCKETS]
+    heads[BUCKETS] = NONE
+    while vertex != NONE:
+        after = links[vertex, NEXT]
+        number = np.int64(distances[vertex] * scale)
+        if number >= base:
+            bucket = np.int32(min(number - base, BUCKETS))
+            _link(links, heads, bucket, np.uint32(vertex))
+        else:  # another thread of the team has reached and relaxed it
+            links[vertex, BUCKET] = NONE
+        vertex = after
+
+
+@njit
+def _delta_stepping_kernel(
+    indptr,
+    indices,
+    weights,
+    sources,
+    targets,
+    bound,
+    distances,
+    reached,
+    counters,
+    scale,
+    links,
+):
+    number = distances.dtype.type
+    unseen = distances[0]  # as every entry is still
+    heads = np.full(BUCKETS + 1, NONE, np.int32)
+    count, target, expanded, windows = 0, 0, 0, 0
+    base = np.int64(-BUCKETS)
+    status = DONE
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            reached[count] = source
+            count += 1
+            _link(links, heads, np.int32(BUCKETS), np.uint32(source))
+    while heads[BUCKETS] != NONE:
+        base = _least_beyond(links, heads, distances, base, scale)
+        _rebase(links, heads, distances, base, scale)
+        windows += 1
+        for bucket in range(np.uint32(BUCKETS)):
+            if heads[bucket] == NONE:
+                continue
+            # only once all targets lie in earlier buckets: those are final
+            while (
+                target < targets.size
+                and distances[targets[target]] != unseen
+                and np.int64(distances[targets[target]] * scale) < base + np.int64(bucket)
+            ):
+                target += 1
+            if target == targets.size and target > 0:
+                counters[0], counters[1] = expanded, windows
+                return status, count
+            while heads[bucket] != NONE:
+                tail = _pop(links, heads, bucket)
+                expanded += 1
+                start = distances[tail]
+                for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+                    head = indices[arc]
+                    before = distances[head]
+                    candidate = number(start + weights[arc])
+                    if candidate >= before:
+                        continue
+                    if candidate > bound:
+                        status = CLIPPED
+                        continue
+                    distances[head] = candidate
+                    into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
+                    if before == unseen:
+                        reached[count] = head
+                        count += 1
+                    elif links[head, BUCKET] == into:
+                        continue
+                    else:
+                        _unlink(links, heads, head)
+                    _link(links, heads, into, head)
+    counters[0], counters[1] = expanded, windows
+    return status, count
+
+
+@njit
+def _next_bucket(links, heads, distances, base, bucket, scale):
+    """Absolute number of a thread's first bucket that is not empty; `NEVER` if all are."""
+    for later in range(bucket, BUCKETS):
+        if heads[later] != NONE:
+            return base + later
+    return _least_beyond(links, heads, distances, base, scale)
+
+
+@njit
+def _share(links, heads, bucket, frontier, shared, slot):
+    """Move a thread's bucket to the frontier of the team; what finds no room stays."""
+    vertex = heads[bucket]
+    count = 0
+    while vertex != NONE:
+        count += 1
+        vertex = links[vertex, NEXT]
+    if count == 0:
+        return
+    place = atomic_add(shared, slot, count)
+    while count > 0 and place < frontier.size:
+        frontier[place] = _pop(links, heads, bucket)
+        place += 1
+        count -= 1
+
+
+@njit
+def _relax(tail, indptr, indices, weights, bound, distances, base, scale, links, heads):
+    """Relax the arcs of `tail` against other threads; True if a candidate was clipped."""
+    clipped = False
+    start = distances[tail]
+    for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+        head = indices[arc]
+        candidate = distances.dtype.type(start + weights[arc])
+        if candidate >= distances[head]:
+            continue
+        if candidate > bound:
+            clipped = True
+            continue
+        if atomic_min(distances, np.int64(head), candidate) <= candidate:
+            continue
+        into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
+        if links[head, BUCKET] != into:
+            _unlink(links, heads, head)
+            _link(links, heads, into, head)
+    return clipped
+
+
+@njit
+def _settled_below(distances, targets, number, scale, unseen):
+    """Whether all targets lie in buckets before `number`."""
+    for target in targets:
+        distance = distances[target]
+        if distance == unseen or np.int64(distance * scale) >= number:
+            return False
+    return targets.size > 0
+
+
+@njit
+def _team_kernel(
+    indptr,
+    indices,
+    weights,
+    targets,
+    bound,
+    distances,
+    unseen,
+    scale,
+    links,
+    heads,
+    frontier,
+    shared,
+    barrier,
+    announced,
+    thread,
+):
+    """One thread of the team; its lists are empty on return. Gives (clipped, expanded)."""
+    threads = announced.size
+    clipped, expanded = False, 0
+    base, bucket, turn = np.int64(-BUCKETS), 0, 0
+    while True:
+        announced[thread] = _next_bucket(links, heads, distances, base, bucket, scale)
+        wait_for_all(barrier, threads)
+        number = announced.min()
+        if number == NEVER or _settled_below(distances, targets, number, scale, unseen):
+            break
+        if number >= base + BUCKETS:
+            base = number
+            _rebase(links, heads, distances, base, scale)
+        bucket = number - base
+        slot = turn % ROUNDS
+        _share(links, heads, bucket, frontier, shared, SIZE + slot)
+        wait_for_all(barrier, threads)
+        if thread == 0:
+            after = (turn + 1) % ROUNDS
+            shared[SIZE + after] = 0
+            shared[TAKEN + after] = 0
+        size = min(shared[SIZE + slot], frontier.size)
+        while True:
+            first = atomic_add(shared, TAKEN + slot, CHUNK)
+            for i in range(first, min(first + CHUNK, size)):
+                expanded += 1
+                clipped |= _relax(
+                    np.uint32(frontier[i]),
+                    indptr,
+                    indices,
+                    weights,
+                    bound,
+                    distances,
+                    base,
+                    scale,
+                    links,
+                    heads,
+                )
+            while heads[bucket] != NONE:
+                expanded += 1
+                clipped |= _relax(
+                    _pop(links, heads, bucket),
+                    indptr,
+                    indices,
+                    weights,
+                    bound,
+                    distances,
+                    base,
+                    scale,
+                    links,
+                    heads,
+                )
+            if first >= size:
+                break
+        turn += 1
+    for bucket in range(BUCKETS + 1):
+        while heads[bucket] != NONE:
+            _pop(links, heads, bucket)
+    return clipped, expanded
+
+
+@njit
+def _collect_reached(distances, unseen, reached):
+    count = 0
+    for vertex in range(distances.size):
+        if distances[vertex] != unseen:
+            reached[count] = vertex
+            count += 1
+    return count
+
+
+def _team_links(threads: int) -> Any:
+    """Return what makes the scratch of a team: the lists of every thread, empty."""
+
+    def make(n: int) -> tuple[NDArray[Any], ...]:
+        return tuple(np.full((n, 3), NONE, INDEX) for _ in range(threads))
+
+    return make
+
+
+def _run_team(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    weights: NDArray[Any],
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    bound: Any,
+    distances: NDArray[Any],
+    reached: NDArray[np.int32],
+    counters: NDArray[np.int64],
+    scale: float,
+    *links: NDArray[np.int32],
+) -> tuple[int, int]:
+    """Run a team of ``len(links)`` threads; a kernel as `sssp.cpu._rows` wants them."""
+    unseen = distances[0]  # as every entry is still
+    heads = np.full((len(links), BUCKETS + 1), NONE, INDEX)
+    for source in np.unique(sources):
+        distances[source] = 0
+        _link(links[0], heads[0], np.int32(BUCKETS), np.uint32(source))
+    frontier = np.empty(FRONTIER, INDEX)
+    shared = np.zeros(2 * ROUNDS, np.int64)
+    barrier = np.zeros(2, np.int64)
+    announced = np.empty(len(links), np.int64)
+
+    def work(thread: int) -> tuple[bool, int]:
+        result: tuple[bool, int] = _team_kernel(
+            indptr,
+            indices,
+            weights,
+            targets,
+            bound,
+            distances,
+            unseen,
+            scale,
+            links[thread],
+            heads[thread],
+            frontier,
+            shared,
+            barrier,
+            announced,
+            thread,
+        )
+        return result
+
+    with ThreadPoolExecutor(len(links), thread_name_prefix="sssp") as executor:
+        results = list(executor.map(work, range(len(links))))
+    counters[0] = sum(expanded for _, expanded in results)
+    status = CLIPPED if any(clipped for clipped, _ in results) else DONE
+    return status, _collect_reached(distances, unseen, reached)
+
+
+def bucket_width(graph: Graph, method: DeltaStepping) -> float:
+    """Width of a bucket: the method's, or the median weight.
+
+    The median is close to the best width on road networks, where a factor of two either way
+    costs little, and a few enormous weights do not move it.
+
+    Raises
+    ------
+    ValueError
+        The method's delta is too fine to number the buckets of this graph.
+    """
+    finest = 1.0 if graph.weights.dtype.kind == "i" else graph.greatest_weight * 2.0**-60 * graph.n
+    finest = max(finest, float(np.finfo(np.float64).tiny))
+    if method.delta is None:
+        return max(graph.derived("typical weight", lambda: _typical_weight(graph)), finest)
+    if method.delta < finest:
+        raise ValueError(f"delta={method.delta} is too fine for this graph; take {finest} or more")
+    return method.delta
+
+
+def _typical_weight(graph: Graph) -> float:
+    """Lower median of the positive weights in an even sample: a weight, so it cannot overflow."""
+    sample = graph.weights[:: max(1, graph.m // SAMPLE)]
+    positive = sample[sample > 0]
+    return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
+
+
+def _own_links(n: int) -> tuple[NDArray[Any], ...]:
+    return (np.empty((n, 3), INDEX),)
+
+
+def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
+    """Answer `query` with one bucket search a row.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights >= 0.
+    query : Query
+    method : DeltaStepping
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``expanded``, the vertices expanded, and ``windows``.
+    """
+    width = bucket_width(graph, method)
+    if query.rows == 1 and query.threads > 1 and graph.n >= TEAM_PAYS:
+        scale = 1.0 / (width if method.delta is not None else width * TEAM_WIDTH)
+        search = Search(_run_team, ("expanded",), (scale,), _team_links(query.threads))
+    else:
+        counters = ("expanded", "windows")
+        search = Search(_delta_stepping_kernel, counters, (1.0 / width,), _own_links)
+    return solve_rows(graph, query, lambda dtype: search)

@@ -1,0 +1,329 @@
+"""`shortest_paths`: checks the arguments, chooses method and device, calls one solver.
+
+This is the one place that checks; solvers trust the `Query` that it makes.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sssp._dtypes import INT32, distance_dtype
+from sssp._query import Answer, Query, Reduction, as_limit, as_vertices
+from sssp.errors import DeviceError, NegativeWeightError
+from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
+from sssp.result import ShortestPaths
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sssp.graph import Graph
+
+__all__ = ["shortest_paths"]
+
+#: module of the solver of every method, below the package of the device
+SOLVERS = {
+    "dijkstra": "dijkstra",
+    "delta-stepping": "delta_stepping",
+    "bellman-ford": "bellman_ford",
+    "threshold-dijkstra": "threshold_dijkstra",
+    "breadth-first": "breadth_first",
+    "baseline-dijkstra": "baselines",
+    "baseline-bellman-ford": "baselines",
+}
+#: methods that have a twin in sssp.cuda
+CUDA_METHODS = {"threshold-dijkstra"}
+
+
+def shortest_paths(
+    g: Graph,
+    sources: int | Sequence[int] | NDArray[np.integer[Any]],
+    *,
+    targets: int | Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    nearest: bool = False,
+    limit: float | None = None,
+    method: str | Method = "auto",
+    device: str = "auto",
+    predecessors: bool = False,
+    dtype: DTypeLike | None = None,
+    output: Literal["host", "sparse"] = "host",
+    out: NDArray[Any] | None = None,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    progress: bool | None = None,
+) -> ShortestPaths:
+    """Find shortest paths from one source or many.
+
+    Parameters
+    ----------
+    g : Graph
+        The graph. Weights may be integers (distances are exact) or floats.
+    sources : int, or sequence of int, shape (k,)
+        Vertices to start from. An int gives results of shape (n,), a sequence (k, n); an
+        empty one (0, n). Duplicates are kept.
+    targets : int, or sequence of int, shape (t,), optional
+        Vertices of interest: the search stops when all are settled, and `distances` has one
+        column a target.
+    nearest : bool
+        One search from all sources together: distances to the nearest of them, shape (n,), and
+        `origin`, the source that is nearest (the smallest of several).
+    limit : float, optional
+        Greatest distance of interest, inclusive; what lies beyond is unreached.
+    method : str or Method
+        A name from `sssp.methods.METHODS` or an object with options, as
+        ``DeltaStepping(delta=5000)``; ``"auto"`` picks what measured fastest.
+    device : str
+        ``"cpu"``, ``"cuda"`` or ``"cuda:N"``; ``"auto"`` is the CPU.
+    predecessors : bool
+        Also find the tree, for `path`.
+    dtype : dtype, optional
+        int32, int64, float32 or float64 for the distances. By default int32 if every distance
+        fits, else int64; float64 for float weights.
+    output : {"host", "sparse"}
+        A dense matrix, or a `scipy.sparse.csr_array` of the reached vertices.
+    out : ndarray or memmap, shape of `distances`, optional
+        Where the distances go; its dtype is that of the call.
+    threads : int, optional
+        Greatest number of threads; by default all cores that the process may use.
+    memory_limit : int, optional
+        Bytes that results and scratch of this call may take; by default the machine's memory.
+    progress : bool, optional
+        Show a bar on stderr; by default on a terminal or notebook, after two seconds.
+
+    Returns
+    -------
+    ShortestPaths
+
+    Raises
+    ------
+    VertexError
+        A source or target is no vertex.
+    NegativeWeightError
+        The method cannot take the graph's negative weights.
+    NegativeCycleError
+        A source reaches a cycle of negative length.
+    DistanceOverflowError
+        A distance does not fit the dtype fixed by the call, or int64.
+    DeviceError
+        The device does not exist, or the answer needs more memory than the call may take.
+    ValueError, TypeError
+        Another argument is not what it should be; the message says which and why.
+
+    Notes
+    -----
+    The same call gives the same distances and predecessors on every machine: among several
+    shortest paths the tree takes the smallest tail at every vertex (see `sssp.cpu._tree`).
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
+    >>> r = sssp.shortest_paths(g, 0, predecessors=True)
+    >>> r.distances.tolist(), r.path(2).tolist()
+    ([0, 5, 10], [0, 1, 2])
+    """
+    plan = plan_query(
+        g,
+        sources,
+        targets=targets,
+        nearest=nearest,
+        limit=limit,
+        method=method,
+        device=device,
+        predecessors=predecessors,
+        dtype=dtype,
+        output=output,
+        out=out,
+        threads=threads,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    result = ShortestPaths(
+        g,
+        plan.query,
+        answer_query(g, plan),
+        single=plan.single,
+        single_target=plan.single_target,
+        method=plan.method.name,
+        device=plan.query.device,
+    )
+    if out is not None:
+        result.distances = out
+    return result
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked call: the question, and who answers it.
+
+    Attributes
+    ----------
+    query : Query
+    method : Method
+    single, single_target : bool
+        Whether the call named one source or target with an int.
+    """
+
+    query: Query
+    method: Method
+    single: bool
+    single_target: bool
+
+
+def plan_query(
+    g: Graph,
+    sources: int | Sequence[int] | NDArray[np.integer[Any]],
+    *,
+    targets: int | Sequence[int] | NDArray[np.integer[Any]] | None = None,
+    nearest: bool = False,
+    limit: float | None = None,
+    method: str | Method = "auto",
+    device: str = "auto",
+    predecessors: bool = False,
+    dtype: DTypeLike | None = None,
+    output: str = "host",
+    out: NDArray[Any] | None = None,
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    progress: bool | None = None,
+    reduction: Reduction | None = None,
+) -> Plan:
+    """Check the arguments of `shortest_paths` (and a reduction) and choose the method."""
+    chosen = _choose_method(g, method)
+    chosen_device = _choose_device(device, chosen)
+    _check_weights(g, chosen)
+    source_array, single = as_vertices(sources, g.n, "source")
+    if nearest and source_array.size == 0:
+        raise ValueError("nearest=True needs at least one source")
+    target_array, single_target = None, False
+    if targets is not None:
+        target_array, single_target = as_vertices(targets, g.n, "target")
+    weights_dtype = g.weights.dtype if chosen.weighted else INT32
+    asked = _check_dtype(dtype, out, weights_dtype)
+    integral = weights_dtype.kind == "i" and (asked is None or asked.kind == "i")
+    query = Query(
+        sources=source_array,
+        targets=target_array,
+        limit=as_limit(limit, integral),
+        dtype=asked,
+        nearest=nearest,
+        predecessors=predecessors,
+        output=_check_output(output, target_array, out),
+        device=chosen_device,
+        reduction=reduction,
+        threads=_check_threads(threads),
+        memory_limit=_check_memory_limit(memory_limit),
+        progress=progress,
+    )
+    if out is not None:
+        query = replace(query, out=_as_matrix(out, query, g.n, single, single_target))
+    return Plan(query, chosen, single, single_target)
+
+
+def answer_query(g: Graph, plan: Plan) -> Answer:
+    """Call the one solver that a plan names."""
+    package = "cpu" if plan.query.device == "cpu" else "cuda"
+    solver = import_module(f"sssp.{package}.{SOLVERS[plan.method.name]}")
+    answer: Answer = solver.solve(g, plan.query, plan.method)
+    return answer
+
+
+def _choose_method(g: Graph, method: str | Method) -> Method:
+    """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights."""
+    if method != "auto":
+        return as_method(method)
+    return BellmanFord() if g.least_weight < 0 else DeltaStepping()
+
+
+def _choose_device(device: str, method: Method) -> str:
+    """Obey the caller; ``"auto"`` is the CPU."""
+    if device in ("auto", "cpu"):
+        return "cpu"
+    from sssp.cuda._numba import device_number
+
+    number = device_number(device)
+    if method.name not in CUDA_METHODS:
+        raise DeviceError(
+            f"{method.name} does not run on {device}; methods that do: "
+            f"{', '.join(sorted(CUDA_METHODS))}"
+        )
+    return f"cuda:{number}"
+
+
+def _check_weights(g: Graph, method: Method) -> None:
+    if g.least_weight < 0 and not method.negative_weights:
+        arc = int(np.argmin(g.weights))
+        raise NegativeWeightError(
+            f"{method.name} needs weights >= 0, but the arc {g.tails[arc]} -> {g.indices[arc]} "
+            f"weighs {g.weights[arc]}"
+        )
+
+
+def _check_dtype(
+    dtype: DTypeLike | None, out: NDArray[Any] | None, weights_dtype: np.dtype[Any]
+) -> np.dtype[Any] | None:
+    asked = distance_dtype(dtype, weights_dtype)
+    if out is None:
+        return asked
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a NumPy array or memmap, not {type(out).__name__}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; pass an array that can be written")
+    if asked is not None and asked != out.dtype:
+        raise TypeError(f"out holds {out.dtype}, but dtype is {asked}; leave dtype out")
+    return distance_dtype(out.dtype, weights_dtype)
+
+
+def _check_output(output: str, targets: NDArray[np.int64] | None, out: NDArray[Any] | None) -> str:
+    if output not in ("host", "sparse"):
+        raise ValueError(f"output must be 'host' or 'sparse', not {output!r}")
+    if output == "sparse" and (targets is not None or out is not None):
+        raise ValueError("output='sparse' holds all reached vertices: leave targets and out away")
+    return output
+
+
+def _check_threads(threads: int | None) -> int:
+    if threads is None:
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else (os.cpu_count() or 1)
+        )
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ValueError(f"threads must be an int of 1 or more, not {threads!r}")
+    return threads
+
+
+def _check_memory_limit(memory_limit: int | None) -> int:
+    if memory_limit is None:
+        return _physical_memory()
+    if isinstance(memory_limit, bool) or not isinstance(memory_limit, int) or memory_limit < 0:
+        raise ValueError(f"memory_limit must be a number of bytes, not {memory_limit!r}")
+    return memory_limit
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return Query.memory_limit
+
+
+def _as_matrix(
+    out: NDArray[Any], query: Query, n: int, single: bool, single_target: bool
+) -> NDArray[Any]:
+    """View `out` as (rows, columns), whatever axes the call has dropped."""
+    rows = () if single or query.nearest else (query.sources.size,)
+    columns = n if query.targets is None else query.targets.size
+    shape = rows if single_target else (*rows, columns)
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}; the distances of this call have {shape}")
+    matrix = np.asarray(out)
+    if single_target:
+        matrix = matrix[..., np.newaxis]
+    return matrix if rows else matrix[np.newaxis]
