@@ -1,0 +1,239 @@
+"""`reduce` and `iter_blocks`: many sources without the whole matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import sssp
+from tests import naive
+from tests.strategies import (
+    DYADIC,
+    LARGE_INTEGERS,
+    SMALL_INTEGERS,
+    graph_of,
+    negative_networks,
+    networks,
+    vertex_lists,
+)
+
+REDUCTIONS = ["eccentricity", "sum", "count", "weight"]
+
+
+def ring_with_chords(n: int) -> sssp.Graph:
+    """Strongly connected, all weights different."""
+    random = np.random.default_rng(n)
+    ring = np.arange(n)
+    tails = np.concatenate([ring, random.integers(0, n, n)])
+    heads = np.concatenate([(ring + 1) % n, random.integers(0, n, n)])
+    return sssp.Graph.from_arcs(tails, heads, random.permutation(2 * n), n=n)
+
+
+def reduced(what: str, row: naive.Row, vertex_weights: list[Any] | None) -> Any:
+    """Reduce a row as the words say."""
+    if what == "eccentricity":
+        return max(row.distances.values())
+    if what == "sum":
+        return sum(row.distances.values())
+    if what == "count":
+        return len(row.distances)
+    assert vertex_weights is not None
+    return sum(vertex_weights[v] for v in row.distances)
+
+
+@pytest.mark.parametrize("what", REDUCTIONS)
+@settings(max_examples=120)
+@given(
+    network=networks(SMALL_INTEGERS, least_n=1)
+    | networks(LARGE_INTEGERS, least_n=1)
+    | networks(DYADIC, least_n=1)
+    | negative_networks(),
+    data=st.data(),
+)
+def test_reductions_agree_with_the_reference(
+    what: str, network: naive.Network, data: st.DataObject
+) -> None:
+    sources: Any = data.draw(vertex_lists(network.n))
+    if len(sources) == 1 and data.draw(st.booleans()):
+        sources = sources[0]
+    limit = data.draw(st.none() | st.integers(0, 100))
+    weights = None
+    if what == "weight":
+        numbers: st.SearchStrategy[Any] = st.integers(-9, 9) | st.integers(2**53, 2**54)
+        numbers = data.draw(st.sampled_from([numbers, st.booleans(), DYADIC]))
+        weights = data.draw(st.lists(numbers, min_size=network.n, max_size=network.n))
+    try:
+        rows = [
+            naive.solve(network, [source], limit=np.inf if limit is None else limit)
+            for source in ([sources] if isinstance(sources, int) else sources)
+        ]
+    except naive.NegativeCycle:
+        assume(False)
+    values = sssp.reduce(
+        graph_of(network),
+        sources,
+        what,
+        limit=limit,
+        vertex_weights=weights,
+        threads=data.draw(st.sampled_from([1, 2])),
+    )
+    expected = [reduced(what, row, weights) for row in rows]
+    if isinstance(sources, int):
+        assert type(values) in (int, float)
+        assert values == expected[0]
+    else:
+        assert isinstance(values, np.ndarray)
+        assert values.dtype in (np.int64, np.float64)
+        assert values.tolist() == expected
+
+
+def test_the_numbers_of_floats_are_floats_and_counts_are_integers() -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [0.5, 0.25], n=4)
+    assert sssp.reduce(g, 0, "eccentricity") == 0.75
+    assert sssp.reduce(g, 0, "sum") == 1.25
+    for what, vertex_weights, kind in [
+        ("eccentricity", None, np.float64),
+        ("sum", None, np.float64),
+        ("count", None, np.int64),
+        ("weight", [1, 2, 3, 4], np.int64),
+        ("weight", [True, False, True, True], np.int64),
+        ("weight", np.ones(4, np.float32), np.float64),
+    ]:
+        values = sssp.reduce(g, [0, 3], what, vertex_weights=vertex_weights)
+        assert (values.dtype, values.shape) == (kind, (2,))
+        assert sssp.reduce(g, [], what, vertex_weights=vertex_weights).shape == (0,)
+
+
+def test_every_method_reduces_alike_and_breadth_first_counts_arcs() -> None:
+    g = ring_with_chords(400)
+    sources = range(0, 400, 40)
+    expected = sssp.shortest_paths(g, sources).distances
+    for method in ("dijkstra", "delta-stepping", "bellman-ford", "threshold-dijkstra"):
+        found = sssp.reduce(g, sources, "sum", method=method)
+        assert found.tolist() == expected.sum(axis=1).tolist()
+        found = sssp.reduce(g, sources, "eccentricity", method=method)
+        assert found.tolist() == expected.max(axis=1).tolist()
+    hops = sssp.shortest_paths(g, sources, method="breadth-first").distances
+    found = sssp.reduce(g, sources, "count", limit=5, method="breadth-first")
+    assert found.tolist() == (hops <= 5).sum(axis=1).tolist()
+
+
+def test_sums_are_exact_beyond_the_integers_of_a_float() -> None:
+    heads = np.arange(1, 5)
+    weights = 2**59 + np.arange(1, 5)
+    g = sssp.Graph.from_arcs(np.zeros(4, int), heads, weights)
+    assert sssp.reduce(g, 0, "sum") == sum(weights.tolist()) == 2**61 + 10
+    assert sssp.reduce(g, 0, "eccentricity") == 2**59 + 4
+    people = [2**62, -(2**62), 1, 2**53, 1]
+    assert sssp.reduce(g, 0, "weight", vertex_weights=people) == 2**53 + 2
+    negative = sssp.Graph.from_arcs(np.zeros(4, int), heads, -weights)
+    assert sssp.reduce(negative, 0, "sum") == -(2**61) - 10
+    assert sssp.reduce(negative, 0, "eccentricity") == 0
+
+
+def test_a_sum_beyond_int64_is_refused() -> None:
+    star = sssp.Graph.from_arcs(np.zeros(5, int), np.arange(1, 6), np.full(5, 2**61))
+    with pytest.raises(sssp.DistanceOverflowError, match=str(5 * 2**61)):
+        sssp.reduce(star, 0, "sum")
+    assert sssp.reduce(star, 0, "count") == 6
+    with pytest.raises(sssp.DistanceOverflowError, match=str(-6 * 2**62)):
+        sssp.reduce(star, [1, 0], "weight", vertex_weights=[-(2**62)] * 6)
+    assert sssp.reduce(star, [1], "weight", vertex_weights=[-(2**63)] * 6).tolist() == [-(2**63)]
+
+
+@pytest.mark.parametrize(
+    ("what", "vertex_weights", "error", "message"),
+    [
+        ("mean", None, ValueError, "mean.*eccentricity, sum, count, weight"),
+        ("weight", None, ValueError, "vertex_weights"),
+        ("sum", [1, 1, 1], ValueError, "vertex_weights"),
+        ("weight", [1, 1], ValueError, r"\(3,\), not \(2,\)"),
+        ("weight", [[1, 1, 1]], ValueError, r"\(3,\), not \(1, 3\)"),
+        ("weight", 1, ValueError, r"\(3,\), not \(\)"),
+        ("weight", ["a", "b", "c"], TypeError, "integers or floats"),
+        ("weight", [1j, 1, 1], TypeError, "complex"),
+    ],
+)
+def test_a_bad_reduction_is_refused(
+    what: str, vertex_weights: Any, error: type[Exception], message: str
+) -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1])
+    with pytest.raises(error, match=message):
+        sssp.reduce(g, 0, what, vertex_weights=vertex_weights)
+
+
+def test_other_arguments_of_a_reduction_are_checked_as_ever() -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1])
+    for arguments, error in [
+        ({"sources": 3}, sssp.VertexError),
+        ({"limit": -1}, ValueError),
+        ({"method": "fastest"}, ValueError),
+        ({"device": "tpu"}, sssp.DeviceError),
+        ({"memory_limit": 10}, sssp.DeviceError),
+    ]:
+        with pytest.raises(error):
+            sssp.reduce(**{"g": g, "sources": [0], "what": "sum", **arguments})
+
+
+@pytest.mark.parametrize("block_size", [1, 7, 20, 1000, None])
+def test_blocks_side_by_side_are_one_call(block_size: int | None) -> None:
+    g = ring_with_chords(200)
+    sources = np.arange(20) * 9
+    whole = sssp.shortest_paths(g, sources, predecessors=True)
+    blocks = list(sssp.iter_blocks(g, sources, block_size=block_size, predecessors=True))
+    size = 20 if block_size is None else block_size
+    assert [r.rows for r in blocks] == [len(sources[i : i + size]) for i in range(0, 20, size)]
+    assert whole.predecessors is not None
+    for name in ("sources", "distances", "predecessors"):
+        np.testing.assert_array_equal(
+            np.concatenate([getattr(r, name) for r in blocks]), getattr(whole, name)
+        )
+
+
+def test_a_block_of_no_given_size_holds_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = ring_with_chords(100)
+    monkeypatch.setattr("sssp.blocks.BLOCK_BYTES", 3 * 8 * 100)
+    assert [r.rows for r in sssp.iter_blocks(g, range(8))] == [3, 3, 2]
+    monkeypatch.setattr("sssp.blocks.BLOCK_BYTES", 1)
+    assert [r.rows for r in sssp.iter_blocks(g, [4, 4])] == [1, 1]
+
+
+def test_the_options_of_a_block_are_those_of_a_call() -> None:
+    g = ring_with_chords(100)
+    options: dict[str, Any] = {
+        "targets": [3, 50],
+        "limit": 250,
+        "method": sssp.Dijkstra(),
+        "dtype": np.float64,
+        "threads": 2,
+    }
+    for r, sources in zip(
+        sssp.iter_blocks(g, [1, 2, 3], block_size=2, **options), ([1, 2], [3]), strict=True
+    ):
+        expected = sssp.shortest_paths(g, sources, **options)
+        assert (r.method, r.limit, r.distances.dtype) == ("dijkstra", 250, np.float64)
+        np.testing.assert_array_equal(r.distances, expected.distances)
+    with pytest.raises(TypeError, match="colour"):
+        next(sssp.iter_blocks(g, [1], colour="red"))
+
+
+def test_blocks_are_solved_only_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = ring_with_chords(100)
+    blocks = sssp.iter_blocks(g, range(3), block_size=1)
+    assert next(blocks).sources.tolist() == [0]
+    monkeypatch.setattr("sssp.blocks.shortest_paths", lambda g, sources, **options: sources)
+    assert [list(sources) for sources in blocks] == [[1], [2]]
+
+
+def test_no_sources_make_no_blocks_and_bad_arguments_are_refused() -> None:
+    g = ring_with_chords(100)
+    assert list(sssp.iter_blocks(g, [])) == []
+    for size in (0, -3):
+        with pytest.raises(ValueError, match=f"block_size.*{size}"):
+            next(sssp.iter_blocks(g, [1], block_size=size))
+    with pytest.raises(sssp.VertexError, match="source 100"):
+        next(sssp.iter_blocks(g, [0, 100], block_size=1))

@@ -1,0 +1,89 @@
+"""The package as a whole: its public names, and what importing it costs."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+import sssp
+
+DOCUMENTED = {
+    "BellmanFord",
+    "BreadthFirst",
+    "DeltaStepping",
+    "DeviceError",
+    "Dijkstra",
+    "DistanceOverflowError",
+    "Graph",
+    "GraphFormatError",
+    "MissingExtraError",
+    "NegativeCycleError",
+    "NegativeWeightError",
+    "SSSPError",
+    "ShortestPaths",
+    "ThresholdDijkstra",
+    "UnreachableError",
+    "VerificationError",
+    "VertexError",
+    "iter_blocks",
+    "read_graph",
+    "reduce",
+    "road_like",
+    "shortest_paths",
+    "verify",
+}
+
+
+def test_public_names_are_exactly_the_documented_ones():
+    assert set(sssp.__all__) == DOCUMENTED
+    assert set(dir(sssp)) >= DOCUMENTED
+
+
+def test_every_public_name_has_a_docstring():
+    for name in sssp.__all__:
+        assert getattr(sssp, name).__doc__, name
+
+
+def test_no_module_hides_a_public_name():
+    for module in pkgutil.walk_packages(sssp.__path__, "sssp."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    for name in sssp.__all__:
+        assert not isinstance(getattr(sssp, name), ModuleType), name
+
+
+def test_type_stub_lists_the_public_names():
+    from pathlib import Path
+
+    stub = Path(sssp.__file__).with_suffix(".pyi").read_text()
+    listed = {line.rsplit(" as ")[1].strip() for line in stub.splitlines() if " as " in line}
+    assert listed == DOCUMENTED
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'shortest_path'"):
+        getattr(sssp, "shortest_path")  # noqa: B009 (the point is that there is none)
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = "{'numpy', 'numba', 'scipy', 'networkx'}"
+    code = f"import sys, sssp; print(sorted({heavy} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_docstring_examples_hold():
+    import doctest
+
+    import sssp.blocks
+    import sssp.solve
+
+    for module in (sssp, sssp.blocks, sssp.solve):
+        outcome = doctest.testmod(module)
+        assert outcome.attempted > 0
+        assert outcome.failed == 0
