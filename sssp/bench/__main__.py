@@ -1,0 +1,198 @@
+"""Measure shortest-path methods side by side, against SciPy, and verify every row.
+
+Without arguments: the built-in graph of a million vertices, and every real graph that is found.
+Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. Loading, set-up and JIT
+are timed apart and never part of a row. The exit code is 1 if a row fails verification.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sssp._cli import parse, reporting_errors
+from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source, method_list
+
+if TYPE_CHECKING:
+    from sssp.bench.harness import Harness
+    from sssp.bench.report import Report
+
+__all__ = ["SUMMARY", "add_arguments", "main", "run"]
+
+SUMMARY = "time methods on graphs, against SciPy"
+DEFAULT_METHODS = "dijkstra,delta-stepping"
+DEFAULT_SIZE = 1_000_000
+PACKAGES = ("numpy", "scipy", "numba")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the bench."""
+    parser.add_argument(
+        "--graph",
+        dest="graphs",
+        action="append",
+        type=graph_source,
+        metavar="FILE",
+        help=f"a .gr or .sssp file, or {BUILT_IN}:N for the built-in graph; repeatable",
+    )
+    sources = parser.add_mutually_exclusive_group()
+    sources.add_argument(
+        "--sources",
+        type=_positive,
+        default=1,
+        metavar="K",
+        help="random sources, solved in one call (default 1)",
+    )
+    sources.add_argument(
+        "--source",
+        dest="labels",
+        action="append",
+        metavar="V",
+        help="a source in the file's own numbers; repeatable",
+    )
+    parser.add_argument(
+        "--methods",
+        type=method_list,
+        default=DEFAULT_METHODS,
+        metavar="A,B",
+        help=f"methods, or all (default {DEFAULT_METHODS})",
+    )
+    parser.add_argument(
+        "--devices",
+        type=lambda text: text.split(","),
+        default="cpu",
+        metavar="A,B",
+        help="devices to run them on (default cpu)",
+    )
+    parser.add_argument(
+        "--threads", type=_positive, metavar="T", help="threads of our methods (default all cores)"
+    )
+    parser.add_argument(
+        "--trials", type=_positive, default=5, metavar="N", help="timed calls a row (default 5)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the random sources (default 0)"
+    )
+    parser.add_argument(
+        "--row-limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="skip rows that would take longer (default 60)",
+    )
+    parser.add_argument(
+        "--json", type=_new_file, metavar="FILE", help="also write everything there, as JSON"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, print the report, and return the exit code.
+
+    What was measured before an error or Ctrl-C is reported all the same.
+    """
+    from sssp.bench import machine
+    from sssp.bench.harness import Harness, Ours, Plan
+    from sssp.bench.report import Report
+    from sssp.bench.rivals import RIVALS
+
+    graphs = options.graphs or _default_graphs()
+    plan = Plan(options.trials, options.row_limit, options.threads)
+    methods = [Ours(method, device) for device in options.devices for method in options.methods]
+    harness = Harness(methods, RIVALS, plan)
+    report = Report(
+        command=options.command_line,
+        started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
+        versions=machine.versions(PACKAGES),
+        hardware=machine.hardware(),
+        settings={
+            "trials": plan.trials,
+            "seed": options.seed,
+            "threads": plan.threads or machine.usable_cores(),
+            "row limit in seconds": plan.row_limit,
+        },
+    )
+    try:
+        _measure(options, graphs, harness, report)
+    finally:
+        if report.rows:
+            print(report.text())
+        if report.rows and options.json:
+            report.write_json(options.json)
+    return 1 if report.failed else 0
+
+
+def _measure(
+    options: argparse.Namespace, graphs: Sequence[GraphSource], harness: Harness, report: Report
+) -> None:
+    """Measure one graph after the other into `report`."""
+    from sssp.bench.workloads import Loader, chosen_sources, random_sources
+
+    loader = Loader()
+    if options.labels:
+        choose = partial(chosen_sources, labels=options.labels)
+    else:
+        choose = partial(random_sources, count=options.sources, seed=options.seed)
+    with _progress(len(graphs) * (harness.steps + 1)) as harness.progress:
+        for source in graphs:
+            harness.progress(f"{source.name}: loading")
+            workload, record = loader.load(source, choose)
+            report.graphs.append(record)
+            report.rows += harness.measure(workload)
+
+
+@contextmanager
+def _progress(steps: int) -> Iterator[Callable[[str], None]]:
+    """Show what is going on in a line on stderr, if that is a terminal."""
+    from tqdm import tqdm
+
+    form = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}"
+    with tqdm(total=steps, bar_format=form, leave=False, disable=None, file=sys.stderr) as bar:
+
+        def step(text: str) -> None:
+            bar.update()
+            bar.set_description_str(text)
+
+        yield step
+
+
+def _default_graphs() -> list[GraphSource]:
+    from sssp import datasets
+
+    found = [GraphSource(name, path) for name, path in datasets.available().items()]
+    return [graph_source(f"{BUILT_IN}:{DEFAULT_SIZE}"), *found]
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
+def _new_file(text: str) -> Path:
+    """Find out before the work, not after it, that there is no such folder."""
+    path = Path(text)
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: no such folder")
+    return path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the bench; see `sssp._cli.main` for the exit codes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m sssp.bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_arguments(parser)
+    return reporting_errors(parser.prog, run, parse(parser, arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

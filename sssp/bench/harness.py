@@ -1,0 +1,429 @@
+"""Times methods and rivals on a graph, and verifies what they computed.
+
+Before the clock runs, every contender solves a small grid and one four times as large: the first
+call compiles (JIT), the others foretell what the graph itself will take. Then it solves one
+source there twice (what the first call takes longer is set-up) and all sources once. After that
+the trials of all contenders take turns, so that a machine that is slow for a while is slow for
+everybody.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp._cli._arguments import method_text
+from sssp._dtypes import INT32, INT64
+from sssp.bench.machine import usable_cores
+from sssp.bench.rivals import Rival
+from sssp.bench.workloads import Workload
+from sssp.certificate import verify
+from sssp.errors import SSSPError, VerificationError
+from sssp.graph import Graph
+from sssp.methods import Method
+from sssp.result import ShortestPaths
+from sssp.solve import shortest_paths
+
+__all__ = ["Harness", "Ours", "Plan", "Row"]
+
+#: above this float64, in which SciPy computes, rounds integers
+EXACT_FLOAT = 2**53
+#: vertices along the side of the smaller grid that foretells times, and calls on each grid
+SIDE, PROBES = 32, 3
+
+Solve = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to measure.
+
+    Attributes
+    ----------
+    trials : int
+        Timed calls of every contender.
+    row_limit : float
+        Seconds that the trials of one contender may take: there are fewer of them if need be,
+        and none if even one would take longer.
+    threads : int or None
+        Threads of the package's own methods; None: all cores.
+    """
+
+    trials: int = 5
+    row_limit: float = 60.0
+    threads: int | None = None
+
+
+@dataclass
+class Row:
+    """One line of the table: a contender on a graph.
+
+    Attributes
+    ----------
+    method, device, graph : str
+    n, m : int
+        Size of the graph.
+    sources : int
+        How many are solved in one call.
+    jit_seconds : float or None
+        Compiling, or loading compiled code; None if there was nothing to compile.
+    setup_seconds : float or None
+        What the contender did once for this graph.
+    trials : list of float
+        Seconds of every timed call.
+    distances : int
+        Vertices reached by one call, all sources together.
+    ratio : float or None
+        How many times as fast as the reference rival, per source.
+    verified : bool or None
+        None: there was nothing to verify, or nothing to verify it with.
+    remark : str
+        Why the row was skipped, why it failed, or what else to know.
+    """
+
+    method: str
+    device: str
+    graph: str
+    n: int
+    m: int
+    sources: int
+    jit_seconds: float | None = None
+    setup_seconds: float | None = None
+    trials: list[float] = field(default_factory=list)
+    distances: int = 0
+    ratio: float | None = None
+    verified: bool | None = None
+    remark: str = ""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was timed; `remark` says why."""
+        return not self.trials
+
+    @property
+    def median(self) -> float:
+        """Median of the trials, in seconds."""
+        return median(self.trials)
+
+    @property
+    def fastest(self) -> float:
+        """Fastest trial, in seconds."""
+        return min(self.trials)
+
+    @property
+    def distances_per_second(self) -> float:
+        """Reached vertices per second of the median."""
+        return self.distances / self.median
+
+
+@dataclass(frozen=True)
+class Ours:
+    """One of the package's own methods on one device."""
+
+    method: Method
+    device: str = "cpu"
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return method_text(self.method)
+
+    def prepare(self, graph: Graph, threads: int | None) -> Callable[..., ShortestPaths]:
+        """Return `shortest_paths` with everything but the sources filled in."""
+        return partial(
+            shortest_paths,
+            graph,
+            method=self.method,
+            device=self.device,
+            threads=threads,
+            progress=False,
+        )
+
+
+class Harness:
+    """Measures methods and rivals on one workload after the other.
+
+    Parameters
+    ----------
+    methods : sequence of Ours
+        In the order of the table.
+    rivals : sequence of Rival
+        The first is the reference that ratios are taken to.
+    plan : Plan
+    progress : callable
+        ``progress(text)`` is told before every step what it is.
+    """
+
+    def __init__(
+        self,
+        methods: Sequence[Ours],
+        rivals: Sequence[Rival],
+        plan: Plan,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self.methods = methods
+        self.rivals = rivals
+        self.plan = plan
+        self.progress = progress
+        self._compiled: set[tuple[Ours, np.dtype[Any]]] = set()
+
+    @property
+    def steps(self) -> int:
+        """Calls of `progress` a workload, at most."""
+        return (len(self.methods) + len(self.rivals)) * (self.plan.trials + 1) + len(self.methods)
+
+    def measure(self, workload: Workload) -> list[Row]:
+        """Time and verify every contender.
+
+        Returns
+        -------
+        list of Row
+            The rivals' and then ours, also those that were skipped or turned out wrong.
+        """
+        rivals = [_RivalEntry(rival, workload, self.plan) for rival in self.rivals]
+        ours = [_OurEntry(method, workload, self.plan, self._compiled) for method in self.methods]
+        entries: list[_Entry] = [*rivals, *ours]
+        for entry in entries:
+            self._attempt(entry, "warm-up", entry.warm_up)
+        for trial in range(self.plan.trials):
+            for entry in entries:
+                if trial < entry.trials:
+                    self._attempt(entry, f"trial {trial + 1}", entry.time_once)
+        for entry in ours:
+            if not entry.row.skipped:
+                self._announce(entry, "verification")
+                entry.verify(rivals)
+        if rivals and not rivals[0].row.skipped:
+            _set_ratios([*rivals, *(entry for entry in ours if entry.ours.method.weighted)])
+        return [entry.row for entry in entries]
+
+    def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
+        """Take a step; a contender that refuses or runs out of memory is skipped."""
+        self._announce(entry, what)
+        try:
+            step()
+        except (SSSPError, MemoryError) as error:
+            entry.trials = 0
+            entry.row.trials.clear()
+            entry.row.remark = _one_line(error)
+
+    def _announce(self, entry: _Entry, what: str) -> None:
+        row = entry.row
+        self.progress(f"{row.graph}: {row.method} on {row.device}, {what}")
+
+
+class _Entry:
+    """A contender at work on one workload; `row` is what it has achieved so far."""
+
+    solve: Solve
+
+    def __init__(
+        self,
+        contender: Ours | Rival,
+        workload: Workload,
+        plan: Plan,
+        sources: NDArray[np.int64],
+        workers: int,
+    ) -> None:
+        self.workload = workload
+        self.plan = plan
+        self.sources = sources
+        self.workers = workers
+        self.trials = 0
+        graph = workload.graph
+        self.row = Row(
+            contender.name, contender.device, workload.name, graph.n, graph.m, sources.size
+        )
+
+    def warm_up(self) -> None:
+        """Run everything once untimed, and find out how many trials there is time for."""
+        limit = self.plan.row_limit
+        expected = self._expected_seconds()
+        if expected > limit:
+            self.row.remark = f"one call takes about {expected:,.0f} s, the limit is {limit:g} s"
+            return
+        self.trials = max(1, min(self.plan.trials, int(limit / expected)))
+        if self.trials < self.plan.trials:
+            self.row.remark = f"trials cut to {self.trials}, to end within {limit:g} s"
+
+    def _expected_seconds(self) -> float:
+        """Time of one call, from ever larger ones: none is made that would exceed the limit."""
+        graph = self.workload.graph
+        turns = math.ceil(self.sources.size / self.workers)
+        expected = self._foretold(graph) * turns
+        if expected > self.plan.row_limit:
+            return expected
+        start = perf_counter()
+        self.solve = self._prepare(graph)
+        self.solve(self.sources[:1])
+        first = perf_counter() - start
+        second, _ = _timed(self.solve, self.sources[:1])
+        self.row.setup_seconds = max(0.0, first - second)
+        expected = second * turns
+        if self.sources.size == 1 or expected > self.plan.row_limit:
+            return expected
+        return _timed(self.solve, self.sources)[0]
+
+    def _foretold(self, graph: Graph) -> float:
+        """Time for one source, extrapolated from two grids by a power of their size."""
+        dtype = graph.weights.dtype
+        small, large = (
+            min(_timed(self._prepare(grid), np.zeros(1, np.int64))[0] for _ in range(PROBES))
+            for grid in (_grid(SIDE, dtype), _grid(2 * SIDE, dtype))
+        )
+        # to halves, because short times are noisy: linear, linear times open set, quadratic
+        exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
+        return large * math.pow(graph.n / (2 * SIDE) ** 2, exponent)
+
+    def time_once(self) -> None:
+        """Run one trial; keep of the last one what verification needs."""
+        seconds, result = _timed(self.solve, self.sources)
+        self.row.trials.append(seconds)
+        if len(self.row.trials) == self.trials:
+            self._keep(result)
+
+    def _prepare(self, graph: Graph) -> Solve:
+        raise NotImplementedError
+
+    def _keep(self, result: Any) -> None:
+        raise NotImplementedError
+
+
+class _RivalEntry(_Entry):
+    """A rival: only a sample of the sources, for it may be slow and need much memory."""
+
+    def __init__(self, rival: Rival, workload: Workload, plan: Plan) -> None:
+        super().__init__(rival, workload, plan, workload.sources[workload.sample], workers=1)
+        self.rival = rival
+        self.distances: NDArray[Any] | None = None
+
+    def warm_up(self) -> None:
+        if self.workload.graph.least_weight < 0 and not self.rival.negative_weights:
+            self.row.remark = "it does not take negative weights"
+        else:
+            super().warm_up()
+
+    def _prepare(self, graph: Graph) -> Solve:
+        return self.rival.prepare(graph)
+
+    def _keep(self, result: NDArray[Any]) -> None:
+        self.row.distances = int(np.count_nonzero(np.isfinite(result)))
+        self.distances = result
+
+
+class _OurEntry(_Entry):
+    """One of our methods."""
+
+    def __init__(
+        self,
+        ours: Ours,
+        workload: Workload,
+        plan: Plan,
+        compiled: set[tuple[Ours, np.dtype[Any]]],
+    ) -> None:
+        workers = plan.threads or usable_cores()
+        super().__init__(ours, workload, plan, workload.sources, workers)
+        self.ours = ours
+        self.compiled = compiled
+        self.sampled: Any = None
+
+    def warm_up(self) -> None:
+        specialisation = (self.ours, self.workload.graph.weights.dtype)
+        if specialisation not in self.compiled:
+            start = perf_counter()
+            self._prepare(_grid(SIDE, specialisation[1]))(np.zeros(1, np.int64))
+            self.row.jit_seconds = perf_counter() - start
+            self.compiled.add(specialisation)
+        super().warm_up()
+
+    def verify(self, rivals: Sequence[_RivalEntry]) -> None:
+        """Certify the sample, and compare it with what was timed and with the rivals."""
+        try:
+            self._certify(rivals)
+            self.row.verified = True
+        except VerificationError as error:
+            self.row.verified = False
+            self.row.remark = _one_line(error)
+        except (SSSPError, MemoryError) as error:
+            self.row.remark = f"could not be verified: {_one_line(error)}"
+
+    def _certify(self, rivals: Sequence[_RivalEntry]) -> None:
+        sources = self.workload.sources[self.workload.sample]
+        result = self.solve(sources, predecessors=True, dtype=self.sampled.dtype)
+        verify(self.workload.graph, result)
+        if not np.array_equal(result.distances, self.sampled):
+            raise VerificationError("the timed distances differ from the certified ones")
+        if not self.ours.method.weighted:
+            return
+        distances = result.to_float()
+        largest = np.max(distances, where=np.isfinite(distances), initial=0)
+        if self.sampled.dtype.kind == "i" and largest > EXACT_FLOAT:
+            return
+        for rival in rivals:
+            if rival.distances is not None:
+                _compare(distances, rival.distances, rival.row)
+
+    def _prepare(self, graph: Graph) -> Solve:
+        return self.ours.prepare(graph, self.plan.threads)
+
+    def _keep(self, result: ShortestPaths) -> None:
+        self.row.distances = int(np.count_nonzero(result.reached))
+        self.sampled = result.distances[self.workload.sample]
+
+
+def _compare(certified: NDArray[Any], found: NDArray[Any], rival: Row) -> None:
+    """Check a rival's distances against certified ones; note the outcome in its row."""
+    differing = np.argwhere(certified != found)
+    rival.verified = not differing.size
+    if differing.size:
+        row, vertex = differing[0]
+        rival.remark = (
+            f"it finds {found[row, vertex]:g} for vertex {vertex}, where "
+            f"{certified[row, vertex]:g} is certified"
+        )
+        raise VerificationError(f"the distances differ from those of {rival.method}")
+
+
+def _set_ratios(entries: Sequence[_Entry]) -> None:
+    """Relate all to the first, per source."""
+    reference = entries[0].row
+    for row in (entry.row for entry in entries):
+        if not row.skipped:
+            row.ratio = (reference.median / reference.sources) / (row.median / row.sources)
+
+
+def _timed(solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
+    """Return the seconds of one call, undisturbed by the garbage collector, and its result."""
+    gc.disable()
+    try:
+        start = perf_counter()
+        result = solve(sources)
+        return perf_counter() - start, result
+    finally:
+        gc.enable()
+
+
+@cache
+def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
+    """Make an undirected square grid with random weights of a graph's dtype."""
+    vertex = np.arange(side * side).reshape(side, side)
+    tails = np.concatenate((vertex[:, :-1].ravel(), vertex[:-1].ravel()))
+    heads = np.concatenate((vertex[:, 1:].ravel(), vertex[1:].ravel()))
+    weights = np.random.default_rng(0).integers(1, 1000, tails.size).astype(dtype)
+    if dtype == INT64:
+        # a graph keeps integers as int32 where it can
+        weights += np.iinfo(INT32).max
+    return Graph.from_arcs(tails, heads, weights, directed=False)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

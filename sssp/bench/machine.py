@@ -1,0 +1,83 @@
+"""Where a measurement was taken: versions and hardware."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+import sssp
+
+__all__ = ["hardware", "usable_cores", "versions"]
+
+
+def versions(packages: Sequence[str]) -> dict[str, str]:
+    """Return the versions of this package, its checkout, Python, and other packages.
+
+    Parameters
+    ----------
+    packages : sequence of str
+        Names of installed distributions.
+
+    Returns
+    -------
+    dict
+        Versions by name; ``commit`` is absent where the package is no checkout.
+    """
+    found = {"sssp": sssp.__version__}
+    commit = _commit(Path(sssp.__file__).resolve().parent.parent)
+    if commit is not None:
+        found["commit"] = commit
+    found["python"] = platform.python_version()
+    return found | {package: metadata.version(package) for package in packages}
+
+
+def hardware() -> dict[str, str | int | None]:
+    """Return processor, cores, memory in bytes, and operating system."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _commit(checkout: Path) -> str | None:
+    """Commit of the checkout, marked if files have changed since; None where there is none."""
+    if not (checkout / ".git").exists():
+        return None
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown processor"
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None

@@ -1,0 +1,288 @@
+"""The command line, run in this process on tiny graphs."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sssp
+from sssp._cli import main
+
+#: 1 -> 2 -> 3 -> 4 with a detour 1 -> 3, a parallel arc, a self-loop, and 5, which is not reached
+GRAPH = """c a tiny graph
+p sp 5 7
+a 1 2 10
+a 1 2 12
+a 2 3 10
+a 1 3 25
+a 3 4 7
+a 5 1 1
+a 4 4 3
+"""
+COORDINATES = """p aux sp co 5
+v 1 -74000000 40000000
+v 2 -74100000 40100000
+v 3 -74200000 40200000
+v 4 -74300000 40300000
+v 5 -74400000 40400000
+"""
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> str:
+    path = tmp_path / "tiny.gr"
+    path.write_text(GRAPH)
+    return str(path)
+
+
+def facts(text: str) -> dict[str, str]:
+    """Return the lines of ``info`` as a dict."""
+    lines = (line.strip().split("  ", 1) for line in text.splitlines())
+    return {name: value.strip() for name, value in lines}
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_info_tells_sizes_weights_degrees_and_components(graph, capsys):
+    assert main(["info", graph]) == 0
+    told = facts(capsys.readouterr().out)
+    assert told.pop("read in").endswith(" s")
+    assert told.pop("memory").endswith(" MiB")
+    assert told == {
+        "graph": "tiny",
+        "vertices": "5",
+        "arcs": "5",
+        "input arcs": "7",
+        "parallel, reduced": "1",
+        "self-loops, dropped": "1",
+        "weights": "int32, 1 to 25",
+        "out-degree": "1.000 on average",
+        "0": "1 (20.0%)",
+        "1": "3 (60.0%)",
+        "2": "1 (20.0%)",
+        "strong components": "5, the largest of 1 vertices (20.0%)",
+        "weak components": "1, the largest of 5 vertices (100.0%)",
+        "labels": "integers, 1 to 5",
+        "coordinates": "none",
+    }
+
+
+def test_info_tells_the_box_of_the_coordinates(graph, tmp_path, capsys):
+    file = tmp_path / "tiny.co"
+    file.write_text(COORDINATES)
+    assert main(["info", graph, "--coordinates", str(file)]) == 0
+    assert facts(capsys.readouterr().out)["coordinates"] == (
+        "longitude -74.400000 to -74.000000, latitude 40.000000 to 40.400000"
+    )
+
+
+def test_info_puts_many_arcs_on_one_line_and_counts_negative_weights(tmp_path, capsys):
+    star = sssp.Graph.from_arcs([0] * 9, range(1, 10), [-1.5, *range(8)])
+    star.save(tmp_path / "star.sssp")
+    assert main(["info", str(tmp_path / "star.sssp")]) == 0
+    told = facts(capsys.readouterr().out)
+    assert told["8 or more"] == "1 (10.0%)"
+    assert told["weights"] == "float64, -1.5 to 7.0, 1 below zero"
+    assert told["labels"] == "none: vertices go by 0-based numbers"
+
+
+def test_info_knows_what_to_say_of_an_empty_graph(tmp_path, capsys):
+    path = tmp_path / "empty.gr"
+    path.write_text("p sp 0 0\n")
+    assert main(["info", str(path)]) == 0
+    assert facts(capsys.readouterr().out)["strong components"] == "0"
+
+
+def test_solve_sums_up_what_is_reached(graph, capsys):
+    assert main(["solve", graph, "--source", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "reached 4 of 5 vertices" in out
+    assert "farthest 4, distance 27" in out
+
+
+def test_a_target_gives_distance_and_path_in_the_numbers_of_the_file(graph, capsys):
+    assert main(["solve", graph, "--source", "1", "--target", "4", "--target", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "target 4: distance 27, 3 arcs",
+        "path 1 2 3 4",
+        "target 1: distance 0, 0 arcs",
+        "path 1",
+    ]
+
+
+def test_an_unreached_target_is_said_to_be_so(graph, capsys):
+    assert main(["solve", graph, "--source", "1", "--target", "5"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["target 5: unreached"]
+
+
+def test_a_csv_file_has_a_line_for_every_reached_vertex(graph, tmp_path, capsys):
+    file = tmp_path / "out.csv"
+    assert main(["solve", graph, "--source", "2", "-o", str(file)]) == 0
+    assert file.read_bytes() == b"vertex,distance\n2,0\n3,10\n4,17\n"
+    assert f"wrote 3 vertices to {file}" in capsys.readouterr().out
+
+
+def test_predecessors_go_into_the_csv_file_and_end_at_the_source(graph, tmp_path):
+    file = tmp_path / "out.csv"
+    main(["solve", graph, "--source", "2", "--predecessors", "-o", str(file)])
+    assert [(row["vertex"], row["predecessor"]) for row in read_csv(file)] == [
+        ("2", "2"), ("3", "2"), ("4", "3"),
+    ]  # fmt: skip
+
+
+def test_a_npz_file_has_the_same_columns_with_their_dtypes(graph, tmp_path):
+    file = tmp_path / "out.npz"
+    main(["solve", graph, "--source", "5", "--predecessors", "-o", str(file)])
+    with np.load(file) as columns:
+        assert columns["vertex"].tolist() == [1, 2, 3, 4, 5]
+        assert columns["distance"].tolist() == [1, 11, 21, 28, 0]
+        assert columns["distance"].dtype == np.int32
+        assert columns["predecessor"].tolist() == [5, 1, 2, 3, 5]
+
+
+def test_a_limit_leaves_out_what_is_farther(graph, tmp_path):
+    file = tmp_path / "out.csv"
+    main(["solve", graph, "--source", "1", "--limit", "20", "-o", str(file)])
+    assert [row["vertex"] for row in read_csv(file)] == ["1", "2", "3"]
+
+
+def test_targets_leave_out_all_other_vertices(graph, tmp_path):
+    file = tmp_path / "out.csv"
+    targets = ["--target", "4", "--target", "5", "--target", "2"]
+    main(["solve", graph, "--source", "1", *targets, "--predecessors", "-o", str(file)])
+    assert file.read_text() == "vertex,distance,predecessor\n4,27,3\n2,10,1\n"
+
+
+def test_vertices_may_go_by_strings(tmp_path, capsys):
+    path, file = tmp_path / "named.sssp", tmp_path / "out.csv"
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [0.5, 0.25], labels=["home", "7", "a, b"])
+    g.save(path)
+    arguments = ["--source", "home", "--predecessors", "-o", str(file)]
+    assert main(["solve", str(path), *arguments]) == 0
+    assert read_csv(file)[1:] == [
+        {"vertex": "7", "distance": "0.5", "predecessor": "home"},
+        {"vertex": "a, b", "distance": "0.75", "predecessor": "7"},
+    ]
+    assert main(["solve", str(path), "--source", "nowhere"]) == 2
+    assert "no vertex has the label 'nowhere'" in capsys.readouterr().err
+
+
+def test_a_method_may_carry_options(graph, capsys):
+    arguments = ["--source", "1", "--method", "delta-stepping:delta=3", "--device", "cpu"]
+    assert main(["solve", graph, *arguments]) == 0
+    assert capsys.readouterr().out.startswith("delta-stepping on cpu")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--source", "6"], "no vertex has the label 6"),
+        (["--source", "one"], "'one' is no vertex"),
+        (["--source", "1", "--target", "0"], "no vertex has the label 0"),
+        (["--source", "1", "--device", "abacus"], "unknown device 'abacus'"),
+        (["--source", "1", "-o", "no/such/folder/out.csv"], "No such file or directory"),
+    ],
+)
+def test_an_error_is_one_line_on_stderr_and_exit_code_two(graph, options, complaint, capsys):
+    assert main(["solve", graph, *options]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("sssp solve: error: ")
+    assert complaint in err
+    assert err.count("\n") == 1
+
+
+def test_a_malformed_file_is_named_with_the_line_and_its_text(tmp_path, capsys):
+    path = tmp_path / "broken.gr"
+    path.write_text("p sp 2 1\na 1 x 3\n")
+    assert main(["info", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"sssp info: error: {path}:2: ")
+    assert err.endswith(": a 1 x 3\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "required: COMMAND"),
+        (["solve", "FILE"], "required: --source"),
+        (["solve", "FILE", "--source", "1", "-o", "out.txt"], "must end in .csv or .npz"),
+        (["solve", "FILE", "--source", "1", "--limit", "-3"], "-3 is not a number from 0 on"),
+        (["solve", "FILE", "--source", "1", "--limit", "far"], "invalid"),
+        (["solve", "FILE", "--source", "1", "--method", "astar"], "unknown method 'astar'"),
+        (["info", "nowhere.gr"], "no file 'nowhere.gr'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused_by_the_parser(
+    graph, arguments, complaint, capsys
+):
+    with pytest.raises(SystemExit) as stop:
+        main([graph if argument == "FILE" else argument for argument in arguments])
+    assert stop.value.code == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"sssp {sssp.__version__}\n"
+
+
+def test_the_bench_is_a_command_too(graph, capsys):
+    arguments = ["--graph", graph, "--source", "1", "--trials", "1", "--methods", "dijkstra"]
+    assert main(["bench", *arguments]) == 0
+    out = capsys.readouterr().out
+    assert f"sssp bench --graph {graph}" in out
+    assert "SciPy dijkstra" in out
+
+
+def test_ctrl_c_leaves_no_traceback(graph, capsys, monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sssp.solve.shortest_paths", interrupted)
+    assert main(["solve", graph, "--source", "1"]) == 130
+    assert capsys.readouterr().err == "sssp solve: interrupted\n"
+
+
+def test_help_imports_neither_numpy_nor_numba():
+    script = (
+        "import sys\n"
+        "sys.argv = ['sssp', '--help']\n"
+        "from sssp._cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit:\n"
+        "    heavy = {'numpy', 'numba', 'scipy', 'tqdm'} & set(sys.modules)\n"
+        "    sys.exit(f'imported {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "solve" in done.stdout
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_closed_pipe_is_no_error(graph, unbuffered):
+    command = f"'{sys.executable}' -m sssp info '{graph}' | true"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
