@@ -1,0 +1,157 @@
+"""Threshold-batched Dijkstra on the device against its CPU twin, statistics and all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sssp
+from sssp import datasets
+from tests.cuda.conftest import SIMULATOR
+from tests.strategies import DYADIC, ODDITIES, SMALL_INTEGERS, graph_of, networks
+
+pytestmark = pytest.mark.gpu
+EXAMPLES = 10 if SIMULATOR else 1000
+
+
+def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
+    expected = sssp.shortest_paths(g, sources, **options)
+    found = sssp.shortest_paths(g, sources, device=device, **options)
+    assert found.device.startswith("cuda:")
+    assert found.distances.dtype == expected.distances.dtype
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    if expected.predecessors is not None:
+        np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+    if expected.origin is not None:
+        np.testing.assert_array_equal(found.origin, expected.origin)
+    assert found.stats.keys() == expected.stats.keys()
+    for name, values in expected.stats.items():
+        np.testing.assert_array_equal(found.stats[name], values, err_msg=name)
+
+
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_equals_the_cpu_twin_on_any_graph(data, device):
+    g = graph_of(data.draw(networks(SMALL_INTEGERS | DYADIC)))
+    if g.n == 0:
+        return
+    vertex = st.integers(0, g.n - 1)
+    sources = data.draw(vertex | st.lists(vertex, min_size=1, max_size=3))
+    options = {
+        "method": sssp.ThresholdDijkstra(data.draw(st.sampled_from(["out", "in-out"]))),
+        "predecessors": data.draw(st.booleans()),
+        "limit": data.draw(st.none() | st.integers(0, 20)),
+        "nearest": data.draw(st.booleans()),
+    }
+    if data.draw(st.booleans()):
+        options["targets"] = data.draw(st.lists(vertex, max_size=3))
+    assert_like_the_cpu(g, sources, device, **options)
+
+
+@pytest.mark.parametrize("name", ODDITIES if not SIMULATOR else list(ODDITIES)[:2])
+def test_equals_the_cpu_twin_on_odd_graphs(name, device):
+    g = graph_of(ODDITIES[name])
+    assert_like_the_cpu(g, [0, g.n - 1], device, method="threshold-dijkstra", predecessors=True)
+
+
+def test_float32_and_int64_distances(device):
+    g = sssp.road_like(20)
+    for dtype in ("float32", "int64"):
+        assert_like_the_cpu(g, [0, 7], device, method="threshold-dijkstra", dtype=dtype)
+
+
+def test_goes_on_in_int64_when_int32_overflows(device):
+    g = sssp.Graph.from_arcs(range(5), range(1, 6), [1 << 29] * 5)
+    r = sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device)
+    assert r.distances.dtype == np.int64
+    assert r.distances.tolist() == [hops << 29 for hops in range(6)]
+
+
+def test_sparse_output_and_out(device):
+    g = sssp.road_like(20)
+    options = {"method": "threshold-dijkstra", "device": device, "limit": 2500}
+    dense = sssp.shortest_paths(g, [0, 5], **options)
+    sparse = sssp.shortest_paths(g, [0, 5], output="sparse", **options)
+    np.testing.assert_array_equal(sparse.reached.toarray(), dense.reached)
+    out = np.empty((2, 20), np.int32)
+    sssp.shortest_paths(g, [0, 5], out=out, **options)
+    np.testing.assert_array_equal(out, dense.distances)
+
+
+def test_refuses_with_numbers_what_does_not_fit(device):
+    with pytest.raises(sssp.DeviceError, match=r"one search takes [\d,]+ bytes"):
+        sssp.shortest_paths(
+            sssp.road_like(20), 0, method="threshold-dijkstra", device=device, memory_limit=100
+        )
+
+
+def test_splits_sources_into_batches_that_fit(device):
+    g = sssp.road_like(20)
+    copy = sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device)
+    assert copy.distance(0) == 0
+    on_device = g.derived("cuda:0", lambda: pytest.fail("the graph has no copy on the device"))
+    limit = on_device.nbytes + 2 * 20 * (4 + 1 + 4 + 12)  # two rows: distances and scratch
+    sources = range(5)
+    r = sssp.shortest_paths(
+        g, sources, method="threshold-dijkstra", device=device, memory_limit=limit
+    )
+    np.testing.assert_array_equal(r.distances, sssp.shortest_paths(g, sources).distances)
+
+
+def test_frees_the_copy_of_a_graph(device):
+    g = sssp.road_like(20)
+    before = sssp.shortest_paths(g, 3, method="threshold-dijkstra", device=device)
+    copy = g.derived("cuda:0", list)
+    g.free_device()
+    again = sssp.shortest_paths(g, 3, method="threshold-dijkstra", device=device)
+    assert g.derived("cuda:0", list) is not copy
+    np.testing.assert_array_equal(before.distances, again.distances)
+
+
+def test_says_which_methods_and_devices_there_are(device):
+    g = sssp.road_like(20)
+    with pytest.raises(sssp.DeviceError, match="methods that do: threshold-dijkstra"):
+        sssp.shortest_paths(g, 0, method="dijkstra", device=device)
+    with pytest.raises(sssp.DeviceError, match="there is no device 'cuda:99'"):
+        sssp.shortest_paths(g, 0, method="threshold-dijkstra", device="cuda:99")
+    with pytest.raises(sssp.DeviceError, match="unknown device 'gpu'"):
+        sssp.shortest_paths(g, 0, device="gpu")
+
+
+@pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+@pytest.mark.parametrize("criterion", ["out", "in-out"])
+@pytest.mark.parametrize("name", ["rome99", "USA-road-d.NY", "USA-road-t.NY", "NE-synthetic"])
+def test_real_graphs(name, criterion, device):
+    path = datasets.find(name)
+    if path is None:
+        pytest.skip(f"{name} is not here; data/README.md says where to get it")
+    g = sssp.read_graph(path)
+    sources = np.arange(g.n) if g.n < 10_000 else np.random.default_rng(5).integers(0, g.n, 4)
+    method = sssp.ThresholdDijkstra(criterion)
+    found = sssp.shortest_paths(g, sources, method=method, device=device, predecessors=True)
+    expected = sssp.shortest_paths(g, sources, predecessors=True)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+    sssp.verify(g, sssp.shortest_paths(g, 0, method=method, device=device, predecessors=True))
+
+
+@pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+def test_lists_longer_than_shared_memory(device):
+    leaves = 100_000
+    weights = np.random.default_rng(3).integers(1, 1000, leaves)
+    g = sssp.Graph.from_arcs(
+        np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights, directed=False
+    )
+    assert_like_the_cpu(g, [0, 1], device, method="threshold-dijkstra", predecessors=True)
+    assert_like_the_cpu(g, [0, 1], device, method=sssp.ThresholdDijkstra("in-out"))
+
+
+@pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+def test_the_built_in_graph_with_four_million_vertices(device):
+    g = sssp.road_like(4_000_000)
+    r = sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device, predecessors=True)
+    sssp.verify(g, r)
