@@ -14,6 +14,7 @@ section 7.5.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -156,7 +157,7 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float = 0.0) -> None:
         not the smallest nearest source. The message names the row, the vertex or arc and the
         numbers.
     ValueError
-        An `rtol` that is not a number from 0 on.
+        An `rtol` that is not a finite number of 0 or more.
 
     Notes
     -----
@@ -171,8 +172,8 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float = 0.0) -> None:
     >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5])
     >>> sssp.verify(g, sssp.shortest_paths(g, 0, predecessors=True))
     """
-    if not rtol >= 0:
-        raise ValueError(f"rtol must be 0 or more, not {rtol}")
+    if not 0 <= rtol < math.inf:
+        raise ValueError(f"rtol must be a finite number of 0 or more, not {rtol}")
     _check_shapes(g, result)
     if result.method == BreadthFirst.name:
         g = g.with_weights(np.ones(g.m, INT32))
@@ -364,7 +365,8 @@ class _Failure:
         known = self.distances[tails] != unreached(self.distances.dtype)
         if not known.any():
             return -1
-        sums = self.distances[tails[known]] + self.weights[arcs[known]]
+        starts = self.distances[tails[known]].astype(_arithmetic(self.distances.dtype))
+        sums = starts + self.weights[arcs[known]]
         return int(tails[known][np.argmin(sums)])
 
     def _arc_between(self, tail: int, head: int) -> int | None:

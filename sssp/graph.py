@@ -395,13 +395,10 @@ class Graph:
         asked = distance_dtype(dtype, self.weights.dtype)
         if asked is None or asked == self.weights.dtype:
             return self.weights
-        limits = np.iinfo(INT32)
-        if (
-            asked == INT32
-            and not limits.min <= self.least_weight <= self.greatest_weight <= limits.max
-        ):
+        limits: Any = np.iinfo(asked) if asked.kind == "i" else np.finfo(asked)
+        if not limits.min <= self.least_weight <= self.greatest_weight <= limits.max:
             raise DistanceOverflowError(
-                f"weights from {self.least_weight} to {self.greatest_weight} do not fit int32"
+                f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )
         return self.derived(f"weights as {asked}", lambda: _read_only(self.weights.astype(asked)))
 

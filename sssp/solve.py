@@ -68,12 +68,13 @@ def shortest_paths(
         empty one (0, n). Duplicates are kept.
     targets : int, or sequence of int, shape (t,), optional
         Vertices of interest: the search stops when all are settled, and `distances` has one
-        column a target.
+        column a target. Predecessors reach as far as the farthest target.
     nearest : bool
         One search from all sources together: distances to the nearest of them, shape (n,), and
         `origin`, the source that is nearest (the smallest of several).
     limit : float, optional
-        Greatest distance of interest, inclusive; what lies beyond is unreached.
+        Greatest distance of interest, inclusive; what lies beyond is unreached. A path may not
+        leave the limit and come back over negative arcs.
     method : str or Method
         A name from `sssp.methods.METHODS` or an object with options, as
         ``DeltaStepping(delta=5000)``; ``"auto"`` picks what measured fastest.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ def trees(draw: st.DrawFn, drawn: st.SearchStrategy[naive.Network]) -> Trees:
         vertices |= st.integers(0, network.n - 1)
     sources = draw(vertices)
     nearest = sources != [] and draw(st.booleans())
-    output = draw(st.sampled_from(["host", "host", "sparse"]))
+    output: Any = draw(st.sampled_from(["host", "host", "sparse"]))
     targets = None if output == "sparse" else draw(st.none() | vertices)
     limit = draw(st.none() | st.integers(0, 12))
     starts = [sources] if isinstance(sources, int) else sources
@@ -99,7 +100,8 @@ def test_a_skim_sums_an_attribute_along_every_tree_path(asked: Trees, data: st.D
         [naive.skim(asked.network, row, values).get(v, missing) for v in asked.columns]
         for row in asked.rows
     ]
-    assert (sums.shape, sums.dtype) == (asked.shape, dtype)
+    assert sums.shape == asked.shape
+    assert sums.dtype == dtype
     np.testing.assert_array_equal(sums, np.array(expected, dtype).reshape(asked.shape))
 
 
@@ -136,9 +138,7 @@ def test_the_arcs_of_a_path_join_its_vertices_and_sum_to_its_length(asked: Trees
             assert arcs.dtype == np.int64
             assert [*g.tails[arcs], target] == path
             assert [*path[:1], *g.indices[arcs]] == path
-            assert g.arc_origin[arcs].tolist() == [
-                rows[pair] for pair in zip(path, path[1:], strict=False)
-            ]
+            assert g.arc_origin[arcs].tolist() == [rows[pair] for pair in pairwise(path)]
             start = row.distances[path[0]]
             assert start + g.weights[arcs].sum() == result.distance(target, row=i)
 
@@ -234,9 +234,9 @@ def test_values_must_be_one_number_an_arc(streets: sssp.Graph) -> None:
     r = sssp.shortest_paths(streets, 0, predecessors=True)
     with pytest.raises(ValueError, match=rf"\({streets.m},\), not \(5,\)"):
         r.skim(np.ones(5))
-    for wrong in (["a"] * streets.m, [1j] * streets.m, [None] * streets.m):
+    for wrong in ("a", 1j, None):
         with pytest.raises(TypeError, match="integers or floats"):
-            r.skim(wrong)
+            r.skim(np.full(streets.m, wrong))
     with pytest.raises(TypeError, match="integers or floats"):
         r.load(["a"] * 6)
 

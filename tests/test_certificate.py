@@ -358,8 +358,10 @@ def test_a_tolerance_forgives_rounding_and_no_more(targets: list[int] | None) ->
         sssp.verify(g, forged, rtol=1e-10)
 
 
-def test_a_tolerance_is_a_number_from_0_on(ladder: sssp.Graph, answer: sssp.ShortestPaths) -> None:
-    for rtol in (-1e-9, math.nan):
+def test_a_tolerance_is_a_finite_number_of_0_or_more(
+    ladder: sssp.Graph, answer: sssp.ShortestPaths
+) -> None:
+    for rtol in (-1e-9, math.nan, math.inf):
         with pytest.raises(ValueError, match="rtol"):
             sssp.verify(ladder, answer, rtol=rtol)
 

@@ -49,6 +49,8 @@ __all__ = ["Search", "solve_rows"]
 #: scratch that a graph keeps between calls, in bytes; beyond it workers allocate anew
 KEPT_SCRATCH = 256 << 20
 COUNTERS = 8
+#: seconds between two chances for Ctrl-C
+PATIENCE = 0.2
 ONE = np.uint64(1)
 
 
@@ -203,7 +205,10 @@ class _Rows:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="sssp") as executor:
             try:
                 futures = [executor.submit(self._work, rows, advance) for _ in range(self.threads)]
-                wait(futures, return_when=FIRST_EXCEPTION)
+                # with a timeout, for else Ctrl-C is not heard on every system
+                while wait(futures, PATIENCE, return_when=FIRST_EXCEPTION).not_done:
+                    if any(f.done() and f.exception() for f in futures):
+                        break
             finally:
                 # Ctrl-C, or a worker's exception: the others end after the row in hand
                 self.stop.set()

@@ -16,9 +16,15 @@ whatever the rounding, and that is all the algorithm needs.
 One source on several cores is searched by a team, after S. Beamer, K. Asanovic and D. Patterson,
 "The GAP benchmark suite" (2015), with bucket fusion (Y. Zhang et al., "Optimizing ordered graph
 algorithms with GraphIt", 2020): every thread has buckets of its own. The team agrees on a bucket
-number, throws what its threads have there into one frontier, and relaxes that side by side. What
-falls into the same bucket meanwhile stays with the thread that reached it and is relaxed at
-once, so the team meets only twice a bucket.
+number; who has more than a fair part there puts the surplus into a common frontier; all relax
+theirs and then the frontier, side by side. What falls into the same bucket meanwhile stays with
+the thread that reached it and is relaxed at once, so the team meets only twice a bucket.
+
+The team shares distances without a single atomic operation on them (the fences of `lock` would
+keep a thread from having several reads under way). A write may get lost beneath another thread's
+larger one; so every thread remembers the least distance it proposed for a vertex, relaxes with
+that, and a vertex is passed over only where somebody has proposed less. A lost write costs
+superfluous work, and at the end the least proposal counts.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ from sssp._dtypes import INDEX
 from sssp._jit import njit
 from sssp._query import Answer, Query
 from sssp._status import CLIPPED, DONE
-from sssp.cpu._atomics import atomic_add, atomic_min, wait_for_all
+from sssp.cpu._atomics import atomic_add, wait_for_all
 from sssp.cpu._rows import Search, solve_rows
 from sssp.graph import Graph
 from sssp.methods import DeltaStepping
@@ -51,6 +57,8 @@ FRONTIER = 1 << 14
 CHUNK = 16
 #: words of ``shared``: size and progress of the frontier, one of each for three rounds in turn
 SIZE, TAKEN, ROUNDS = 0, 3, 3
+#: columns of ``announced``: a thread's next bucket, and how many vertices it has there
+NUMBER, LENGTH = 0, 1
 #: vertices from which on one source is worth a team
 TEAM_PAYS = 50_000
 #: delta of a team in median weights: wider buckets, so that the threads meet less often
@@ -65,13 +73,15 @@ SAMPLE = 1 << 16
 @njit
 def _link(links, heads, bucket, vertex):
     """Put `vertex` at the front of a bucket."""
-    after = heads[np.uint32(bucket)]
+    slot = np.uint32(bucket)
+    name = np.int32(vertex)
+    after = heads[slot]
+    heads[slot] = name
+    if after != NONE:
+        links[np.uint32(after), PREVIOUS] = name
     links[vertex, NEXT] = after
     links[vertex, PREVIOUS] = NONE
     links[vertex, BUCKET] = bucket
-    if after != NONE:
-        links[np.uint32(after), PREVIOUS] = np.int32(vertex)
-    heads[np.uint32(bucket)] = np.int32(vertex)
 
 
 @njit
@@ -103,17 +113,12 @@ def _pop(links, heads, bucket):
 
 
 @njit
-def _least_beyond(links, heads, distances, base, scale):
-    """Least bucket number beyond the window; `NEVER` if there is none.
-
-    What has moved into the window meanwhile was reached there by another thread of the team.
-    """
+def _least_beyond(links, heads, distances, scale):
+    """Least bucket number beyond the window; `NEVER` if there is none."""
     least = np.int64(NEVER)
     vertex = heads[BUCKETS]
     while vertex != NONE:
-        number = np.int64(distances[vertex] * scale)
-        if number >= base + BUCKETS:
-            least = min(least, number)
+        least = min(least, np.int64(distances[vertex] * scale))
         vertex = links[vertex, NEXT]
     return least
 
@@ -125,12 +130,8 @@ def _rebase(links, heads, distances, base, scale):
     heads[BUCKETS] = NONE
     while vertex != NONE:
         after = links[vertex, NEXT]
-        number = np.int64(distances[vertex] * scale)
-        if number >= base:
-            bucket = np.int32(min(number - base, BUCKETS))
-            _link(links, heads, bucket, np.uint32(vertex))
-        else:  # another thread of the team has reached and relaxed it
-            links[vertex, BUCKET] = NONE
+        bucket = min(np.int64(distances[vertex] * scale) - base, BUCKETS)
+        _link(links, heads, np.int32(bucket), np.uint32(vertex))
         vertex = after
 
 
@@ -152,7 +153,6 @@ def _delta_stepping_kernel(
     unseen = distances[0]  # as every entry is still
     heads = np.full(BUCKETS + 1, NONE, np.int32)
     count, target, expanded, windows = 0, 0, 0, 0
-    base = np.int64(-BUCKETS)
     status = DONE
     for source in sources:
         if distances[source] == unseen:
@@ -161,7 +161,7 @@ def _delta_stepping_kernel(
             count += 1
             _link(links, heads, np.int32(BUCKETS), np.uint32(source))
     while heads[BUCKETS] != NONE:
-        base = _least_beyond(links, heads, distances, base, scale)
+        base = _least_beyond(links, heads, distances, scale)
         _rebase(links, heads, distances, base, scale)
         windows += 1
         for bucket in range(np.uint32(BUCKETS)):
@@ -205,51 +205,44 @@ def _delta_stepping_kernel(
 
 
 @njit
-def _next_bucket(links, heads, distances, base, bucket, scale):
+def _next_bucket(links, heads, proposed, base, bucket, scale):
     """Absolute number of a thread's first bucket that is not empty; `NEVER` if all are."""
     for later in range(bucket, BUCKETS):
         if heads[later] != NONE:
             return base + later
-    return _least_beyond(links, heads, distances, base, scale)
+    return _least_beyond(links, heads, proposed, scale)
 
 
 @njit
-def _share(links, heads, bucket, frontier, shared, slot):
-    """Move a thread's bucket to the frontier of the team; what finds no room stays."""
-    vertex = heads[bucket]
-    count = 0
+def _length(links, heads, bucket):
+    """Vertices of a bucket; reading along the list also brings it into the cache."""
+    vertex, count = heads[bucket], 0
     while vertex != NONE:
         count += 1
         vertex = links[vertex, NEXT]
-    if count == 0:
-        return
-    place = atomic_add(shared, slot, count)
-    while count > 0 and place < frontier.size:
-        frontier[place] = _pop(links, heads, bucket)
-        place += 1
-        count -= 1
+    return count
 
 
 @njit
-def _relax(tail, indptr, indices, weights, bound, distances, base, scale, links, heads):
-    """Relax the arcs of `tail` against other threads; True if a candidate was clipped."""
-    clipped = False
-    start = distances[tail]
-    for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
-        head = indices[arc]
-        candidate = distances.dtype.type(start + weights[arc])
-        if candidate >= distances[head]:
-            continue
-        if candidate > bound:
-            clipped = True
-            continue
-        if atomic_min(distances, np.int64(head), candidate) <= candidate:
-            continue
-        into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
-        if links[head, BUCKET] != into:
-            _unlink(links, heads, head)
-            _link(links, heads, into, head)
-    return clipped
+def _surplus(announced, thread, number):
+    """How many vertices of bucket `number` a thread has above its fair part."""
+    total = 0
+    for other in range(announced.shape[0]):
+        if announced[other, NUMBER] == number:
+            total += announced[other, LENGTH]
+    own = announced[thread, LENGTH] if announced[thread, NUMBER] == number else 0
+    return own - (total + announced.shape[0] - 1) // announced.shape[0]
+
+
+@njit
+def _share(links, heads, bucket, count, proposed, frontier, frontier_starts, shared, slot):
+    """Move `count` vertices of a thread's bucket to the frontier; what finds no room stays."""
+    place = atomic_add(shared, slot, count)
+    while count > 0 and place < frontier.size:
+        frontier[place] = _pop(links, heads, bucket)
+        frontier_starts[place] = proposed[frontier[place]]
+        place += 1
+        count -= 1
 
 
 @njit
@@ -267,77 +260,110 @@ def _team_kernel(
     indptr,
     indices,
     weights,
+    sources,
     targets,
     bound,
     distances,
     unseen,
     scale,
+    all_proposed,
     links,
-    heads,
     frontier,
+    frontier_starts,
     shared,
     barrier,
     announced,
     thread,
 ):
-    """One thread of the team; its lists are empty on return. Gives (clipped, expanded)."""
-    threads = announced.size
+    """One thread of the team; ``links[:, BUCKET]`` is `NONE` on entry and on return.
+
+    Gives whether a candidate was clipped, and the number of vertices expanded.
+    """
+    number_type = distances.dtype.type
+    threads = announced.shape[0]
+    proposed = all_proposed[thread]
+    proposed[:] = unseen
+    heads = np.full(BUCKETS + 1, NONE, np.int32)
+    if thread == 0:
+        for source in sources:
+            if distances[source] == unseen:
+                distances[source] = 0
+                proposed[source] = 0
+                _link(links, heads, np.int32(BUCKETS), np.uint32(source))
     clipped, expanded = False, 0
     base, bucket, turn = np.int64(-BUCKETS), 0, 0
     while True:
-        announced[thread] = _next_bucket(links, heads, distances, base, bucket, scale)
+        number = _next_bucket(links, heads, proposed, base, bucket, scale)
+        own = _length(links, heads, number - base) if number < base + BUCKETS else 0
+        announced[thread, NUMBER], announced[thread, LENGTH] = number, own
         wait_for_all(barrier, threads)
-        number = announced.min()
+        number = announced[:, NUMBER].min()
         if number == NEVER or _settled_below(distances, targets, number, scale, unseen):
             break
         if number >= base + BUCKETS:
             base = number
-            _rebase(links, heads, distances, base, scale)
+            _rebase(links, heads, proposed, base, scale)
         bucket = number - base
         slot = turn % ROUNDS
-        _share(links, heads, bucket, frontier, shared, SIZE + slot)
+        surplus = _surplus(announced, thread, number)
+        if surplus > 0:
+            _share(
+                links,
+                heads,
+                bucket,
+                surplus,
+                proposed,
+                frontier,
+                frontier_starts,
+                shared,
+                SIZE + slot,
+            )
         wait_for_all(barrier, threads)
         if thread == 0:
             after = (turn + 1) % ROUNDS
             shared[SIZE + after] = 0
             shared[TAKEN + after] = 0
         size = min(shared[SIZE + slot], frontier.size)
+        place = end = 0
         while True:
-            first = atomic_add(shared, TAKEN + slot, CHUNK)
-            for i in range(first, min(first + CHUNK, size)):
-                expanded += 1
-                clipped |= _relax(
-                    np.uint32(frontier[i]),
-                    indptr,
-                    indices,
-                    weights,
-                    bound,
-                    distances,
-                    base,
-                    scale,
-                    links,
-                    heads,
-                )
-            while heads[bucket] != NONE:
-                expanded += 1
-                clipped |= _relax(
-                    _pop(links, heads, bucket),
-                    indptr,
-                    indices,
-                    weights,
-                    bound,
-                    distances,
-                    base,
-                    scale,
-                    links,
-                    heads,
-                )
-            if first >= size:
-                break
+            if heads[bucket] != NONE:
+                tail = _pop(links, heads, bucket)
+                start = proposed[tail]
+            elif place < end:
+                tail = np.uint32(frontier[place])
+                start = frontier_starts[place]
+                place += 1
+            else:
+                place = atomic_add(shared, TAKEN + slot, CHUNK) if end < size else size
+                if place >= size:
+                    break
+                end = min(place + CHUNK, size)
+                continue
+            if distances[tail] < start:  # whoever proposed that relaxes it
+                continue
+            expanded += 1
+            for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+                head = indices[arc]
+                candidate = number_type(start + weights[arc])
+                if candidate >= distances[head] or candidate >= proposed[head]:
+                    continue
+                if candidate > bound:
+                    clipped = True
+                    continue
+                distances[head] = candidate
+                proposed[head] = candidate
+                into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
+                if links[head, BUCKET] != into:
+                    _unlink(links, heads, head)
+                    _link(links, heads, into, head)
         turn += 1
     for bucket in range(BUCKETS + 1):
         while heads[bucket] != NONE:
             _pop(links, heads, bucket)
+    first, last = thread * distances.size // threads, (thread + 1) * distances.size // threads
+    for other in range(threads):
+        for vertex in range(first, last):
+            distances[vertex] = min(distances[vertex], all_proposed[other, vertex])
     return clipped, expanded
 
 
@@ -351,11 +377,12 @@ def _collect_reached(distances, unseen, reached):
     return count
 
 
-def _team_links(threads: int) -> Any:
-    """Return what makes the scratch of a team: the lists of every thread, empty."""
+def _team_scratch(threads: int, dtype: np.dtype[Any]) -> Any:
+    """Return what makes the scratch of a team: proposals, and the lists of every thread."""
 
     def make(n: int) -> tuple[NDArray[Any], ...]:
-        return tuple(np.full((n, 3), NONE, INDEX) for _ in range(threads))
+        lists = (np.full((n, 3), NONE, INDEX) for _ in range(threads))
+        return (np.empty((threads, n), dtype), *lists)
 
     return make
 
@@ -371,32 +398,32 @@ def _run_team(
     reached: NDArray[np.int32],
     counters: NDArray[np.int64],
     scale: float,
+    proposed: NDArray[Any],
     *links: NDArray[np.int32],
 ) -> tuple[int, int]:
     """Run a team of ``len(links)`` threads; a kernel as `sssp.cpu._rows` wants them."""
     unseen = distances[0]  # as every entry is still
-    heads = np.full((len(links), BUCKETS + 1), NONE, INDEX)
-    for source in np.unique(sources):
-        distances[source] = 0
-        _link(links[0], heads[0], np.int32(BUCKETS), np.uint32(source))
     frontier = np.empty(FRONTIER, INDEX)
+    frontier_starts = np.empty(FRONTIER, distances.dtype)
     shared = np.zeros(2 * ROUNDS, np.int64)
     barrier = np.zeros(2, np.int64)
-    announced = np.empty(len(links), np.int64)
+    announced = np.empty((len(links), 2), np.int64)
 
     def work(thread: int) -> tuple[bool, int]:
         result: tuple[bool, int] = _team_kernel(
             indptr,
             indices,
             weights,
+            sources,
             targets,
             bound,
             distances,
             unseen,
             scale,
+            proposed,
             links[thread],
-            heads[thread],
             frontier,
+            frontier_starts,
             shared,
             barrier,
             announced,
@@ -460,8 +487,13 @@ def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
     width = bucket_width(graph, method)
     if query.rows == 1 and query.threads > 1 and graph.n >= TEAM_PAYS:
         scale = 1.0 / (width if method.delta is not None else width * TEAM_WIDTH)
-        search = Search(_run_team, ("expanded",), (scale,), _team_links(query.threads))
-    else:
-        counters = ("expanded", "windows")
-        search = Search(_delta_stepping_kernel, counters, (1.0 / width,), _own_links)
+        return solve_rows(
+            graph,
+            query,
+            lambda dtype: Search(
+                _run_team, ("expanded",), (scale,), _team_scratch(query.threads, dtype)
+            ),
+        )
+    counters = ("expanded", "windows")
+    search = Search(_delta_stepping_kernel, counters, (1.0 / width,), _own_links)
     return solve_rows(graph, query, lambda dtype: search)

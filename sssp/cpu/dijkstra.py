@@ -20,7 +20,7 @@ from sssp.methods import Dijkstra
 
 __all__ = ["solve"]
 
-ZERO, ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(5))
+ZERO, ONE, TWO, THREE = (np.uint64(i) for i in range(4))
 FIRST_CAPACITY = 4096
 
 
@@ -53,9 +53,18 @@ def _sift_down(keys, vertices, size, key, vertex):
         if child >= size:
             break
         least, least_key = child, keys[child]
-        for sibling in range(child + ONE, min(child + FOUR, size)):
-            if keys[sibling] < least_key:
-                least, least_key = sibling, keys[sibling]
+        if child + THREE < size:  # the usual case, without a loop
+            second, third, fourth = keys[child + ONE], keys[child + TWO], keys[child + THREE]
+            if second < least_key:
+                least, least_key = child + ONE, second
+            if third < least_key:
+                least, least_key = child + TWO, third
+            if fourth < least_key:
+                least, least_key = child + THREE, fourth
+        else:
+            for sibling in range(child + ONE, size):
+                if keys[sibling] < least_key:
+                    least, least_key = sibling, keys[sibling]
         if least_key >= key:
             break
         keys[position] = least_key

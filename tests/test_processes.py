@@ -1,0 +1,151 @@
+"""Threads, processes and pickles: one graph serves them all."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sssp
+
+#: one call of every kind that has scratch, caches or threads of its own
+CALLS: list[dict[str, Any]] = [
+    {"method": "dijkstra"},
+    {"method": "delta-stepping", "predecessors": True},
+    {"method": "bellman-ford", "dtype": "int64"},
+    {"method": "breadth-first", "limit": 9},
+    {"method": "threshold-dijkstra"},
+    {"method": sssp.ThresholdDijkstra(criterion="in-out"), "dtype": "float64"},
+    {"nearest": True, "predecessors": True},
+    {"output": "sparse", "limit": 60, "predecessors": True},
+]
+
+
+def random_graph(n: int = 3000) -> sssp.Graph:
+    random = np.random.default_rng(11)
+    tails, heads = random.integers(0, n, (2, 3 * n))
+    return sssp.Graph.from_arcs(tails, heads, random.integers(0, 100, 3 * n), n=n, directed=False)
+
+
+def contents(result: sssp.ShortestPaths) -> list[list[Any]]:
+    """Return all that `result` holds, as plain lists."""
+    parts = [result.distances, result.predecessors, result.origin]
+    arrays = [getattr(part, "data", part) for part in parts if part is not None]
+    return [np.asarray(array).tolist() for array in arrays]
+
+
+def solve(g: sssp.Graph, sources: Any, options: dict[str, Any]) -> sssp.ShortestPaths:
+    return sssp.shortest_paths(g, sources, threads=2, **options)
+
+
+def test_eight_threads_on_one_graph_get_the_answers_of_one() -> None:
+    sources = [0, 17, 2999]
+    expected = [contents(solve(random_graph(), sources, call)) for call in CALLS]
+    shared = random_graph()
+    start = threading.Barrier(len(CALLS))
+
+    def work(offset: int) -> None:
+        start.wait()
+        for i in range(2 * len(CALLS)):
+            which = (offset + i) % len(CALLS)
+            assert contents(solve(shared, sources, CALLS[which])) == expected[which]
+
+    with ThreadPoolExecutor(len(CALLS)) as executor:
+        for future in [executor.submit(work, offset) for offset in range(len(CALLS))]:
+            future.result()
+
+
+# Python warns of forks of a process with threads, and BLAS libraries have some of their own
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("start_method", ["fork", "spawn"])
+def test_processes_started_after_a_solve_can_solve(start_method: str) -> None:
+    if start_method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {start_method}")
+    g = random_graph()
+    expected = [solve(g, [0, 1], call) for call in CALLS]
+    context = multiprocessing.get_context(start_method)
+    with ProcessPoolExecutor(2, mp_context=context) as executor:
+        futures = [executor.submit(solve, g, [0, 1], call) for call in CALLS]
+        results = [future.result(timeout=120) for future in futures]
+    for call, result, before in zip(CALLS, results, expected, strict=True):
+        assert contents(result) == contents(before), call
+        sssp.verify(g, result)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_results_and_graphs_pickle(call: dict[str, Any]) -> None:
+    g = random_graph(50)
+    result = solve(g, [3, 4], call)
+    copy = pickle.loads(pickle.dumps(result))
+    assert contents(copy) == contents(result)
+    assert (copy.method, copy.limit, copy.nearest) == (result.method, result.limit, result.nearest)
+    assert copy.graph.m == g.m
+    sssp.verify(copy.graph, copy)
+    assert contents(solve(copy.graph, [3, 4], call)) == contents(result)
+
+
+def test_a_pickled_graph_leaves_behind_what_can_be_made_again() -> None:
+    fresh = len(pickle.dumps(random_graph()))
+    used = random_graph()
+    for call in CALLS:
+        solve(used, 0, call)
+    assert len(pickle.dumps(used)) == fresh
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_ends_a_long_call(threads: int) -> None:
+    g = random_graph()
+    sssp.shortest_paths(g, [0, 1], targets=[5], threads=threads)
+    here = threading.get_ident()
+    alarm = threading.Timer(0.2, lambda: signal.pthread_kill(here, signal.SIGINT))
+    begin = time.monotonic()
+    alarm.start()
+    with pytest.raises(KeyboardInterrupt):
+        sssp.shortest_paths(g, np.zeros(1_000_000, int), targets=[5], threads=threads)
+    assert time.monotonic() - begin < 10
+    assert sssp.shortest_paths(g, 0, targets=5).distance(5) >= 0
+
+
+#: prints how often compiled code was found on disk, and how often it was not
+COUNT_COMPILATIONS = """
+import sys
+from numba.core.dispatcher import Dispatcher
+import sssp
+
+g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5])
+for method in ("dijkstra", "delta-stepping"):
+    sssp.verify(g, sssp.shortest_paths(g, [0, 1], method=method, predecessors=True))
+kernels = {
+    kernel
+    for name, module in list(sys.modules.items()) if name.startswith("sssp.")
+    for kernel in vars(module).values() if isinstance(kernel, Dispatcher)
+}
+print(sum(sum(kernel.stats.cache_hits.values()) for kernel in kernels))
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels))
+"""
+
+
+def test_a_second_process_does_not_compile_again() -> None:
+    for _ in range(2):
+        run = subprocess.run(
+            [sys.executable, "-c", COUNT_COMPILATIONS],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(sssp.__file__).parent.parent,
+            timeout=300,
+        )
+    found, compiled = map(int, run.stdout.split())
+    assert compiled == 0
+    assert found >= 4
