@@ -24,7 +24,7 @@ from sssp._columns import (
     within,
 )
 from sssp._csr import droppable, order_by_head, reduce_arcs, tails_of
-from sssp._dtypes import INDEX, INT32, OFFSET, distance_dtype
+from sssp._dtypes import INDEX, OFFSET, distance_dtype
 from sssp._labels import Labels, Lookup, as_labels, label_array, lookup_of, take_labels
 from sssp._storage import packed, unpacked
 from sssp.errors import DistanceOverflowError
@@ -396,7 +396,9 @@ class Graph:
         if asked is None or asked == self.weights.dtype:
             return self.weights
         limits: Any = np.iinfo(asked) if asked.kind == "i" else np.finfo(asked)
-        if not limits.min <= self.least_weight <= self.greatest_weight <= limits.max:
+        number = int if asked.kind == "i" else float
+        least, greatest = number(limits.min), number(limits.max)
+        if not least <= self.least_weight <= self.greatest_weight <= greatest:
             raise DistanceOverflowError(
                 f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )

@@ -925,3 +925,9 @@ def test_new_york_is_read_reduced_and_stored_exactly(tmp_path: Any) -> None:
     assert weight_of(g) == least
     g.save(tmp_path / "ny.sssp")
     assert_same(read_graph(tmp_path / "ny.sssp"), g)
+
+
+def test_weights_beyond_float32_are_refused_by_name():
+    g = Graph.from_arcs([0], [1], [1e39])
+    with pytest.raises(DistanceOverflowError, match=r"1e\+39 do not fit float32"):
+        g.weights_as("float32")

@@ -274,7 +274,7 @@ class _Rows:
             return status == CLIPPED
         # an infinite sum is no shorter than unreached, so kernels do not notice it
         heaviest = float(self.graph.greatest_weight) * self.graph.n
-        return heaviest > largest_distance(self.dtype) and bool(
+        return heaviest > float(largest_distance(self.dtype)) and bool(
             _leads_nowhere_kernel(*self.arcs[:2], distances, reached, self._final(distances))
         )
 
