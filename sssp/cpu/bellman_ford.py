@@ -6,6 +6,9 @@ whose distance changed in the one before relax their arcs. O(n m) time in the wo
 A negative cycle shows itself as a cycle among the predecessors long before the n-th round
 (B. V. Cherkassky and A. V. Goldberg, "Negative-cycle detection algorithms", 1999); the
 predecessors are searched whenever the work since the last search outweighs another one.
+
+A path may not leave the limit of a query, even where negative arcs lead back below it: what is
+not reached leads nowhere, so that a limited result can be certified like any other.
 """
 
 from __future__ import annotations

@@ -8,7 +8,9 @@ The buckets are doubly linked lists through the vertices themselves, so a vertex
 bucket at most and memory is three words a vertex. They cover a window of distances; one more
 list holds everything beyond it. When the window is used up, it jumps to the least distance
 beyond, so that gaps cost nothing and one very long arc needs no more buckets. Last in, first
-out: the vertex just reached is still in the cache.
+out: the vertex just reached is still in the cache. But a bucket is emptied in rounds: what falls
+into it meanwhile waits for the next one, for else many short arcs in one bucket would be relaxed
+over and over, depth first.
 
 The number of a bucket is ``int(distance / delta)``. It never decreases as distances grow,
 whatever the rounding, and that is all the algorithm needs.
@@ -177,8 +179,13 @@ def _delta_stepping_kernel(
             if target == targets.size and target > 0:
                 counters[0], counters[1] = expanded, windows
                 return status, count
-            while heads[bucket] != NONE:
-                tail = _pop(links, heads, bucket)
+            following = NONE
+            while following != NONE or heads[bucket] != NONE:
+                if following == NONE:  # a round
+                    following, heads[bucket] = heads[bucket], NONE
+                tail = np.uint32(following)
+                following = links[tail, NEXT]
+                links[tail, BUCKET] = NONE
                 expanded += 1
                 start = distances[tail]
                 for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
@@ -325,9 +332,14 @@ def _team_kernel(
             shared[TAKEN + after] = 0
         size = min(shared[SIZE + slot], frontier.size)
         place = end = 0
+        following = NONE
         while True:
-            if heads[bucket] != NONE:
-                tail = _pop(links, heads, bucket)
+            if following == NONE:  # a round
+                following, heads[bucket] = heads[bucket], NONE
+            if following != NONE:
+                tail = np.uint32(following)
+                following = links[tail, NEXT]
+                links[tail, BUCKET] = NONE
                 start = proposed[tail]
             elif place < end:
                 tail = np.uint32(frontier[place])

@@ -379,11 +379,11 @@ def test_an_overflow_leaves_nothing_to_the_next_call(threads: int) -> None:
 
 def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
-    told = []
+    told: list[bool] = []
     solve_row = _rows._Rows._solve_row
 
     def solve_row_once_stopped(self: Any, i: int, scratch: Any) -> None:
-        told.append(self.stop.wait(5))
+        told.append(all(told) and self.stop.wait(5))
         solve_row(self, i, scratch)
 
     def interrupted(*arguments: Any, **options: Any) -> None:
@@ -399,13 +399,13 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
-    told = []
+    told: list[bool] = []
     solve_row = _rows._Rows._solve_row
 
     def fail_at_first(self: Any, i: int, scratch: Any) -> None:
         if i == 0:
             raise MemoryError("no more")
-        told.append(self.stop.wait(5))
+        told.append(all(told) and self.stop.wait(5))
         solve_row(self, i, scratch)
 
     monkeypatch.setattr(_rows._Rows, "_solve_row", fail_at_first)
