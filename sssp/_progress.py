@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -28,8 +29,14 @@ def progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[int], ob
         return
     from tqdm.auto import tqdm
 
+    lock = threading.Lock()
     with tqdm(total=total, unit="source", delay=DELAY, file=sys.stderr) as bar:
-        yield bar.update
+
+        def advance(count: int) -> None:
+            with lock:  # several workers report
+                bar.update(count)
+
+        yield advance
 
 
 def _somebody_watches() -> bool:

@@ -66,7 +66,8 @@ def reduce(
 
     Notes
     -----
-    Takes the time of `sssp.shortest_paths`, and memory for one row a thread.
+    Takes the time of `sssp.shortest_paths`, and memory for one row a thread. Sums of floats are
+    rounded in the order in which the method reached the vertices.
     """
     reduction = _as_reduction(what, vertex_weights, g.n)
     plan = plan_query(
@@ -105,7 +106,8 @@ def iter_blocks(
     Yields
     ------
     ShortestPaths
-        Of the next `block_size` sources, in order; the last block may be smaller.
+        Of the next `block_size` sources, in order; the last block may be smaller. Each block
+        chooses its dtype like a call of its own; ``dtype=`` fixes one for all.
 
     Examples
     --------

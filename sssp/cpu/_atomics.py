@@ -11,15 +11,19 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic as _intrinsic
 
 from sssp._jit import njit
 
-__all__ = ["atomic_add", "atomic_load", "atomic_min", "wait_for_all"]
+__all__ = ["atomic_add", "atomic_load", "wait_for_all"]
 
 
 #: turns of a waiting loop before a thread offers its core
 PATIENCE = 4096
+
+
+#: Numba passes the first argument, which no type checker knows
+intrinsic: Any = _intrinsic
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -31,26 +35,15 @@ def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     )
 
 
-def _read_modify_write(operation: dict[str, str]) -> Any:
-    """Make ``f(array, index, value) -> old`` of an LLVM ``atomicrmw`` operation, by kind."""
+@intrinsic
+def atomic_add(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
+    """``atomic_add(array, index, value)``: add to an integer, return what it was."""
 
-    def typing(context: Any, array: Any, index: Any, value: Any) -> tuple[Any, Any]:
-        kind = "float" if isinstance(array.dtype, types.Float) else "int"
-        signature = array.dtype(array, types.intp, array.dtype)
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _place(context, builder, signature, arguments)
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
 
-        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = _place(context, builder, signature, arguments)
-            return builder.atomic_rmw(operation[kind], place, arguments[2], "seq_cst")
-
-        return signature, codegen
-
-    return intrinsic(typing)
-
-
-#: ``atomic_add(array, index, value)``: add to an integer, return what it was
-atomic_add = _read_modify_write({"int": "add"})
-#: ``atomic_min(array, index, value)``: lower a signed integer or a float, return what it was
-atomic_min = _read_modify_write({"int": "min", "float": "fmin"})
+    return array.dtype(array, types.intp, array.dtype), codegen
 
 
 @intrinsic

@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import INDEX
+from sssp._dtypes import INDEX, unreached
 from sssp._jit import njit
 from sssp._query import Answer, Query
 from sssp._status import CLIPPED, DONE
@@ -63,10 +63,12 @@ SIZE, TAKEN, ROUNDS = 0, 3, 3
 NUMBER, LENGTH = 0, 1
 #: vertices from which on one source is worth a team
 TEAM_PAYS = 50_000
+#: threads of a team at most: its buckets are too short for more, and each takes memory
+LARGEST_TEAM = 8
 #: delta of a team in median weights: wider buckets, so that the threads meet less often
-TEAM_WIDTH = 4.0
-#: columns of ``links``: the neighbours in the list, and the list itself
-NEXT, PREVIOUS, BUCKET = 0, 1, 2
+TEAM_WIDTH = 6.0
+#: what a vertex needs to stand in a list: its neighbours there, and the list itself
+LINK = [("next", INDEX), ("previous", INDEX), ("bucket", INDEX)]
 NONE = -1
 #: weights looked at to choose delta
 SAMPLE = 1 << 16
@@ -80,37 +82,37 @@ def _link(links, heads, bucket, vertex):
     after = heads[slot]
     heads[slot] = name
     if after != NONE:
-        links[np.uint32(after), PREVIOUS] = name
-    links[vertex, NEXT] = after
-    links[vertex, PREVIOUS] = NONE
-    links[vertex, BUCKET] = bucket
+        links[np.uint32(after)].previous = name
+    links[vertex].next = after
+    links[vertex].previous = NONE
+    links[vertex].bucket = bucket
 
 
 @njit
 def _unlink(links, heads, vertex):
     """Take `vertex` out of its bucket, if it stands in one."""
-    bucket = links[vertex, BUCKET]
+    bucket = links[vertex].bucket
     if bucket == NONE:
         return
-    after, before = links[vertex, NEXT], links[vertex, PREVIOUS]
+    after, before = links[vertex].next, links[vertex].previous
     if after != NONE:
-        links[np.uint32(after), PREVIOUS] = before
+        links[np.uint32(after)].previous = before
     if before != NONE:
-        links[np.uint32(before), NEXT] = after
+        links[np.uint32(before)].next = after
     else:
         heads[np.uint32(bucket)] = after
-    links[vertex, BUCKET] = NONE
+    links[vertex].bucket = NONE
 
 
 @njit
 def _pop(links, heads, bucket):
     """Take the front vertex out of a bucket that is not empty; cheaper than `_unlink`."""
     vertex = np.uint32(heads[bucket])
-    after = links[vertex, NEXT]
+    after = links[vertex].next
     heads[bucket] = after
     if after != NONE:
-        links[np.uint32(after), PREVIOUS] = NONE
-    links[vertex, BUCKET] = NONE
+        links[np.uint32(after)].previous = NONE
+    links[vertex].bucket = NONE
     return vertex
 
 
@@ -121,7 +123,7 @@ def _least_beyond(links, heads, distances, scale):
     vertex = heads[BUCKETS]
     while vertex != NONE:
         least = min(least, np.int64(distances[vertex] * scale))
-        vertex = links[vertex, NEXT]
+        vertex = links[vertex].next
     return least
 
 
@@ -131,7 +133,7 @@ def _rebase(links, heads, distances, base, scale):
     vertex = heads[BUCKETS]
     heads[BUCKETS] = NONE
     while vertex != NONE:
-        after = links[vertex, NEXT]
+        after = links[vertex].next
         bucket = min(np.int64(distances[vertex] * scale) - base, BUCKETS)
         _link(links, heads, np.int32(bucket), np.uint32(vertex))
         vertex = after
@@ -184,8 +186,8 @@ def _delta_stepping_kernel(
                 if following == NONE:  # a round
                     following, heads[bucket] = heads[bucket], NONE
                 tail = np.uint32(following)
-                following = links[tail, NEXT]
-                links[tail, BUCKET] = NONE
+                following = links[tail].next
+                links[tail].bucket = NONE
                 expanded += 1
                 start = distances[tail]
                 for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
@@ -202,7 +204,7 @@ def _delta_stepping_kernel(
                     if before == unseen:
                         reached[count] = head
                         count += 1
-                    elif links[head, BUCKET] == into:
+                    elif links[head].bucket == into:
                         continue
                     else:
                         _unlink(links, heads, head)
@@ -212,12 +214,12 @@ def _delta_stepping_kernel(
 
 
 @njit
-def _next_bucket(links, heads, proposed, base, bucket, scale):
+def _next_bucket(links, heads, base, bucket, scale):
     """Absolute number of a thread's first bucket that is not empty; `NEVER` if all are."""
     for later in range(bucket, BUCKETS):
         if heads[later] != NONE:
             return base + later
-    return _least_beyond(links, heads, proposed, scale)
+    return _least_beyond(links, heads, links.proposed, scale)
 
 
 @njit
@@ -226,7 +228,7 @@ def _length(links, heads, bucket):
     vertex, count = heads[bucket], 0
     while vertex != NONE:
         count += 1
-        vertex = links[vertex, NEXT]
+        vertex = links[vertex].next
     return count
 
 
@@ -242,12 +244,12 @@ def _surplus(announced, thread, number):
 
 
 @njit
-def _share(links, heads, bucket, count, proposed, frontier, frontier_starts, shared, slot):
+def _share(links, heads, bucket, count, frontier, frontier_starts, shared, slot):
     """Move `count` vertices of a thread's bucket to the frontier; what finds no room stays."""
     place = atomic_add(shared, slot, count)
     while count > 0 and place < frontier.size:
         frontier[place] = _pop(links, heads, bucket)
-        frontier_starts[place] = proposed[frontier[place]]
+        frontier_starts[place] = links[frontier[place]].proposed
         place += 1
         count -= 1
 
@@ -271,10 +273,10 @@ def _team_kernel(
     targets,
     bound,
     distances,
+    reached,
     unseen,
     scale,
-    all_proposed,
-    links,
+    all_links,
     frontier,
     frontier_starts,
     shared,
@@ -282,25 +284,25 @@ def _team_kernel(
     announced,
     thread,
 ):
-    """One thread of the team; ``links[:, BUCKET]`` is `NONE` on entry and on return.
+    """One thread of the team; no link is in a bucket or proposed on entry and on return.
 
-    Gives whether a candidate was clipped, and the number of vertices expanded.
+    Gives whether a candidate was clipped, the number of vertices expanded, and which part of
+    ``reached`` this thread has filled.
     """
     number_type = distances.dtype.type
     threads = announced.shape[0]
-    proposed = all_proposed[thread]
-    proposed[:] = unseen
+    links = all_links[thread]
     heads = np.full(BUCKETS + 1, NONE, np.int32)
     if thread == 0:
         for source in sources:
             if distances[source] == unseen:
                 distances[source] = 0
-                proposed[source] = 0
+                links[source].proposed = 0
                 _link(links, heads, np.int32(BUCKETS), np.uint32(source))
     clipped, expanded = False, 0
     base, bucket, turn = np.int64(-BUCKETS), 0, 0
     while True:
-        number = _next_bucket(links, heads, proposed, base, bucket, scale)
+        number = _next_bucket(links, heads, base, bucket, scale)
         own = _length(links, heads, number - base) if number < base + BUCKETS else 0
         announced[thread, NUMBER], announced[thread, LENGTH] = number, own
         wait_for_all(barrier, threads)
@@ -309,7 +311,7 @@ def _team_kernel(
             break
         if number >= base + BUCKETS:
             base = number
-            _rebase(links, heads, proposed, base, scale)
+            _rebase(links, heads, links.proposed, base, scale)
         bucket = number - base
         slot = turn % ROUNDS
         surplus = _surplus(announced, thread, number)
@@ -319,7 +321,6 @@ def _team_kernel(
                 heads,
                 bucket,
                 surplus,
-                proposed,
                 frontier,
                 frontier_starts,
                 shared,
@@ -338,9 +339,9 @@ def _team_kernel(
                 following, heads[bucket] = heads[bucket], NONE
             if following != NONE:
                 tail = np.uint32(following)
-                following = links[tail, NEXT]
-                links[tail, BUCKET] = NONE
-                start = proposed[tail]
+                following = links[tail].next
+                links[tail].bucket = NONE
+                start = links[tail].proposed
             elif place < end:
                 tail = np.uint32(frontier[place])
                 start = frontier_starts[place]
@@ -357,44 +358,45 @@ def _team_kernel(
             for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
                 head = indices[arc]
                 candidate = number_type(start + weights[arc])
-                if candidate >= distances[head] or candidate >= proposed[head]:
+                if candidate >= distances[head] or candidate >= links[head].proposed:
                     continue
                 if candidate > bound:
                     clipped = True
                     continue
                 distances[head] = candidate
-                proposed[head] = candidate
+                links[head].proposed = candidate
                 into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
-                if links[head, BUCKET] != into:
+                if links[head].bucket != into:
                     _unlink(links, heads, head)
                     _link(links, heads, into, head)
         turn += 1
     for bucket in range(BUCKETS + 1):
         while heads[bucket] != NONE:
             _pop(links, heads, bucket)
+    # the part of the vertices that this thread completes
     first, last = thread * distances.size // threads, (thread + 1) * distances.size // threads
-    for other in range(threads):
-        for vertex in range(first, last):
-            distances[vertex] = min(distances[vertex], all_proposed[other, vertex])
-    return clipped, expanded
-
-
-@njit
-def _collect_reached(distances, unseen, reached):
-    count = 0
-    for vertex in range(distances.size):
-        if distances[vertex] != unseen:
+    count = first
+    for vertex in range(first, last):
+        least = distances[vertex]
+        for other in range(threads):
+            least = min(least, all_links[other, vertex].proposed)
+            all_links[other, vertex].proposed = unseen
+        distances[vertex] = least
+        if least != unseen:
             reached[count] = vertex
             count += 1
-    return count
+    return clipped, expanded, first, count
 
 
-def _team_scratch(threads: int, dtype: np.dtype[Any]) -> Any:
-    """Return what makes the scratch of a team: proposals, and the lists of every thread."""
+def _team_links(threads: int, dtype: np.dtype[Any]) -> Any:
+    """Return what makes the scratch of a team: the lists and proposals of every thread."""
+    entry = np.dtype([*LINK, ("proposed", dtype)], align=True)
 
     def make(n: int) -> tuple[NDArray[Any], ...]:
-        lists = (np.full((n, 3), NONE, INDEX) for _ in range(threads))
-        return (np.empty((threads, n), dtype), *lists)
+        links = np.empty((threads, n), entry)
+        links["bucket"] = NONE
+        links["proposed"] = unreached(dtype)
+        return (links,)
 
     return make
 
@@ -410,8 +412,7 @@ def _run_team(
     reached: NDArray[np.int32],
     counters: NDArray[np.int64],
     scale: float,
-    proposed: NDArray[Any],
-    *links: NDArray[np.int32],
+    links: NDArray[Any],
 ) -> tuple[int, int]:
     """Run a team of ``len(links)`` threads; a kernel as `sssp.cpu._rows` wants them."""
     unseen = distances[0]  # as every entry is still
@@ -421,8 +422,8 @@ def _run_team(
     barrier = np.zeros(2, np.int64)
     announced = np.empty((len(links), 2), np.int64)
 
-    def work(thread: int) -> tuple[bool, int]:
-        result: tuple[bool, int] = _team_kernel(
+    def work(thread: int) -> Any:
+        return _team_kernel(
             indptr,
             indices,
             weights,
@@ -430,10 +431,10 @@ def _run_team(
             targets,
             bound,
             distances,
+            reached,
             unseen,
             scale,
-            proposed,
-            links[thread],
+            links,
             frontier,
             frontier_starts,
             shared,
@@ -441,13 +442,16 @@ def _run_team(
             announced,
             thread,
         )
-        return result
 
     with ThreadPoolExecutor(len(links), thread_name_prefix="sssp") as executor:
-        results = list(executor.map(work, range(len(links))))
-    counters[0] = sum(expanded for _, expanded in results)
-    status = CLIPPED if any(clipped for clipped, _ in results) else DONE
-    return status, _collect_reached(distances, unseen, reached)
+        others = [executor.submit(work, thread) for thread in range(1, len(links))]
+        parts = [work(0), *(other.result() for other in others)]
+    counters[0] = sum(expanded for _, expanded, _, _ in parts)
+    count = 0
+    for _, _, first, last in parts:
+        reached[count : count + last - first] = reached[first:last]
+        count += last - first
+    return CLIPPED if any(part[0] for part in parts) else DONE, count
 
 
 def bucket_width(graph: Graph, method: DeltaStepping) -> float:
@@ -478,7 +482,7 @@ def _typical_weight(graph: Graph) -> float:
 
 
 def _own_links(n: int) -> tuple[NDArray[Any], ...]:
-    return (np.empty((n, 3), INDEX),)
+    return (np.empty(n, LINK),)
 
 
 def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
@@ -497,14 +501,13 @@ def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
         Its statistics: ``expanded``, the vertices expanded, and ``windows``.
     """
     width = bucket_width(graph, method)
-    if query.rows == 1 and query.threads > 1 and graph.n >= TEAM_PAYS:
+    threads = min(query.threads, LARGEST_TEAM)
+    if query.rows == 1 and threads > 1 and graph.n >= TEAM_PAYS:
         scale = 1.0 / (width if method.delta is not None else width * TEAM_WIDTH)
         return solve_rows(
             graph,
             query,
-            lambda dtype: Search(
-                _run_team, ("expanded",), (scale,), _team_scratch(query.threads, dtype)
-            ),
+            lambda dtype: Search(_run_team, ("expanded",), (scale,), _team_links(threads, dtype)),
         )
     counters = ("expanded", "windows")
     search = Search(_delta_stepping_kernel, counters, (1.0 / width,), _own_links)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sssp._jit import njit
-from sssp.cpu._atomics import atomic_add, atomic_load, atomic_min, wait_for_all
+from sssp.cpu._atomics import atomic_add, atomic_load, wait_for_all
 
 THREADS = 4
 
@@ -18,15 +18,6 @@ THREADS = 4
 def _add_kernel(counts, times, tickets):
     for i in range(times):
         tickets[i] = atomic_add(counts, i % counts.size, 1)
-
-
-@njit
-def _min_kernel(least, values, wins):
-    """Lower the entries of `least`, and count for each how often that succeeded."""
-    for i in range(values.size):
-        place = i % least.size
-        if atomic_min(least, place, values[i]) > values[i]:
-            wins[place] += 1
 
 
 @njit
@@ -42,7 +33,7 @@ def _relay_kernel(barrier, threads, thread, rounds, posts, seen):
 
 @njit
 def _load_kernel(words):
-    return atomic_load(words, 1)  # type: ignore[call-arg]  # Numba passes the first one
+    return atomic_load(words, 1)
 
 
 def together(work: Any) -> list[Any]:
@@ -61,33 +52,6 @@ def test_no_addition_is_lost_and_every_old_value_is_given_once(dtype: type[np.in
     for place in range(width):
         drawn = np.sort(tickets[:, place::width].ravel())
         np.testing.assert_array_equal(drawn, np.arange(drawn.size))
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
-def test_the_least_of_all_values_remains(dtype: Any) -> None:
-    width = 3
-    random = np.random.default_rng(1)
-    values = random.integers(-(2**30), 2**30, (THREADS, 60_000)).astype(dtype)
-    # falling, so that nearly every value would win against the one before it
-    values[:, :] = np.sort(values, axis=1)[:, ::-1]
-    start = np.inf if np.issubdtype(dtype, np.floating) else np.iinfo(dtype).max
-    least = np.full(width, start, dtype)
-    wins = np.zeros((THREADS, width), np.int64)
-    together(lambda thread: _min_kernel(least, values[thread], wins[thread]))
-    expected = [values[:, place::width].min() for place in range(width)]
-    assert least.tolist() == expected
-    # a value can lower an entry once only, and somebody lowers it to the least
-    distinct = [np.unique(values[:, place::width]).size for place in range(width)]
-    assert (wins.sum(axis=0) >= 1).all()
-    assert (wins.sum(axis=0) <= distinct).all()
-
-
-def test_atomic_min_returns_what_was_there() -> None:
-    least = np.array([5.5, 2.0])
-    wins = np.zeros(2, np.int64)
-    _min_kernel(least, np.array([5.5, 1.0, 5.0, 1.0]), wins)
-    assert least.tolist() == [5.0, 1.0]
-    assert wins.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
