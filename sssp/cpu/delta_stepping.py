@@ -90,10 +90,8 @@ def _link(links, heads, bucket, vertex):
 
 @njit
 def _unlink(links, heads, vertex):
-    """Take `vertex` out of its bucket, if it stands in one."""
+    """Take `vertex` out of the bucket that it stands in."""
     bucket = links[vertex].bucket
-    if bucket == NONE:
-        return
     after, before = links[vertex].next, links[vertex].previous
     if after != NONE:
         links[np.uint32(after)].previous = before
@@ -204,10 +202,12 @@ def _delta_stepping_kernel(
                     if before == unseen:
                         reached[count] = head
                         count += 1
-                    elif links[head].bucket == into:
-                        continue
                     else:
-                        _unlink(links, heads, head)
+                        was = links[head].bucket
+                        if was == into:
+                            continue
+                        if was != NONE:
+                            _unlink(links, heads, head)
                     _link(links, heads, into, head)
     counters[0], counters[1] = expanded, windows
     return status, count
@@ -366,9 +366,12 @@ def _team_kernel(
                 distances[head] = candidate
                 links[head].proposed = candidate
                 into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
-                if links[head].bucket != into:
+                was = links[head].bucket
+                if was == into:
+                    continue
+                if was != NONE:
                     _unlink(links, heads, head)
-                    _link(links, heads, into, head)
+                _link(links, heads, into, head)
         turn += 1
     for bucket in range(BUCKETS + 1):
         while heads[bucket] != NONE:
