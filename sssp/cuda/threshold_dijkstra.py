@@ -42,7 +42,7 @@ from sssp.methods import ThresholdDijkstra
 __all__ = ["solve"]
 
 #: threads of a block for one source, and for many at once
-THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (512, 256)
+THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (512, 384)
 #: entries of a list in shared memory; what is beyond is in global memory
 CAPACITY = 1024
 #: lightest arcs of a vertex in the table, and threads that relax its arcs side by side
