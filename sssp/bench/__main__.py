@@ -1,7 +1,8 @@
 """Measure shortest-path methods side by side, against SciPy, and verify every row.
 
 Without arguments: the built-in graph of a million vertices, and every real graph that is found.
-Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. Loading, set-up and JIT
+Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table thesis sets the
+figures of a thesis on GPU-based shortest paths beside ours. Loading, set-up and JIT
 are timed apart and never part of a row. The exit code is 1 if a row fails verification.
 """
 
@@ -20,7 +21,7 @@ from sssp._cli import parse, reporting_errors
 from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source, method_list
 
 if TYPE_CHECKING:
-    from sssp.bench.harness import Harness
+    from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
 __all__ = ["SUMMARY", "add_arguments", "main", "run"]
@@ -28,18 +29,26 @@ __all__ = ["SUMMARY", "add_arguments", "main", "run"]
 SUMMARY = "time methods on graphs, against SciPy"
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
+TABLES = ("thesis",)
 PACKAGES = ("numpy", "scipy", "numba")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
-    parser.add_argument(
+    graphs = parser.add_mutually_exclusive_group()
+    graphs.add_argument(
         "--graph",
         dest="graphs",
         action="append",
         type=graph_source,
         metavar="FILE",
         help=f"a .gr or .sssp file, or {BUILT_IN}:N for the built-in graph; repeatable",
+    )
+    graphs.add_argument(
+        "--table",
+        choices=TABLES,
+        help="set our figures beside published ones, with the graphs, sources, methods and "
+        "devices of that table in place of those given here",
     )
     sources = parser.add_mutually_exclusive_group()
     sources.add_argument(
@@ -97,19 +106,15 @@ def run(options: argparse.Namespace) -> int:
     What was measured before an error or Ctrl-C is reported all the same.
     """
     from sssp.bench import machine
-    from sssp.bench.harness import Harness, Ours, Plan
+    from sssp.bench.harness import Plan
     from sssp.bench.report import Report
-    from sssp.bench.rivals import RIVALS
 
-    graphs = options.graphs or _default_graphs()
     plan = Plan(options.trials, options.row_limit, options.threads)
-    methods = [Ours(method, device) for device in options.devices for method in options.methods]
-    harness = Harness(methods, RIVALS, plan)
     report = Report(
         command=options.command_line,
         started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
         versions=machine.versions(PACKAGES),
-        hardware=machine.hardware(),
+        hardware=machine.hardware(["cuda"] if options.table else options.devices),
         settings={
             "trials": plan.trials,
             "seed": options.seed,
@@ -118,7 +123,10 @@ def run(options: argparse.Namespace) -> int:
         },
     )
     try:
-        _measure(options, graphs, harness, report)
+        if options.table:
+            _measure_thesis(options, plan, report)
+        else:
+            _measure(options, plan, report)
     finally:
         if report.rows:
             print(report.text())
@@ -127,12 +135,24 @@ def run(options: argparse.Namespace) -> int:
     return 1 if report.failed else 0
 
 
-def _measure(
-    options: argparse.Namespace, graphs: Sequence[GraphSource], harness: Harness, report: Report
-) -> None:
+def _measure_thesis(options: argparse.Namespace, plan: Plan, report: Report) -> None:
+    """Measure the evaluations of the thesis into `report`."""
+    from sssp.bench.tables import Thesis
+
+    thesis = Thesis(plan, options.seed, report)
+    with _progress(thesis.steps) as progress:
+        thesis.measure(progress)
+
+
+def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
+    from sssp.bench.harness import Harness, Ours
+    from sssp.bench.rivals import RIVALS
     from sssp.bench.workloads import Loader, chosen_sources, random_sources
 
+    graphs = options.graphs or _default_graphs()
+    methods = [Ours(method, device) for device in options.devices for method in options.methods]
+    harness = Harness(methods, RIVALS, plan)
     loader = Loader()
     if options.labels:
         choose = partial(chosen_sources, labels=options.labels)

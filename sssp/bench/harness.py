@@ -82,6 +82,8 @@ class Row:
         Seconds of every timed call.
     distances : int
         Vertices reached by one call, all sources together.
+    phases : int or None
+        Phases of the last call, all sources together; None if the method has none.
     ratio : float or None
         How many times as fast as the reference rival, per source.
     verified : bool or None
@@ -100,6 +102,7 @@ class Row:
     setup_seconds: float | None = None
     trials: list[float] = field(default_factory=list)
     distances: int = 0
+    phases: int | None = None
     ratio: float | None = None
     verified: bool | None = None
     remark: str = ""
@@ -274,15 +277,19 @@ class _Entry:
         return _timed(self.solve, self.sources)[0]
 
     def _foretold(self, graph: Graph) -> float:
-        """Time for one source, extrapolated from two grids by a power of their size."""
-        dtype = graph.weights.dtype
+        """Time for one source, extrapolated from two grids by a power of their size.
+
+        A graph with more arcs per vertex than they have takes longer in proportion.
+        """
+        grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
         small, large = (
             min(_timed(self._prepare(grid), np.zeros(1, np.int64))[0] for _ in range(PROBES))
-            for grid in (_grid(SIDE, dtype), _grid(2 * SIDE, dtype))
+            for grid in grids
         )
         # to halves, because short times are noisy: linear, linear times open set, quadratic
         exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
-        return large * math.pow(graph.n / (2 * SIDE) ** 2, exponent)
+        density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
+        return large * math.pow(graph.n / grids[1].n, exponent) * density
 
     def time_once(self) -> None:
         """Run one trial; keep of the last one what verification needs."""
@@ -377,6 +384,8 @@ class _OurEntry(_Entry):
 
     def _keep(self, result: ShortestPaths) -> None:
         self.row.distances = int(np.count_nonzero(result.reached))
+        if "phases" in result.stats:
+            self.row.phases = int(np.sum(result.stats["phases"]))
         self.sampled = result.distances[self.workload.sample]
 
 

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import sssp
+from sssp.errors import SSSPError
 
 __all__ = ["hardware", "usable_cores", "versions"]
 
@@ -35,15 +36,24 @@ def versions(packages: Sequence[str]) -> dict[str, str]:
     return found | {package: metadata.version(package) for package in packages}
 
 
-def hardware() -> dict[str, str | int | None]:
-    """Return processor, cores, memory in bytes, and operating system."""
-    return {
+def hardware(devices: Sequence[str] = ()) -> dict[str, str | int | None]:
+    """Return processor, cores, memory in bytes, and operating system.
+
+    Parameters
+    ----------
+    devices : sequence of str
+        Devices to be measured on: of the first GPU that can be used, its name and the CUDA
+        version of its driver are told as well.
+    """
+    found: dict[str, str | int | None] = {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "usable_cores": usable_cores(),
         "memory": _memory(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
     }
+    gpus = (_gpu(device) for device in devices if device.startswith("cuda"))
+    return found | next(filter(None, gpus), {})
 
 
 def usable_cores() -> int:
@@ -63,6 +73,22 @@ def _commit(checkout: Path) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
+
+
+def _gpu(device: str) -> dict[str, str]:
+    """Name and driver of a GPU; empty where it cannot be used, as the skipped rows explain."""
+    try:
+        from sssp.cuda._numba import SIMULATOR, cuda, device_number, select
+
+        number = device_number(device)
+    except SSSPError:
+        return {}
+    if SIMULATOR:
+        return {"gpu": "none, Numba's CUDA simulator"}
+    with select(number):
+        name = cuda.get_current_device().name
+    version = cuda.cudadrv.driver.driver.get_version()
+    return {"gpu": str(name), "driver": f"CUDA {'.'.join(map(str, version))}"}
 
 
 def _cpu_model() -> str:

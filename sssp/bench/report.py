@@ -11,12 +11,50 @@ from pathlib import Path
 from sssp.bench.harness import Row
 from sssp.bench.workloads import GraphRecord
 
-__all__ = ["SCHEMA", "Report"]
+__all__ = ["SCHEMA", "Cell", "Comparison", "Report", "verdict"]
 
 #: version of the JSON form; it grows when a field changes its meaning or goes
 SCHEMA = 1
 GIB = 1 << 30
+EXPLANATION = (
+    "ms: of one call, all sources together; x SciPy: how many times as fast as SciPy, "
+    "per source;\nM dist/s: million vertices reached per second; verified: by "
+    "certificate, and equal to SciPy's distances."
+)
 ABSENT = "-"
+
+Cell = str | int | float | None
+
+
+@dataclass
+class Comparison:
+    """A table that sets our figures beside published ones.
+
+    Attributes
+    ----------
+    title : str
+    columns : tuple of str
+        Headings; each begins with ``<`` or ``>``, its alignment.
+    note : str
+        What the columns are.
+    records : list of dict
+        The lines, by heading without its alignment; what is missing is None or absent.
+    remarks : list of str
+        Why lines are empty.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    note: str
+    records: list[dict[str, Cell]] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """Return title, table, remarks and note."""
+        lines = [
+            [_cell(record.get(column[1:])) for column in self.columns] for record in self.records
+        ]
+        return "\n".join([self.title, _table(self.columns, lines), *self.remarks, self.note])
 
 
 @dataclass
@@ -35,6 +73,8 @@ class Report:
         How: numbers by name.
     graphs : list of GraphRecord
     rows : list of Row
+    comparisons : list of Comparison
+        If there are any, they are printed in place of the rows.
     """
 
     command: list[str]
@@ -44,6 +84,7 @@ class Report:
     settings: dict[str, float]
     graphs: list[GraphRecord] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
 
     @property
     def failed(self) -> bool:
@@ -52,7 +93,12 @@ class Report:
 
     def text(self) -> str:
         """Return header, table, remarks, and the times that the table leaves out."""
-        parts = [self._header(), self._results(), self._remarks(), self._before_the_clock()]
+        if self.comparisons:
+            results = [comparison.text() for comparison in self.comparisons]
+            results.append("\n".join(self._remarks()))
+        else:
+            results = [self._results(), "\n".join([*self._remarks(), EXPLANATION])]
+        parts = [self._header(), *results, self._before_the_clock()]
         return "\n\n".join(part for part in parts if part)
 
     def write_json(self, path: Path) -> None:
@@ -75,6 +121,7 @@ class Report:
         machine = self.hardware
         memory = machine["memory"]
         size = f", {memory / GIB:.1f} GiB" if isinstance(memory, int) else ""
+        gpu = ", ".join(str(machine[key]) for key in ("gpu", "driver") if key in machine)
         settings = ", ".join(f"{name} {value:g}" for name, value in self.settings.items())
         return "\n".join(
             [
@@ -82,6 +129,7 @@ class Report:
                 versions,
                 f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores{size}, "
                 f"{machine['system']}",
+                *([gpu] if gpu else []),
                 settings,
             ]
         )
@@ -102,18 +150,12 @@ class Report:
         )
         return _table(columns, [_result(row) for row in self.rows])
 
-    def _remarks(self) -> str:
-        remarks = [
+    def _remarks(self) -> list[str]:
+        return [
             f"{row.method} on {row.device}, {row.graph}: {_remark(row)}"
             for row in self.rows
             if row.remark
         ]
-        explanation = (
-            "ms: of one call, all sources together; x SciPy: how many times as fast as SciPy, "
-            "per source;\nM dist/s: million vertices reached per second; verified: by "
-            "certificate, and equal to SciPy's distances."
-        )
-        return "\n".join([*remarks, explanation])
 
     def _before_the_clock(self) -> str:
         loading = [
@@ -157,6 +199,12 @@ def _result(row: Row) -> tuple[str, ...]:
     )
 
 
+def verdict(rows: Sequence[Row]) -> str:
+    """Sum up several rows: one that turned out wrong counts most, skipped ones least."""
+    outcomes = {_outcome(row) for row in rows}
+    return next(outcome for outcome in ("NO", ABSENT, "yes", "skipped") if outcome in outcomes)
+
+
 def _outcome(row: Row) -> str:
     if row.skipped:
         return "skipped"
@@ -167,6 +215,14 @@ def _remark(row: Row) -> str:
     if row.skipped or row.verified is False:
         return f"{_outcome(row)}: {row.remark}"
     return row.remark
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ABSENT
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return value if isinstance(value, str) else f"{value:,}"
 
 
 def _milliseconds(seconds: float | None) -> str:

@@ -16,7 +16,7 @@ from sssp._cli._arguments import GraphSource, vertex_of
 from sssp.errors import VertexError
 from sssp.graph import Graph
 
-__all__ = ["GraphRecord", "Loader", "Workload", "chosen_sources", "random_sources"]
+__all__ = ["GraphRecord", "Loader", "Workload", "chosen_sources", "random_sources", "recorded"]
 
 #: sources that rivals solve, and whose rows are certified
 SAMPLE = 4
@@ -106,6 +106,31 @@ class GraphRecord:
     jit_seconds: float | None
 
 
+def recorded(
+    name: str,
+    path: Path | None,
+    load: Callable[[], Graph],
+    choose: Choose,
+    jit_seconds: float | None = None,
+) -> tuple[Workload, GraphRecord]:
+    """Load a graph under the clock; return it with its sources, and what the report says."""
+    start = perf_counter()
+    graph = load()
+    load_seconds = perf_counter() - start
+    sources = choose(graph)
+    labels = sources if graph.labels is None else graph.labels[sources]
+    return Workload(name, graph, sources), GraphRecord(
+        name=name,
+        file=None if path is None else str(path),
+        n=graph.n,
+        m=graph.m,
+        weights=str(graph.weights.dtype),
+        sources=labels.tolist(),
+        load_seconds=load_seconds,
+        jit_seconds=jit_seconds,
+    )
+
+
 class Loader:
     """Reads or makes graphs, and takes the time: loading and JIT apart."""
 
@@ -115,21 +140,7 @@ class Loader:
     def load(self, origin: GraphSource, choose: Choose) -> tuple[Workload, GraphRecord]:
         """Return the graph with sources that `choose` picks, and what the report says of it."""
         jit_seconds = self._compile(origin)
-        start = perf_counter()
-        graph = origin.load()
-        load_seconds = perf_counter() - start
-        sources = choose(graph)
-        labels = sources if graph.labels is None else graph.labels[sources]
-        return Workload(origin.name, graph, sources), GraphRecord(
-            name=origin.name,
-            file=None if origin.path is None else str(origin.path),
-            n=graph.n,
-            m=graph.m,
-            weights=str(graph.weights.dtype),
-            sources=labels.tolist(),
-            load_seconds=load_seconds,
-            jit_seconds=jit_seconds,
-        )
+        return recorded(origin.name, origin.path, origin.load, choose, jit_seconds)
 
     def _compile(self, origin: GraphSource) -> float | None:
         """Make or read a tiny graph, once a kind; return the seconds, None if done before."""
