@@ -48,6 +48,9 @@ class Collector(Protocol):
     def distance_row(self, i: int) -> NDArray[Any] | None:
         """Where the search may write its distances; None: into its scratch."""
 
+    def distance_block(self, rows: range) -> NDArray[Any] | None:
+        """Return where several rows may be written at once, contiguous; None: nowhere."""
+
     def predecessor_row(self, i: int) -> NDArray[np.int32] | None:
         """Where the predecessors go; None: into scratch."""
 
@@ -100,6 +103,13 @@ class DenseCollector:
         writable = row.dtype == self.dtype and row.flags.c_contiguous and row.flags.aligned
         return row if writable else None
 
+    def distance_block(self, rows: range) -> NDArray[Any] | None:
+        """Rows of the matrix itself, if they can be written and lie together."""
+        if not rows or self.distance_row(rows.start) is None:
+            return None
+        block = self.distances[rows.start : rows.stop]
+        return block if block.flags.c_contiguous else None
+
     def predecessor_row(self, i: int) -> NDArray[np.int32]:
         """Row of the matrix of predecessors."""
         with self._lock:
@@ -140,6 +150,9 @@ class SparseCollector:
         self._origin: NDArray[np.int32] | None = None
 
     def distance_row(self, i: int) -> None:
+        """Nothing: the search writes into its scratch."""
+
+    def distance_block(self, rows: range) -> None:
         """Nothing: the search writes into its scratch."""
 
     def predecessor_row(self, i: int) -> None:
@@ -183,6 +196,9 @@ class ReductionCollector:
         self.nbytes = self.values.nbytes
 
     def distance_row(self, i: int) -> None:
+        """Nothing: the search writes into its scratch."""
+
+    def distance_block(self, rows: range) -> None:
         """Nothing: the search writes into its scratch."""
 
     def predecessor_row(self, i: int) -> None:

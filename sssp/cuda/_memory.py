@@ -16,21 +16,58 @@ from sssp.cuda._numba import SIMULATOR, cuda
 from sssp.errors import DeviceError
 from sssp.graph import Graph
 
-__all__ = ["DeviceGraph", "device_graph", "free_bytes", "upload"]
+__all__ = ["DeviceGraph", "device_graph", "download", "free_bytes", "upload"]
 
-#: bytes of a pinned staging buffer; two a stream, so that one fills while the other travels
+#: bytes of a pinned staging buffer, one a stream
 CHUNK = 4 << 20
-#: streams that chunks travel over
-STREAMS = 4
+#: streams that chunks travel over, so that some fill while others travel
+STREAMS = 8
 #: smaller arrays go in one plain copy: pinning costs more than it saves
 PLAIN = 1 << 20
+
+
+def _through_pinned(
+    array: NDArray[Any],
+    on_device: Any,
+    move: Callable[[NDArray[Any], Any, NDArray[Any], Any], None],
+    streams: int,
+    chunk: int,
+) -> None:
+    """Move chunks of an array side by side, each stream with a thread and a buffer of its own."""
+    step = max(1, chunk // array.itemsize)
+    starts = range(0, array.size, step)
+    device = cuda.get_current_device().id
+
+    def feed(worker: int) -> None:
+        with cuda.gpus[device]:
+            stream = cuda.stream()
+            buffer = cuda.pinned_array(step, array.dtype)
+            for start in starts[worker::streams]:
+                part = array[start : start + step]
+                there = on_device[start : start + part.size]
+                move(part, there, buffer[: part.size], stream)
+
+    with ThreadPoolExecutor(streams, thread_name_prefix="sssp-copy") as executor:
+        list(executor.map(feed, range(streams)))
+
+
+def _send(part: NDArray[Any], there: Any, buffer: NDArray[Any], stream: Any) -> None:
+    np.copyto(buffer, part)
+    there.copy_to_device(buffer, stream=stream)
+    stream.synchronize()
+
+
+def _fetch(part: NDArray[Any], there: Any, buffer: NDArray[Any], stream: Any) -> None:
+    there.copy_to_host(buffer, stream=stream)
+    stream.synchronize()
+    np.copyto(part, buffer)
 
 
 def upload(array: NDArray[Any], streams: int = STREAMS, chunk: int = CHUNK) -> Any:
     """Copy an array to the current device through pinned memory, in chunks side by side.
 
     The driver copies pageable memory through one small pinned buffer, at a seventh of the speed
-    of the bus. Here every stream has a thread that fills its own buffers.
+    of the bus. Here every stream has a thread that fills its own buffer.
 
     Parameters
     ----------
@@ -47,29 +84,21 @@ def upload(array: NDArray[Any], streams: int = STREAMS, chunk: int = CHUNK) -> A
     if SIMULATOR or array.nbytes <= PLAIN:
         return cuda.to_device(array)
     whole = cuda.device_array(array.shape, array.dtype)
-    array, target = array.reshape(-1), whole.reshape(array.size)
-    step = max(1, chunk // array.itemsize)
-    starts = range(0, array.size, step)
-    device = cuda.get_current_device().id
-
-    def feed(worker: int) -> None:
-        with cuda.gpus[device]:
-            stream = cuda.stream()
-            buffers = [cuda.pinned_array(step, array.dtype) for _ in range(2)]
-            landed = [cuda.event(timing=False) for _ in range(2)]
-            for turn, start in enumerate(starts[worker::streams]):
-                side = turn % 2
-                landed[side].synchronize()
-                part = array[start : start + step]
-                staged = buffers[side][: part.size]
-                np.copyto(staged, part)
-                target[start : start + part.size].copy_to_device(staged, stream=stream)
-                landed[side].record(stream)
-            stream.synchronize()
-
-    with ThreadPoolExecutor(streams, thread_name_prefix="sssp-upload") as executor:
-        list(executor.map(feed, range(streams)))
+    _through_pinned(array.reshape(-1), whole.reshape(array.size), _send, streams, chunk)
     return whole
+
+
+def download(
+    on_device: Any, array: NDArray[Any], streams: int = STREAMS, chunk: int = CHUNK
+) -> None:
+    """Copy a device array into a contiguous array of the same shape; the way back of `upload`.
+
+    Whatever wrote the device array must be done.
+    """
+    if SIMULATOR or array.nbytes <= PLAIN:
+        on_device.copy_to_host(array)
+        return
+    _through_pinned(array.reshape(-1), on_device.reshape(array.size), _fetch, streams, chunk)
 
 
 def free_bytes() -> int:

@@ -19,7 +19,7 @@ from sssp._dtypes import INDEX, largest_distance, unreached
 from sssp._progress import progress_bar
 from sssp._query import Answer, Query
 from sssp.cuda import _tree
-from sssp.cuda._memory import DeviceGraph, device_graph, free_bytes
+from sssp.cuda._memory import DeviceGraph, device_graph, download, free_bytes
 from sssp.cuda._numba import cuda, device_number, select
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph import Graph
@@ -33,6 +33,7 @@ CLIPPED_ROW = 7
 SHARE = 0.9
 #: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile
 LARGEST_BATCH = 1024
+_NOBODY = np.empty(0, INDEX)
 
 
 @dataclass
@@ -198,17 +199,20 @@ class _Rows:
             return False
         for name, values in zip(self.search.counters, counters.T, strict=False):
             self.stats[name][rows.start : rows.stop] = values
-        distances = batch.distances.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
+        block = self.collector.distance_block(rows)
+        distances = np.empty((len(rows), self.graph.n), self.dtype) if block is None else block
+        download(batch.distances, distances)
         finals = self._finals(distances)
         tree = _tree.Tree(self.graph, self.arcs, batch, finals)
         origin = tree.origins() if self.query.nearest else None
         predecessors = tree.predecessors(origin) if self.query.predecessors else None
         for i, row in enumerate(rows):
-            done = Row(distances[i], _reached(distances[i], self.unseen), finals[i])
+            # the rows of a block are where they belong, and nobody asks what they reached
+            reached = _reached(distances[i], self.unseen) if block is None else _NOBODY
+            done = Row(distances[i], reached, finals[i])
             done.origin = None if origin is None else origin.copy_to_host()
             done.predecessors = None if predecessors is None else predecessors[i]
-            self._collect(row, done)
+            self._collect(row, done, placed=block is not None)
         return True
 
     def _finals(self, distances: NDArray[Any]) -> NDArray[Any]:
@@ -219,8 +223,8 @@ class _Rows:
             finals = np.where(farthest < self.unseen, farthest, finals)
         return finals
 
-    def _collect(self, row: int, done: Row) -> None:
-        direct = self.collector.distance_row(row)
+    def _collect(self, row: int, done: Row, *, placed: bool) -> None:
+        direct = None if placed else self.collector.distance_row(row)
         if direct is not None:
             direct[:] = done.distances
         if done.predecessors is not None:
