@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -224,7 +225,7 @@ class Harness:
         self.progress(f"{row.graph}: {row.method} on {row.device}, {what}")
 
 
-class _Entry:
+class _Entry(ABC):
     """A contender at work on one workload; `row` is what it has achieved so far."""
 
     solve: Solve
@@ -298,11 +299,13 @@ class _Entry:
         if len(self.row.trials) == self.trials:
             self._keep(result)
 
+    @abstractmethod
     def _prepare(self, graph: Graph) -> Solve:
-        raise NotImplementedError
+        """Return what solves for given sources on a graph."""
 
+    @abstractmethod
     def _keep(self, result: Any) -> None:
-        raise NotImplementedError
+        """Keep what verification needs of a result."""
 
 
 class _RivalEntry(_Entry):
