@@ -31,6 +31,7 @@ superfluous work, and at the end the least proposal counts.
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -425,7 +426,11 @@ def _run_team(
     barrier = np.zeros(2, np.int64)
     announced = np.empty((len(links), 2), np.int64)
 
+    # nobody starts before all can: in the kernel, who waits for a thread that never came spins
+    gate = threading.Barrier(len(links))
+
     def work(thread: int) -> Any:
+        gate.wait()
         return _team_kernel(
             indptr,
             indices,
@@ -447,7 +452,11 @@ def _run_team(
         )
 
     with ThreadPoolExecutor(len(links), thread_name_prefix="sssp") as executor:
-        others = [executor.submit(work, thread) for thread in range(1, len(links))]
+        try:
+            others = [executor.submit(work, thread) for thread in range(1, len(links))]
+        except RuntimeError:  # the system has no more threads
+            gate.abort()
+            raise
         parts = [work(0), *(other.result() for other in others)]
     counters[0] = sum(expanded for _, expanded, _, _ in parts)
     count = 0

@@ -255,3 +255,19 @@ def test_small_graphs_are_not_worth_a_team(
     monkeypatch.setattr(delta_stepping, "TEAM_PAYS", 500)
     sssp.shortest_paths(random_graph(500, 1500), 0, threads=2)
     assert calls == [2]
+
+
+@never_stuck
+def test_a_team_that_cannot_start_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Executor(ThreadPoolExecutor):
+        def submit(self, work: Any, /, *arguments: Any, **options: Any) -> Any:
+            if arguments == (2,):
+                raise RuntimeError("can't start new thread")
+            return super().submit(work, *arguments, **options)
+
+    monkeypatch.setattr(delta_stepping, "ThreadPoolExecutor", Executor)
+    g = random_graph(500, 1500)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        sssp.shortest_paths(g, 0, threads=3)
+    monkeypatch.undo()
+    same(g, 0, 2, 50, predecessors=True)
