@@ -28,14 +28,11 @@ class Row:
     distances : ndarray, shape (n,)
     reached : ndarray, shape (r,), int32
         Vertices with a distance, in any order.
-    final : number
-        Distances at or below it are final.
     predecessors, origin : ndarray, shape (n,), int32, or None
     """
 
     distances: NDArray[Any]
     reached: NDArray[np.int32]
-    final: Any
     predecessors: NDArray[np.int32] | None = None
     origin: NDArray[np.int32] | None = None
 

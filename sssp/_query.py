@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,23 @@ class Query:
             )
         narrow = largest < infinity(INT32) and self.dtype != INT64
         return [INT32, INT64] if narrow else [INT64]
+
+    def widened(self, graph: Graph, attempt: Callable[[np.dtype[Any]], Answer | None]) -> Answer:
+        """Return the answer of the first working dtype in which `attempt` does not overflow.
+
+        Raises
+        ------
+        DistanceOverflowError
+            It overflows (returns None) in all of them.
+        """
+        for dtype in self.working_dtypes(graph):
+            answer = attempt(dtype)
+            if answer is not None:
+                return answer
+        raise DistanceOverflowError(
+            f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
+            "holds; use dtype='float64' for distances that are rounded, or a limit"
+        )
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""

@@ -41,7 +41,7 @@ from sssp._progress import progress_bar
 from sssp._query import Answer, Query
 from sssp._status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.cpu import _tree
-from sssp.errors import DeviceError, DistanceOverflowError, NegativeCycleError
+from sssp.errors import DeviceError, NegativeCycleError
 from sssp.graph import Graph
 
 __all__ = ["Search", "solve_rows"]
@@ -143,14 +143,7 @@ def solve_rows(
     DeviceError
         The answer needs more memory than the call may take.
     """
-    for dtype in query.working_dtypes(graph):
-        answer = _Rows(graph, query, make_search(dtype), dtype).run()
-        if answer is not None:
-            return answer
-    raise DistanceOverflowError(
-        f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
-        "holds; use dtype='float64' for distances that are rounded, or a limit"
-    )
+    return query.widened(graph, lambda dtype: _Rows(graph, query, make_search(dtype), dtype).run())
 
 
 class _Rows:
@@ -298,10 +291,10 @@ class _Rows:
         scratch: _Scratch,
     ) -> Row:
         """Complete a search: what is final, origins, predecessors."""
-        final = self._final(distances)
-        row = Row(distances, reached, final)
+        row = Row(distances, reached)
         if not (self.query.predecessors or self.query.nearest):
             return row
+        final = self._final(distances)
         tree = _tree.Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.query.nearest:
             row.origin = tree.origins()

@@ -21,7 +21,7 @@ from sssp._query import Answer, Query
 from sssp.cuda import _tree
 from sssp.cuda._memory import DeviceGraph, device_graph, download, free_bytes
 from sssp.cuda._numba import cuda, device_number, select
-from sssp.errors import DeviceError, DistanceOverflowError
+from sssp.errors import DeviceError
 from sssp.graph import Graph
 
 __all__ = ["CLIPPED_ROW", "COUNTERS", "Batch", "Search", "solve_rows"]
@@ -109,14 +109,12 @@ def solve_rows(
     number = device_number(query.device)
     with select(number):
         on_device = device_graph(graph, number)
-        for dtype in query.working_dtypes(graph):
-            answer = _Rows(graph, query, make_search(on_device, dtype), dtype, on_device).run()
-            if answer is not None:
-                return answer
-    raise DistanceOverflowError(
-        f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
-        "holds; use dtype='float64' for distances that are rounded, or a limit"
-    )
+        return query.widened(
+            graph,
+            lambda dtype: _Rows(
+                graph, query, make_search(on_device, dtype), dtype, on_device
+            ).run(),
+        )
 
 
 class _Rows:
@@ -175,7 +173,7 @@ class _Rows:
             sources, firsts = query.sources, np.array([0, query.sources.size])
         else:
             sources, firsts = query.sources[rows.start : rows.stop], np.arange(len(rows) + 1)
-        batch = Batch(
+        return Batch(
             cuda.to_device(sources),
             cuda.to_device(firsts.astype(np.int64)),
             self.targets,
@@ -185,7 +183,6 @@ class _Rows:
             cuda.device_array((len(rows), COUNTERS), np.int64),
             self.stream,
         )
-        return batch
 
     def _solve(self, rows: range) -> bool:
         """Solve a batch and collect its rows; False after an overflow."""
@@ -202,14 +199,15 @@ class _Rows:
         block = self.collector.distance_block(rows)
         distances = np.empty((len(rows), self.graph.n), self.dtype) if block is None else block
         download(batch.distances, distances)
-        finals = self._finals(distances)
-        tree = _tree.Tree(self.graph, self.arcs, batch, finals)
-        origin = tree.origins() if self.query.nearest else None
-        predecessors = tree.predecessors(origin) if self.query.predecessors else None
+        origin = predecessors = None
+        if self.query.nearest or self.query.predecessors:
+            tree = _tree.Tree(self.graph, self.arcs, batch, self._finals(distances))
+            origin = tree.origins() if self.query.nearest else None
+            predecessors = tree.predecessors(origin) if self.query.predecessors else None
         for i, row in enumerate(rows):
             # the rows of a block are where they belong, and nobody asks what they reached
             reached = _reached(distances[i], self.unseen) if block is None else _NOBODY
-            done = Row(distances[i], reached, finals[i])
+            done = Row(distances[i], reached)
             done.origin = None if origin is None else origin.copy_to_host()
             done.predecessors = None if predecessors is None else predecessors[i]
             self._collect(row, done, placed=block is not None)
