@@ -93,6 +93,11 @@ class Query:
         """Number of searches, and of rows in the answer."""
         return 1 if self.nearest else self.sources.size
 
+    @property
+    def wants_tree(self) -> bool:
+        """Whether distances alone do not answer it."""
+        return self.predecessors or self.nearest
+
     def working_dtypes(self, graph: Graph) -> list[np.dtype[Any]]:
         """Dtypes to try in turn: the next one when the previous overflows.
 

@@ -292,7 +292,7 @@ class _Rows:
     ) -> Row:
         """Complete a search: what is final, origins, predecessors."""
         row = Row(distances, reached)
-        if not (self.query.predecessors or self.query.nearest):
+        if not self.query.wants_tree:
             return row
         final = self._final(distances)
         tree = _tree.Tree(self.graph, self.arcs, sources, distances, reached, final)

@@ -129,7 +129,8 @@ class _Rows:
         on_device: DeviceGraph,
     ) -> None:
         self.graph, self.query, self.search, self.dtype = graph, query, search, dtype
-        self.arcs = on_device.arcs(graph, dtype)
+        # by head: only trees need them in that order
+        self.arcs = on_device.arcs(graph, dtype) if query.wants_tree else ()
         self.on_device = on_device
         self.stream = cuda.stream()
         self.bound = query.bound(dtype)
@@ -200,7 +201,7 @@ class _Rows:
         distances = np.empty((len(rows), self.graph.n), self.dtype) if block is None else block
         download(batch.distances, distances)
         origin = predecessors = None
-        if self.query.nearest or self.query.predecessors:
+        if self.query.wants_tree:
             tree = _tree.Tree(self.graph, self.arcs, batch, self._finals(distances))
             origin = tree.origins() if self.query.nearest else None
             predecessors = tree.predecessors(origin) if self.query.predecessors else None
