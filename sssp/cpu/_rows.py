@@ -35,13 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp._collect import Collector, Row, make_collector
+from sssp._cycles import error_of
 from sssp._dtypes import INDEX, largest_distance, unreached
 from sssp._jit import njit
 from sssp._progress import progress_bar
 from sssp._query import Answer, Query
 from sssp._status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.cpu import _tree
-from sssp.errors import DeviceError, NegativeCycleError
+from sssp.errors import DeviceError
 from sssp.graph import Graph
 
 __all__ = ["Search", "solve_rows"]
@@ -240,13 +241,7 @@ class _Rows:
         reached = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             self.stop.set()
-            cycle = reached.tolist()
-            shown = ", ".join(map(str, cycle[:10])) + (", ..." if count > 10 else "")
-            raise NegativeCycleError(
-                f"source {sources[0]} reaches a cycle of negative length with {count} vertices "
-                f"({shown}), so distances have no lower bound; .cycle holds it",
-                cycle,
-            )
+            raise error_of(int(sources[0]), reached)
         if self._overflowed(status, distances, reached):
             self.overflow.set()
         else:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp._cycles import find_cycle
 from sssp._dtypes import INDEX, largest_distance
 from sssp._jit import njit
 from sssp._query import Answer, Query
 from sssp._status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW
 from sssp.cpu._rows import Search, solve_rows
-from sssp.cpu.bellman_ford import find_cycle
 from sssp.graph import Graph
 from sssp.methods import BaselineBellmanFord, BaselineDijkstra
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp._cycles import find_cycle
 from sssp._dtypes import INDEX, largest_distance
 from sssp._jit import njit
 from sssp._query import Answer, Query
@@ -26,7 +27,7 @@ from sssp.cpu._rows import Search, solve_rows
 from sssp.graph import Graph
 from sssp.methods import BellmanFord
 
-__all__ = ["find_cycle", "solve"]
+__all__ = ["solve"]
 
 ONE = np.uint64(1)
 #: expansions for every reached vertex before predecessors are searched for a cycle again
@@ -48,27 +49,6 @@ def _sums_below_zero(indptr, indices, weights, cycle):
     for i in range(cycle.size):
         total += _arc_weight(indptr, indices, weights, cycle[i - 1], cycle[i])
     return total < 0
-
-
-@njit
-def find_cycle(predecessors, vertices, marks, cycle):
-    """Length of a cycle among the predecessors of `vertices`, which it writes; 0 if none."""
-    for i in range(vertices.size):
-        marks[vertices[i]] = -1
-    for i in range(vertices.size):
-        vertex = vertices[i]
-        while vertex >= 0 and marks[vertex] < 0:
-            marks[vertex] = i
-            vertex = predecessors[vertex]
-        if vertex >= 0 and marks[vertex] == i:
-            length, end = 0, vertex
-            while length == 0 or vertex != end:
-                cycle[length] = vertex
-                length += 1
-                vertex = predecessors[vertex]
-            cycle[:length] = cycle[:length][::-1].copy()
-            return length
-    return 0
 
 
 @njit
