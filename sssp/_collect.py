@@ -16,7 +16,19 @@ from sssp._query import Answer, Query, Reduction
 from sssp.errors import DistanceOverflowError
 from sssp.graph import Graph
 
-__all__ = ["Collector", "Row", "make_collector"]
+__all__ = [
+    "REMEDY",
+    "Collector",
+    "DenseCollector",
+    "ReductionCollector",
+    "Row",
+    "SparseCollector",
+    "joined_halves",
+    "make_collector",
+]
+
+#: what to do about a distance that does not fit int32
+REMEDY = "use dtype='int64', or None to let the call choose"
 
 
 @dataclass
@@ -44,9 +56,6 @@ class Collector(Protocol):
 
     def distance_row(self, i: int) -> NDArray[Any] | None:
         """Where the search may write its distances; None: into its scratch."""
-
-    def distance_block(self, rows: range) -> NDArray[Any] | None:
-        """Return where several rows may be written at once, contiguous; None: nowhere."""
 
     def predecessor_row(self, i: int) -> NDArray[np.int32] | None:
         """Where the predecessors go; None: into scratch."""
@@ -77,7 +86,7 @@ class DenseCollector:
         self._lock = threading.Lock()
         self._distances: NDArray[Any] | None = None
         self._predecessors: NDArray[np.int32] | None = None
-        self._origin: NDArray[np.int32] | None = None
+        self.origin: NDArray[np.int32] | None = None
         self._n = graph.n
         distances = 0 if query.out is not None else query.rows * columns * dtype.itemsize
         trees = query.rows * graph.n * INDEX.itemsize if query.predecessors else 0
@@ -94,30 +103,37 @@ class DenseCollector:
 
     def distance_row(self, i: int) -> NDArray[Any] | None:
         """Row of the matrix itself where the search can write it."""
-        if self.query.targets is not None:
-            return None
-        row = self.distances[i]
-        writable = row.dtype == self.dtype and row.flags.c_contiguous and row.flags.aligned
-        return row if writable else None
+        return None if self.query.targets is not None else self._writable(self.distances[i])
 
     def distance_block(self, rows: range) -> NDArray[Any] | None:
-        """Rows of the matrix itself, if they can be written and lie together."""
-        if not rows or self.distance_row(rows.start) is None:
-            return None
-        block = self.distances[rows.start : rows.stop]
-        return block if block.flags.c_contiguous else None
+        """Rows of the matrix itself, whatever its columns, if they can be written at once."""
+        return self._writable(self.distances[rows.start : rows.stop])
+
+    def _writable(self, part: NDArray[Any]) -> NDArray[Any] | None:
+        fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
+        return part if fits else None
+
+    def place(self, rows: range, distances: NDArray[Any]) -> None:
+        """Copy several rows, over the columns of the answer, that were not written in place."""
+        part = self.distances[rows.start : rows.stop]
+        part[...] = _converted(distances, part.dtype)
 
     def predecessor_row(self, i: int) -> NDArray[np.int32]:
         """Row of the matrix of predecessors."""
+        row: NDArray[np.int32] = self.predecessor_block(range(i, i + 1))[0]
+        return row
+
+    def predecessor_block(self, rows: range) -> NDArray[np.int32]:
+        """Rows of the matrix of predecessors."""
         with self._lock:
             if self._predecessors is None:
                 self._predecessors = np.empty((self.shape[0], self._n), INDEX)
-            row: NDArray[np.int32] = self._predecessors[i]
-            return row
+            block: NDArray[np.int32] = self._predecessors[rows.start : rows.stop]
+            return block
 
     def take(self, i: int, row: Row) -> None:
         """Copy what was not written in place."""
-        self._origin = row.origin
+        self.origin = row.origin
         if self.distance_row(i) is not None:
             return
         values = row.distances
@@ -133,7 +149,7 @@ class DenseCollector:
         predecessors = self._predecessors
         if predecessors is None and self.query.predecessors:
             predecessors = np.empty((self.shape[0], self._n), INDEX)
-        return Answer(distances, predecessors, self._origin)
+        return Answer(distances, predecessors, self.origin)
 
 
 class SparseCollector:
@@ -144,12 +160,9 @@ class SparseCollector:
         self.query, self.dtype = query, dtype
         self.nbytes = 0
         self._rows: list[tuple[NDArray[Any], ...]] = [()] * query.rows
-        self._origin: NDArray[np.int32] | None = None
+        self.origin: NDArray[np.int32] | None = None
 
     def distance_row(self, i: int) -> None:
-        """Nothing: the search writes into its scratch."""
-
-    def distance_block(self, rows: range) -> None:
         """Nothing: the search writes into its scratch."""
 
     def predecessor_row(self, i: int) -> None:
@@ -157,12 +170,20 @@ class SparseCollector:
 
     def take(self, i: int, row: Row) -> None:
         """Keep vertices and distances, and predecessors where wanted."""
-        self._origin = row.origin
         vertices = np.sort(row.reached)
-        kept = [vertices, row.distances[vertices]]
-        if row.predecessors is not None:
-            kept.append(row.predecessors[vertices])
-        self._rows[i] = tuple(kept)
+        tails = None if row.predecessors is None else row.predecessors[vertices]
+        self.keep(i, vertices, row.distances[vertices], tails)
+        self.origin = row.origin
+
+    def keep(
+        self,
+        i: int,
+        vertices: NDArray[np.int32],
+        distances: NDArray[Any],
+        tails: NDArray[np.int32] | None,
+    ) -> None:
+        """Keep what row `i` reached, in order of vertex."""
+        self._rows[i] = (vertices, distances) if tails is None else (vertices, distances, tails)
 
     def answer(self) -> Answer:
         """Return the matrices; a stored zero is a source's own distance."""
@@ -175,7 +196,7 @@ class SparseCollector:
         if self.query.predecessors:
             tails = _joined(self._rows, 2, INDEX)
             predecessors = csr_array((tails, indices, indptr), shape=self.shape)
-        return Answer(distances, predecessors, self._origin)
+        return Answer(distances, predecessors, self.origin)
 
 
 def _joined(rows: list[tuple[NDArray[Any], ...]], part: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -195,9 +216,6 @@ class ReductionCollector:
     def distance_row(self, i: int) -> None:
         """Nothing: the search writes into its scratch."""
 
-    def distance_block(self, rows: range) -> None:
-        """Nothing: the search writes into its scratch."""
-
     def predecessor_row(self, i: int) -> None:
         """Nothing: the search writes into its scratch."""
 
@@ -209,7 +227,11 @@ class ReductionCollector:
         elif what == "eccentricity":
             self.values[i] = _greatest_kernel(row.distances, row.reached)
         else:
-            self.values[i] = _exact_sum(row.distances if weights is None else weights, row.reached)
+            values = row.distances if weights is None else weights
+            if values.dtype.kind == "f":
+                self.values[i] = _float_sum_kernel(values, row.reached)
+            else:
+                self.values[i] = joined_halves(*_integer_sum_kernel(values, row.reached))
 
     def answer(self) -> Answer:
         """Return the numbers."""
@@ -243,10 +265,14 @@ def _integer_sum_kernel(values, vertices):
     return high, low
 
 
-def _exact_sum(values: NDArray[Any], vertices: NDArray[np.int32]) -> Any:
-    if values.dtype.kind == "f":
-        return _float_sum_kernel(values, vertices)
-    high, low = _integer_sum_kernel(values, vertices)
+def joined_halves(high: Any, low: Any) -> int:
+    """Return the sum of integers, from the sums of their upper and of their lower 32 bits.
+
+    Raises
+    ------
+    DistanceOverflowError
+        It does not fit int64.
+    """
     total = (int(high) << 32) + int(low)
     if not -(1 << 63) <= total < 1 << 63:
         raise DistanceOverflowError(f"a sum of {total} does not fit int64")
@@ -287,7 +313,6 @@ def _converted(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
         fits = missing | (np.abs(values) < unreached(INT32))
         if not fits.all():
             raise DistanceOverflowError(
-                f"a distance of {values[~fits].flat[0]} does not fit int32; "
-                "use dtype='int64', or None to let the call choose"
+                f"a distance of {values[~fits].flat[0]} does not fit int32; {REMEDY}"
             )
     return np.where(missing, unreached(dtype), values).astype(dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ class Query:
         One search from all sources together instead of one from each.
     predecessors : bool
         Whether trees are wanted too.
-    output : {"host", "sparse"}
+    output : {"host", "device", "sparse"}
     device : str
         ``"cpu"``, ``"cuda"`` or ``"cuda:N"``.
     reduction : Reduction or None
@@ -69,7 +70,9 @@ class Query:
     threads : int
         Greatest number of worker threads.
     memory_limit : int
-        Bytes that results and scratch of this call may take together.
+        Bytes that results and scratch of this call may take together on the device.
+    stream : int or None
+        CUDA only: handle of the caller's stream, in whose order the call stands.
     progress : bool or None
         None: only where somebody watches.
     """
@@ -86,6 +89,7 @@ class Query:
     out: NDArray[Any] | None = None
     threads: int = 1
     memory_limit: int = 1 << 62
+    stream: int | None = None
     progress: bool | None = None
 
     @property
@@ -151,7 +155,8 @@ class Answer:
     Attributes
     ----------
     distances : ndarray, shape (rows, n) or (rows, t), or csr_array, shape (rows, n)
-        Of a reduction: ndarray, shape (rows,).
+        Of a reduction: ndarray, shape (rows,). With ``output="device"`` all arrays are
+        `sssp.cuda._arrays.DeviceArray`.
     predecessors : the same for predecessors, always n wide, or None
     origin : ndarray, shape (n,), int32, or None
         The winning source of every vertex, for nearest searches.
@@ -161,7 +166,7 @@ class Answer:
 
     distances: Any
     predecessors: Any = None
-    origin: NDArray[np.int32] | None = None
+    origin: Any = None
     stats: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
 
@@ -239,3 +244,11 @@ def as_limit(limit: Any, integral: bool) -> int | float | None:
 
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real)
+
+
+def physical_memory() -> int:
+    """Bytes of memory that the machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return Query.memory_limit

@@ -66,8 +66,9 @@ def reduce(
 
     Notes
     -----
-    Takes the time of `sssp.shortest_paths`, and memory for one row a thread. Sums of floats are
-    rounded in the order in which the method reached the vertices.
+    Takes the time of `sssp.shortest_paths`, and memory for one row a thread. A GPU reduces where
+    it searches, and sends back one number a row. Sums of floats are rounded in the order in which
+    the method reached the vertices, on a GPU in an order of the vertices that is always the same.
     """
     reduction = _as_reduction(what, vertex_weights, g.n)
     plan = plan_query(

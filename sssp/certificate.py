@@ -144,6 +144,7 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float = 0.0) -> None:
         The graph that was asked about.
     result : ShortestPaths
         From any method and device: one source or many, nearest, limited, with targets, sparse.
+        One on a device is copied to the host.
     rtol : float, default 0
         How far the two sides of ``d[tail] + w == d[head]`` may lie apart, as a share of the
         greatest distance of the row. 0 suits integers and every method that adds from the
@@ -174,6 +175,7 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float = 0.0) -> None:
     """
     if not 0 <= rtol < math.inf:
         raise ValueError(f"rtol must be a finite number of 0 or more, not {rtol}")
+    result = result.to_host()
     _check_shapes(g, result)
     if result.method == BreadthFirst.name:
         g = g.with_weights(np.ones(g.m, INT32))

@@ -26,6 +26,11 @@ class ShortestPaths:
 
     Not made by hand: `sssp.shortest_paths` returns it. It owns its memory and pickles.
 
+    With ``output="device"``, `distances`, `predecessors` and `origin` are arrays on the GPU that
+    CuPy, PyTorch, Numba and others take without a copy (``cupy.asarray(r.distances)``,
+    ``torch.as_tensor(r.distances, device="cuda")``); everything that looks into them here asks
+    for `to_host` first. Such a result pickles as its host copy.
+
     Attributes
     ----------
     graph : Graph
@@ -87,6 +92,20 @@ class ShortestPaths:
         what = f"{self.distances.dtype}, shape {self.distances.shape}"
         return f"<ShortestPaths by {self.method} on {self.device}: {what}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return self.to_host().__dict__
+
+    def to_host(self) -> ShortestPaths:
+        """Return the result with its arrays on the host; itself if they are there already."""
+        if not self._on_device:
+            return self
+        host = object.__new__(ShortestPaths)
+        host.__dict__.update(self.__dict__)
+        for name in ("distances", "predecessors", "origin"):
+            array = getattr(self, name)
+            setattr(host, name, None if array is None else array.to_host())
+        return host
+
     @property
     def rows(self) -> int:
         """Number of searches."""
@@ -98,6 +117,7 @@ class ShortestPaths:
         if self._sparse:
             d = self.distances
             return csr_array((np.ones(d.data.size, np.bool_), d.indices, d.indptr), shape=d.shape)
+        self._require_host()
         return self.distances != unreached(self.distances.dtype)
 
     def distance(self, target: int, row: int = 0) -> int | float:
@@ -274,6 +294,17 @@ class ShortestPaths:
         return np.where(self.reached, self.distances, np.inf)
 
     @property
+    def _on_device(self) -> bool:
+        return hasattr(self.distances, "__cuda_array_interface__")
+
+    def _require_host(self) -> None:
+        if self._on_device:
+            raise TypeError(
+                f"this result lives on {self.device}: call to_host() first, once, or hand its "
+                "arrays to a GPU library, as in cupy.asarray(r.distances)"
+            )
+
+    @property
     def _sparse(self) -> bool:
         return bool(issparse(self.distances))
 
@@ -331,6 +362,7 @@ class ShortestPaths:
         return row % self.rows
 
     def _dense_row(self, matrix: Any, row: int) -> Any:
+        self._require_host()
         index = self._row(row)
         return matrix if self.single or self.nearest else matrix[index]
 
@@ -352,9 +384,9 @@ def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
     """Drop the axes that a call with a plain int does not expect."""
     if matrix is None or issparse(matrix):
         return matrix
-    if one_row:
-        matrix = matrix[0]
-    return matrix[..., 0] if one_column else matrix
+    rows, columns = matrix.shape
+    shape = () if one_row else (rows,)
+    return matrix.reshape(shape if one_column else (*shape, columns))
 
 
 def _stored(matrix: Any, row: int, column: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sssp._dtypes import INT32, distance_dtype
-from sssp._query import Answer, Query, Reduction, as_limit, as_vertices
+from sssp._query import Answer, Query, Reduction, as_limit, as_vertices, physical_memory
 from sssp.errors import DeviceError, NegativeWeightError
 from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
 from sssp.result import ShortestPaths
@@ -37,7 +37,7 @@ SOLVERS = {
     "baseline-bellman-ford": "baselines",
 }
 #: methods that have a twin in sssp.cuda
-CUDA_METHODS = {"threshold-dijkstra"}
+CUDA_METHODS = {"bellman-ford", "delta-stepping", "threshold-dijkstra"}
 
 
 def shortest_paths(
@@ -51,10 +51,11 @@ def shortest_paths(
     device: str = "auto",
     predecessors: bool = False,
     dtype: DTypeLike | None = None,
-    output: Literal["host", "sparse"] = "host",
+    output: Literal["host", "device", "sparse"] = "host",
     out: NDArray[Any] | None = None,
     threads: int | None = None,
     memory_limit: int | None = None,
+    stream: Any = None,
     progress: bool | None = None,
 ) -> ShortestPaths:
     """Find shortest paths from one source or many.
@@ -85,14 +86,19 @@ def shortest_paths(
     dtype : dtype, optional
         int32, int64, float32 or float64 for the distances. By default int32 if every distance
         fits, else int64; float64 for float weights.
-    output : {"host", "sparse"}
-        A dense matrix, or a `scipy.sparse.csr_array` of the reached vertices.
+    output : {"host", "device", "sparse"}
+        A dense matrix; one that stays on the GPU, for CuPy, PyTorch and others; or a
+        `scipy.sparse.csr_array` of the reached vertices.
     out : ndarray or memmap, shape of `distances`, optional
         Where the distances go; its dtype is that of the call.
     threads : int, optional
         Greatest number of threads; by default all cores that the process may use.
     memory_limit : int, optional
-        Bytes that results and scratch of this call may take; by default the machine's memory.
+        Bytes that this call may take on the device, results and scratch together, on a GPU the
+        graph too; by default the machine's memory, or what is free on the GPU.
+    stream : int, or object with ``__cuda_stream__``, optional
+        CUDA only. The call begins after what this stream has queued, and stands in its order:
+        arrays on the device are ready for work that the stream gets afterwards.
     progress : bool, optional
         Show a bar on stderr; by default on a terminal or notebook, after two seconds.
 
@@ -142,6 +148,7 @@ def shortest_paths(
         out=out,
         threads=threads,
         memory_limit=memory_limit,
+        stream=stream,
         progress=progress,
     )
     result = ShortestPaths(
@@ -191,6 +198,7 @@ def plan_query(
     out: NDArray[Any] | None = None,
     threads: int | None = None,
     memory_limit: int | None = None,
+    stream: Any = None,
     progress: bool | None = None,
     reduction: Reduction | None = None,
 ) -> Plan:
@@ -214,11 +222,12 @@ def plan_query(
         dtype=asked,
         nearest=nearest,
         predecessors=predecessors,
-        output=_check_output(output, target_array, out),
+        output=_check_output(output, chosen_device, target_array, out),
         device=chosen_device,
         reduction=reduction,
-        threads=_check_threads(threads),
-        memory_limit=_check_memory_limit(memory_limit),
+        threads=check_threads(threads),
+        memory_limit=check_memory_limit(memory_limit, chosen_device),
+        stream=check_stream(stream, chosen_device),
         progress=progress,
     )
     if out is not None:
@@ -280,15 +289,22 @@ def _check_dtype(
     return distance_dtype(out.dtype, weights_dtype)
 
 
-def _check_output(output: str, targets: NDArray[np.int64] | None, out: NDArray[Any] | None) -> str:
-    if output not in ("host", "sparse"):
-        raise ValueError(f"output must be 'host' or 'sparse', not {output!r}")
+def _check_output(
+    output: str, device: str, targets: NDArray[np.int64] | None, out: NDArray[Any] | None
+) -> str:
+    if output not in ("host", "device", "sparse"):
+        raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
+    if output == "device" and device == "cpu":
+        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
+    if output == "device" and out is not None:
+        raise ValueError("output='device' makes arrays on the GPU: leave out away")
     if output == "sparse" and (targets is not None or out is not None):
         raise ValueError("output='sparse' holds all reached vertices: leave targets and out away")
     return output
 
 
-def _check_threads(threads: int | None) -> int:
+def check_threads(threads: int | None) -> int:
+    """Return the number of threads of a call: by default all cores that the process may use."""
     if threads is None:
         return (
             len(os.sched_getaffinity(0))
@@ -300,19 +316,30 @@ def _check_threads(threads: int | None) -> int:
     return threads
 
 
-def _check_memory_limit(memory_limit: int | None) -> int:
+def check_memory_limit(memory_limit: int | None, device: str) -> int:
+    """Return the bytes that a call may take: by default the machine's, or no limit on CUDA."""
     if memory_limit is None:
-        return _physical_memory()
+        return physical_memory() if device == "cpu" else Query.memory_limit
     if isinstance(memory_limit, bool) or not isinstance(memory_limit, int) or memory_limit < 0:
         raise ValueError(f"memory_limit must be a number of bytes, not {memory_limit!r}")
     return memory_limit
 
 
-def _physical_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system tells
-        return Query.memory_limit
+def check_stream(stream: Any, device: str) -> int | None:
+    """Return the handle of the caller's stream."""
+    if stream is None:
+        return None
+    if device == "cpu":
+        raise ValueError("stream= orders work on a GPU: it needs device='cuda'")
+    handle = stream
+    if hasattr(stream, "__cuda_stream__"):
+        _, handle = stream.__cuda_stream__()
+    if isinstance(handle, bool) or not isinstance(handle, int) or handle < 0:
+        raise TypeError(
+            f"stream must be an int or an object with __cuda_stream__, not {stream!r}; "
+            "CuPy's handle is stream.ptr, PyTorch's stream.cuda_stream"
+        )
+    return handle
 
 
 def _as_matrix(

@@ -42,6 +42,7 @@ from sssp._dtypes import INDEX, unreached
 from sssp._jit import njit
 from sssp._query import Answer, Query
 from sssp._status import CLIPPED, DONE
+from sssp._typical import typical_weight
 from sssp.cpu._atomics import atomic_add, wait_for_all
 from sssp.cpu._rows import Search, solve_rows
 from sssp.graph import Graph
@@ -71,8 +72,6 @@ TEAM_WIDTH = 6.0
 #: what a vertex needs to stand in a list: its neighbours there, and the list itself
 LINK = [("next", INDEX), ("previous", INDEX), ("bucket", INDEX)]
 NONE = -1
-#: weights looked at to choose delta
-SAMPLE = 1 << 16
 
 
 @njit
@@ -480,17 +479,10 @@ def bucket_width(graph: Graph, method: DeltaStepping) -> float:
     finest = 1.0 if graph.weights.dtype.kind == "i" else graph.greatest_weight * 2.0**-60 * graph.n
     finest = max(finest, float(np.finfo(np.float64).tiny))
     if method.delta is None:
-        return max(graph.derived("typical weight", lambda: _typical_weight(graph)), finest)
+        return max(typical_weight(graph), finest)
     if method.delta < finest:
         raise ValueError(f"delta={method.delta} is too fine for this graph; take {finest} or more")
     return method.delta
-
-
-def _typical_weight(graph: Graph) -> float:
-    """Lower median of the positive weights in an even sample: a weight, so it cannot overflow."""
-    sample = graph.weights[:: max(1, graph.m // SAMPLE)]
-    positive = sample[sample > 0]
-    return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
 
 
 def _own_links(n: int) -> tuple[NDArray[Any], ...]:

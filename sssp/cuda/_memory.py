@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import cycle, pairwise
+from mmap import PAGESIZE
 from typing import Any
 
 import numpy as np
@@ -12,70 +15,97 @@ from numpy.typing import NDArray
 
 from sssp._dtypes import INDEX
 from sssp._orders import ArcsByWeight, arcs_by_weight
-from sssp.cuda._numba import SIMULATOR, cuda
+from sssp.cuda._numba import SIMULATOR, address, copy_bytes, cuda, pin, unpin
 from sssp.errors import DeviceError
 from sssp.graph import Graph
 
-__all__ = ["DeviceGraph", "device_graph", "download", "free_bytes", "upload"]
+__all__ = ["STAGING", "DeviceGraph", "Staging", "device_graph", "download", "free_bytes", "upload"]
 
 #: bytes of a pinned staging buffer, one a stream
 CHUNK = 4 << 20
-#: streams that chunks travel over, so that some fill while others travel
+#: streams that chunks travel over
 STREAMS = 8
+#: bytes of an array that are pinned at a time on the way to the device
+PIECE = 16 << 20
 #: smaller arrays go in one plain copy: pinning costs more than it saves
 PLAIN = 1 << 20
 
 
-def _through_pinned(
-    array: NDArray[Any],
-    on_device: Any,
-    move: Callable[[NDArray[Any], Any, NDArray[Any], Any], None],
-    streams: int,
-    chunk: int,
-) -> None:
-    """Move chunks of an array side by side, each stream with a thread and a buffer of its own."""
-    step = max(1, chunk // array.itemsize)
-    starts = range(0, array.size, step)
-    device = cuda.get_current_device().id
+class Staging:
+    """Pinned buffers, each with a stream of its own, leased to whoever copies.
 
-    def feed(worker: int) -> None:
-        with cuda.gpus[device]:
-            stream = cuda.stream()
-            buffer = cuda.pinned_array(step, array.dtype)
-            for start in starts[worker::streams]:
-                part = array[start : start + step]
-                there = on_device[start : start + part.size]
-                move(part, there, buffer[: part.size], stream)
+    Pinning takes longer than copying, so buffers that come back are kept for the next copy.
 
-    with ThreadPoolExecutor(streams, thread_name_prefix="sssp-copy") as executor:
-        list(executor.map(feed, range(streams)))
+    Parameters
+    ----------
+    chunk : int
+        Bytes of a buffer.
+    """
+
+    def __init__(self, chunk: int = CHUNK) -> None:
+        self.chunk = chunk
+        self._idle: dict[int, list[tuple[Any, NDArray[np.uint8]]]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lease(self, device: int) -> Iterator[tuple[Any, NDArray[np.uint8]]]:
+        """Lend a stream and a buffer of the device, which is current."""
+        with self._lock:
+            idle = self._idle.setdefault(device, [])
+            lane = idle.pop() if idle else None
+        if lane is None:
+            lane = cuda.stream(), cuda.pinned_array(self.chunk, np.uint8)
+        try:
+            yield lane
+        finally:
+            # an error may leave a copy under way
+            lane[0].synchronize()
+            with self._lock:
+                if len(idle) < STREAMS:
+                    idle.append(lane)
+
+    def fetch(self, on_device: Any, array: NDArray[Any]) -> None:
+        """Copy an array of the current device into a contiguous one, in chunks side by side.
+
+        Every stream has a thread that empties its buffer, for touching fresh memory on the host
+        takes longer than the way there.
+        """
+        host = array.reshape(-1).view(np.uint8)
+        there = address(on_device)
+        device = cuda.get_current_device().id
+        workers = min(STREAMS, -(-host.size // self.chunk))
+
+        def move(worker: int) -> None:
+            with cuda.gpus[device], self.lease(device) as (stream, buffer):
+                for start in range(worker * self.chunk, host.size, workers * self.chunk):
+                    part = host[start : start + self.chunk]
+                    copy_bytes(buffer.ctypes.data, there + start, part.size, stream)
+                    stream.synchronize()
+                    part[:] = buffer[: part.size]
+
+        with ThreadPoolExecutor(workers, thread_name_prefix="sssp-copy") as executor:
+            list(executor.map(move, range(workers)))
 
 
-def _send(part: NDArray[Any], there: Any, buffer: NDArray[Any], stream: Any) -> None:
-    np.copyto(buffer, part)
-    there.copy_to_device(buffer, stream=stream)
-    stream.synchronize()
+STAGING = Staging()
+#: one upload at a time: two of the same array would unpin it under each other's copies
+_PINNING = threading.Lock()
 
 
-def _fetch(part: NDArray[Any], there: Any, buffer: NDArray[Any], stream: Any) -> None:
-    there.copy_to_host(buffer, stream=stream)
-    stream.synchronize()
-    np.copyto(part, buffer)
+def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE) -> Any:
+    """Copy an array to the current device over several streams, pinned where it lies.
 
-
-def upload(array: NDArray[Any], streams: int = STREAMS, chunk: int = CHUNK) -> Any:
-    """Copy an array to the current device through pinned memory, in chunks side by side.
-
-    The driver copies pageable memory through one small pinned buffer, at a seventh of the speed
-    of the bus. Here every stream has a thread that fills its own buffer.
+    The driver copies pageable memory through a small pinned buffer of its own. Pinning the pages
+    of the array takes less time than that, and while one piece travels the next is pinned. What
+    cannot be pinned (a file that is mapped read-only, say) the driver copies in its way.
 
     Parameters
     ----------
     array : ndarray, contiguous
     streams : int
-        How many streams, and threads that feed them.
-    chunk : int
-        Bytes of a staging buffer.
+        How many streams.
+    piece : int
+        Bytes of a piece, a multiple of the page size.
 
     Returns
     -------
@@ -83,29 +113,54 @@ def upload(array: NDArray[Any], streams: int = STREAMS, chunk: int = CHUNK) -> A
     """
     if SIMULATOR or array.nbytes <= PLAIN:
         return cuda.to_device(array)
-    whole = cuda.device_array(array.shape, array.dtype)
-    _through_pinned(array.reshape(-1), whole.reshape(array.size), _send, streams, chunk)
-    return whole
+    on_device = cuda.device_array(array.shape, array.dtype)
+    here, there = array.ctypes.data, address(on_device)
+    # whole pages are pinned; what sticks out at the ends belongs to others too
+    first, last = -here % PAGESIZE, array.nbytes - (here + array.nbytes) % PAGESIZE
+    cuts = [0, *range(first, last, piece), last, array.nbytes]
+    lanes = [cuda.stream() for _ in range(streams)]
+    pinned = []
+    with _PINNING:
+        try:
+            for lane, (start, end) in zip(cycle(lanes), pairwise(cuts), strict=False):
+                if first <= start < end <= last and pin(here + start, end - start):
+                    pinned.append(here + start)
+                if start < end:
+                    copy_bytes(there + start, here + start, end - start, lane)
+        finally:
+            for lane in lanes:
+                lane.synchronize()
+            for start in pinned:
+                unpin(start)
+    return on_device
 
 
-def download(
-    on_device: Any, array: NDArray[Any], streams: int = STREAMS, chunk: int = CHUNK
-) -> None:
-    """Copy a device array into a contiguous array of the same shape; the way back of `upload`.
+def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
+    """Copy a device array into a contiguous array of the same shape.
 
-    Whatever wrote the device array must be done.
+    Parameters
+    ----------
+    on_device : device array
+    array : ndarray, contiguous
+    stream : stream
+        What it has queued is done first. The copy itself does not hold up other streams.
     """
-    if SIMULATOR or array.nbytes <= PLAIN:
-        on_device.copy_to_host(array)
-        return
-    _through_pinned(array.reshape(-1), on_device.reshape(array.size), _fetch, streams, chunk)
+    if not SIMULATOR and array.nbytes > PLAIN:
+        stream.synchronize()
+        STAGING.fetch(on_device, array)
+    elif array.size:
+        on_device.copy_to_host(array, stream=stream)
+        stream.synchronize()
 
 
 def free_bytes() -> int:
     """Bytes of the current device that are free."""
     if SIMULATOR:
         return 1 << 30
-    return int(cuda.current_context().get_memory_info().free)
+    context = cuda.current_context()
+    # what this process has dropped but Numba not yet freed
+    context.deallocations.clear()
+    return int(context.get_memory_info().free)
 
 
 class DeviceGraph:
@@ -133,6 +188,10 @@ class DeviceGraph:
     def nbytes(self) -> int:
         """Bytes that the uploaded arrays take."""
         return sum(array.nbytes for array in self._arrays.values())
+
+    def holds(self, name: str) -> bool:
+        """Whether an array is there already."""
+        return name in self._arrays
 
     def array(self, name: str, build: Callable[[], NDArray[Any]]) -> Any:
         """Return an array by name, uploading what `build` returns the first time."""

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sssp.errors import DeviceError, MissingExtraError
 
-__all__ = ["SIMULATOR", "bits_of", "cuda", "device_number", "kernel", "select"]
+__all__ = [
+    "SIMULATOR",
+    "address",
+    "after",
+    "bits_of",
+    "copy_bytes",
+    "cuda",
+    "device_number",
+    "kernel",
+    "pin",
+    "select",
+    "unpin",
+]
 
 INSTALL = 'pip install "sssp[cu13]" (or "sssp[cu12]" for a driver older than 580)'
 
@@ -68,6 +81,46 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
     return cuda.jit(device=True, inline="always")(bits)
 
 
+def address(array: Any) -> int:
+    """Address of a device array's first entry."""
+    if SIMULATOR:
+        return int(array._ary.ctypes.data)
+    return int(array.__cuda_array_interface__["data"][0])
+
+
+def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
+    """Copy between addresses, on the device or pinned, in the order of a stream.
+
+    What Numba's arrays do, without the views of them that a piece would take.
+    """
+    cuda.cudadrv.driver.driver.cuMemcpyAsync(to, start, nbytes, int(stream.handle))
+
+
+def pin(start: int, nbytes: int) -> bool:
+    """Pin pages of the host where they lie; False if they cannot be, or are already."""
+    driver = cuda.cudadrv.driver
+    try:
+        driver.driver.cuMemHostRegister(start, nbytes, 0)
+    except driver.CudaAPIError:
+        return False
+    return True
+
+
+def unpin(start: int) -> None:
+    """Undo `pin`."""
+    cuda.cudadrv.driver.driver.cuMemHostUnregister(start)
+
+
+def after(handle: int, streams: Sequence[Any]) -> None:
+    """Make streams wait for what the caller's stream has queued so far."""
+    if SIMULATOR:  # runs everything at once
+        return
+    event = cuda.event(timing=False)
+    event.record(cuda.external_stream(handle))
+    for stream in streams:
+        event.wait(stream)
+
+
 def device_number(device: str) -> int:
     """Number of the device that ``"cuda"`` or ``"cuda:N"`` names, checked to be usable.
 
@@ -98,20 +151,28 @@ def _unusable() -> str | None:
     """Return why no kernel can run here, and what to do about it; None if one can."""
     if SIMULATOR:
         return None
+    driver = cuda.cudadrv.driver.driver
     try:
-        if not cuda.is_available():
-            return (
-                "no NVIDIA driver was found; install one (afterwards `nvidia-smi` lists the GPU), "
-                "or use device='cpu'"
-            )
-        driver = cuda.cudadrv.driver.driver.get_version()
-        toolkit = cuda.runtime.get_version()
-    except Exception as error:  # whatever the driver or a missing library throws
-        return f"{type(error).__name__}: {error}; install the toolkit: {INSTALL}"
-    if toolkit[0] > driver[0]:
+        trouble = None if driver.is_available else driver.initialization_error
+    except Exception as error:  # whatever the driver throws while it starts
+        trouble = error
+    if trouble is not None:
         return (
-            f"the CUDA toolkit {'.'.join(map(str, toolkit))} is newer than the driver's CUDA "
-            f"{'.'.join(map(str, driver))}; update the driver, or: pip install "
-            f'"sssp[cu{driver[0]}]"'
+            f"no NVIDIA driver works here ({' '.join(str(trouble).split())}); install one, on "
+            "Ubuntu by: sudo ubuntu-drivers install; then `nvidia-smi` lists the GPU"
+        )
+    version = driver.get_version()
+    extra = f'pip install "sssp[cu{min(max(version[0], 12), 13)}]"'
+    try:
+        trouble = None if cuda.is_available() else "libNVVM was not found"
+        toolkit = cuda.runtime.get_version()
+    except Exception as error:  # whatever a missing library throws
+        trouble = error
+    if trouble is not None:
+        return f"the CUDA toolkit is missing or incomplete ({trouble}); install it: {extra}"
+    if toolkit[0] > version[0]:
+        return (
+            f"the CUDA toolkit {'.'.join(map(str, toolkit))} is newer than the driver, which "
+            f"knows CUDA {'.'.join(map(str, version))}; update the driver, or: {extra}"
         )
     return None

@@ -1,26 +1,34 @@
 """Runs a CUDA search over all sources of a query: batches, memory, trees, the way back.
 
 The twin of `sssp.cpu._rows`. A method is a `Search`: it launches kernels that fill the rows of a
-`Batch`, all on one stream. Everything else is here, once for all of them.
+`Batch`, all on one stream. Everything else is here, once for all of them; `sssp.cuda._forms` has
+what becomes of finished rows.
+
+Two lanes, each with a stream and memory of its own, take batches in turn: while the rows of one
+travel back, the other's are solved, and its blocks fill the multiprocessors that the last blocks
+of the first leave idle.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._collect import Row, make_collector
-from sssp._dtypes import INDEX, largest_distance, unreached
+from sssp._dtypes import largest_distance, unreached
 from sssp._progress import progress_bar
 from sssp._query import Answer, Query
+from sssp._status import OVERFLOW
 from sssp.cuda import _tree
-from sssp.cuda._memory import DeviceGraph, device_graph, download, free_bytes
-from sssp.cuda._numba import cuda, device_number, select
+from sssp.cuda._forms import Form, make_form
+from sssp.cuda._grid import blocks_at_once
+from sssp.cuda._memory import DeviceGraph, device_graph, free_bytes
+from sssp.cuda._numba import after, cuda, device_number, select
 from sssp.errors import DeviceError
 from sssp.graph import Graph
 
@@ -31,9 +39,14 @@ COUNTERS = 8
 CLIPPED_ROW = 7
 #: part of the free memory that a call takes; the rest is for the driver and for others
 SHARE = 0.9
+#: batches that are solved side by side or on their way back
+LANES = 2
 #: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile
 LARGEST_BATCH = 1024
-_NOBODY = np.empty(0, INDEX)
+#: bytes of distances that are worth a batch of their own, if it fills the GPU
+BATCH_BYTES = 256 << 20
+#: sources for every multiprocessor that fill the GPU
+FILLING = 3
 
 
 @dataclass
@@ -85,13 +98,27 @@ class Search(ABC):
     def row_bytes(self) -> int:
         """Bytes of scratch for one row."""
 
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes of scratch that a batch needs whatever the number of its rows."""
+        return 0
+
     @abstractmethod
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch for a batch."""
+        """Return scratch for a batch of at most so many rows."""
 
     @abstractmethod
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill the distances and counters of a batch."""
+        """Fill the distances and counters of a batch.
+
+        Another batch may be under way on another stream: what is written to belongs to the
+        batch or its scratch.
+        """
+
+    def check(  # noqa: B027  most searches have nothing to report
+        self, batch: Batch, scratch: tuple[Any, ...], counters: NDArray[np.int64]
+    ) -> None:
+        """Raise what the counters of a finished batch report, before its rows are collected."""
 
 
 def solve_rows(
@@ -102,7 +129,7 @@ def solve_rows(
     Raises
     ------
     DeviceError
-        The device cannot be used, or lacks memory for a single row.
+        The device cannot be used, or lacks memory for a single row or for the answer.
     DistanceOverflowError
         A distance fits none of the dtypes that the call may use.
     """
@@ -115,6 +142,31 @@ def solve_rows(
                 graph, query, make_search(on_device, dtype), dtype, on_device
             ).run(),
         )
+
+
+@dataclass
+class _Lane:
+    """Stream and memory for one batch after the other.
+
+    Attributes
+    ----------
+    distances : device array, shape (rows, n), or None
+        None where the answer has room for them.
+    scratch, form_scratch : tuple of device arrays
+        Of the search, and of the form of the answer.
+    tree : Scratch or None
+    batch, rows
+        The batch that is under way, and which rows it has.
+    """
+
+    stream: Any
+    distances: Any
+    counters: Any
+    scratch: tuple[Any, ...]
+    form_scratch: tuple[Any, ...]
+    tree: _tree.Scratch | None
+    batch: Batch | None = None
+    rows: range = range(0)
 
 
 class _Rows:
@@ -132,106 +184,124 @@ class _Rows:
         # by head: only trees need them in that order
         self.arcs = on_device.arcs(graph, dtype) if query.wants_tree else ()
         self.on_device = on_device
-        self.stream = cuda.stream()
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)
-        targets = np.empty(0, np.int64) if query.targets is None else query.targets
-        self.targets = cuda.to_device(targets)
         self.stats = {name: np.zeros(query.rows, np.int64) for name in search.counters}
-        self.collector = make_collector(graph, query, dtype)
+        self.form: Form = make_form(graph, query, dtype, on_device.number)
 
     def run(self) -> Answer | None:
         """Return the answer, or None after an overflow."""
-        with progress_bar(self.query.rows, self.query.progress) as advance:
-            for rows in self._batches():
-                if not self._solve(rows):
+        query = self.query
+        lanes, self.size = self._plan()
+        self.form.reserve()
+        targets = np.empty(0, np.int64) if query.targets is None else query.targets
+        firsts = [0, query.sources.size] if query.nearest else range(self.size + 1)
+        self.sources, self.targets = cuda.to_device(query.sources), cuda.to_device(targets)
+        self.firsts = cuda.to_device(np.array(firsts, np.int64))
+        idle = [self._lane() for _ in range(lanes)]
+        if query.stream is not None:
+            after(query.stream, [lane.stream for lane in idle])
+        under_way: deque[_Lane] = deque()
+        with progress_bar(query.rows, query.progress) as advance:
+            for first in range(0, query.rows, self.size):
+                lane = idle.pop() if idle else under_way.popleft()
+                if not self._finish(lane):
                     return None
-                advance(len(rows))
-        answer = self.collector.answer()
+                advance(len(lane.rows))
+                self._start(lane, range(first, min(first + self.size, query.rows)))
+                under_way.append(lane)
+            for lane in under_way:
+                if not self._finish(lane):
+                    return None
+                lane.stream.synchronize()
+                advance(len(lane.rows))
+        answer = self.form.answer()
         answer.stats = self.stats
         return answer
 
-    def _batches(self) -> Iterator[range]:
-        """Split the rows so that a batch fits into memory."""
-        n, query = self.graph.n, self.query
-        row = n * self.dtype.itemsize + self.search.row_bytes
-        if query.predecessors:
-            row += _tree.ROW_WORDS * n * INDEX.itemsize
+    def _plan(self) -> tuple[int, int]:
+        """How many lanes, and how many rows in a batch, so that all fits into memory."""
+        query, search, form = self.query, self.search, self.form
+        rows_of = self.graph.n * self.dtype.itemsize
+        row = search.row_bytes + _tree.row_bytes(self.graph, query) + form.row_bytes
+        if not form.holds_distances:
+            row += rows_of
         free = min(int(free_bytes() * SHARE), query.memory_limit - self.on_device.nbytes)
-        if query.rows and free < row:
+        room = free - form.fixed_bytes
+        if query.rows and room < row + search.fixed_bytes:
+            answer = f" and the answer {form.fixed_bytes:,}" if form.fixed_bytes else ""
             raise DeviceError(
-                f"one search takes {row:,} bytes, but only {max(free, 0):,} may be used beside "
-                f"the {self.on_device.nbytes:,} of the graph on {query.device}; raise "
-                "memory_limit, free memory of other programs, or use device='cpu'"
+                f"one search takes {row + search.fixed_bytes:,} bytes{answer}, but only "
+                f"{max(free, 0):,} may be used beside the {self.on_device.nbytes:,} of the graph "
+                f"on {query.device}; raise memory_limit, free memory of other programs, ask for "
+                "fewer sources at a time, or use device='cpu'"
             )
-        size = max(1, min(free // max(row, 1), LARGEST_BATCH))
-        for first in range(0, query.rows, size):
-            yield range(first, min(first + size, query.rows))
+        filling = FILLING * blocks_at_once()
+        size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
 
-    def _batch(self, rows: range) -> Batch:
-        query = self.query
-        if query.nearest:
-            sources, firsts = query.sources, np.array([0, query.sources.size])
+        def fitting(lanes: int) -> int:
+            return int((room // lanes - search.fixed_bytes) // max(row, 1))
+
+        lanes = 1 if query.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
+        size = max(1, min(size, fitting(lanes), query.rows))
+        # all alike, instead of a small one at the end
+        return lanes, -(-query.rows // max(1, -(-query.rows // size))) or 1
+
+    def _lane(self) -> _Lane:
+        rows, n, query = self.size, self.graph.n, self.query
+        matrix = None if self.form.holds_distances else cuda.device_array((rows, n), self.dtype)
+        return _Lane(
+            stream=cuda.stream(),
+            distances=matrix,
+            counters=cuda.device_array((rows, COUNTERS), np.int64),
+            scratch=self.search.allocate(rows),
+            form_scratch=self.form.allocate(rows),
+            tree=_tree.allocate(self.graph, query, rows, self.dtype) if query.wants_tree else None,
+        )
+
+    def _start(self, lane: _Lane, rows: range) -> None:
+        """Launch the search for some rows."""
+        sources, firsts = self.sources, self.firsts
+        if not self.query.nearest:
+            sources, firsts = sources[rows.start : rows.stop], firsts[: len(rows) + 1]
+        if self.form.holds_distances:
+            distances = self.form.distances(rows)
         else:
-            sources, firsts = query.sources[rows.start : rows.stop], np.arange(len(rows) + 1)
-        return Batch(
-            cuda.to_device(sources),
-            cuda.to_device(firsts.astype(np.int64)),
+            distances = lane.distances[: len(rows)]
+        batch = Batch(
+            sources,
+            firsts,
             self.targets,
             self.bound,
             self.unseen,
-            cuda.device_array((len(rows), self.graph.n), self.dtype),
-            cuda.device_array((len(rows), COUNTERS), np.int64),
-            self.stream,
+            distances,
+            lane.counters[: len(rows)],
+            lane.stream,
         )
-
-    def _solve(self, rows: range) -> bool:
-        """Solve a batch and collect its rows; False after an overflow."""
-        batch = self._batch(rows)
+        lane.batch, lane.rows = batch, rows
         batch.fill(batch.distances, self.unseen)
         batch.fill(batch.counters, 0)
-        self.search.launch(batch, self.search.allocate(batch.rows))
-        counters = batch.counters.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
-        if counters[:, CLIPPED_ROW].any() and self.bound == largest_distance(self.dtype):
+        self.search.launch(batch, lane.scratch)
+
+    def _finish(self, lane: _Lane) -> bool:
+        """Wait for the batch of a lane, if it has one, and collect it; False after an overflow."""
+        batch, rows = lane.batch, lane.rows
+        if batch is None:
+            return True
+        counters = batch.counters.copy_to_host(stream=lane.stream)
+        lane.stream.synchronize()
+        status = counters[:, CLIPPED_ROW]
+        clipped = status.any() and self.bound == largest_distance(self.dtype)
+        if clipped or (status == OVERFLOW).any():
             return False
+        self.search.check(batch, lane.scratch, counters)
         for name, values in zip(self.search.counters, counters.T, strict=False):
             self.stats[name][rows.start : rows.stop] = values
-        block = self.collector.distance_block(rows)
-        distances = np.empty((len(rows), self.graph.n), self.dtype) if block is None else block
-        download(batch.distances, distances)
-        origin = predecessors = None
-        if self.query.wants_tree:
-            tree = _tree.Tree(self.graph, self.arcs, batch, self._finals(distances))
-            origin = tree.origins() if self.query.nearest else None
-            predecessors = tree.predecessors(origin) if self.query.predecessors else None
-        for i, row in enumerate(rows):
-            # the rows of a block are where they belong, and nobody asks what they reached
-            reached = _reached(distances[i], self.unseen) if block is None else _NOBODY
-            done = Row(distances[i], reached)
-            done.origin = None if origin is None else origin.copy_to_host()
-            done.predecessors = None if predecessors is None else predecessors[i]
-            self._collect(row, done, placed=block is not None)
+        origin = tails = None
+        if lane.tree is not None:
+            tree = _tree.Tree(self.graph, self.arcs, batch, lane.tree)
+            origin = tree.origin() if self.query.nearest else None
+            if self.query.predecessors:
+                tails = tree.predecessors(origin, self.form.predecessors(rows))
+        self.form.take(rows, batch, lane.form_scratch, tails, origin)
         return True
-
-    def _finals(self, distances: NDArray[Any]) -> NDArray[Any]:
-        """Greatest distance up to which each row is final: that of its farthest target."""
-        finals = np.full(distances.shape[0], self.bound, self.dtype)
-        if self.query.targets is not None and self.query.targets.size:
-            farthest = distances[:, self.query.targets].max(axis=1)
-            finals = np.where(farthest < self.unseen, farthest, finals)
-        return finals
-
-    def _collect(self, row: int, done: Row, *, placed: bool) -> None:
-        direct = None if placed else self.collector.distance_row(row)
-        if direct is not None:
-            direct[:] = done.distances
-        if done.predecessors is not None:
-            tree = self.collector.predecessor_row(row)
-            if tree is not None:
-                tree[:] = done.predecessors
-        self.collector.take(row, done)
-
-
-def _reached(distances: NDArray[Any], unseen: Any) -> NDArray[np.int32]:
-    return np.flatnonzero(distances != unseen).astype(INDEX)

@@ -7,20 +7,21 @@ then the smallest tail.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import int32
-from numpy.typing import NDArray
 
 from sssp._dtypes import INDEX
+from sssp._query import Query
 from sssp.cuda._numba import SIMULATOR, cuda
 from sssp.graph import Graph
 
 if TYPE_CHECKING:
     from sssp.cuda._rows import Batch
 
-__all__ = ["ROW_WORDS", "Tree", "fill"]
+__all__ = ["ROW_WORDS", "THREADS", "Scratch", "Tree", "allocate", "blocks_for", "fill", "row_bytes"]
 
 THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row
@@ -34,6 +35,27 @@ NONE = np.int32(np.iinfo(np.int32).max)
 def _fill_kernel(array, value):
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
         array[i] = value
+
+
+@cuda.jit
+def _finals_kernel(distances, targets, whole, bound, unseen, finals):
+    """Find the distance of the farthest target of a row, one block a row.
+
+    Up to there the row is final; the bound if a target is unreached, or where there are none, or
+    if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
+    """
+    row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+    farthest = cuda.shared.array(THREADS, distances.dtype)
+    count = 0 if whole else targets.size
+    own = distances[row, targets[0]] if count > 0 else unseen
+    for i in range(thread, count, THREADS):
+        own = max(own, distances[row, targets[i]])
+    farthest[thread] = own
+    cuda.syncthreads()
+    if thread == 0:
+        for i in range(THREADS):
+            own = max(own, farthest[i])
+        finals[row] = bound if own == unseen else own
 
 
 @cuda.jit
@@ -155,7 +177,7 @@ def _finish_kernel(array):
             array[i] = -1
 
 
-def _blocks(size: int) -> int:
+def blocks_for(size: int) -> int:
     """Blocks for a pass over `size` entries; the kernels stride, so any number is right."""
     return 1 if SIMULATOR else max(1, min(4096, -(-size // THREADS)))
 
@@ -164,7 +186,55 @@ def fill(array: Any, value: Any, stream: Any) -> None:
     """Set all entries of a contiguous device array."""
     flat = array.reshape(array.size)
     if flat.size:
-        _fill_kernel[_blocks(flat.size), THREADS, stream](flat, value)
+        _fill_kernel[blocks_for(flat.size), THREADS, stream](flat, value)
+
+
+@dataclass
+class Scratch:
+    """Memory for the trees of a batch.
+
+    Attributes
+    ----------
+    predecessors, hops, queue : device arrays, shape (rows, n), int32
+        A row's tree, where it has no other place, and what finds it.
+    finals : device array, shape (rows,)
+        Only vertices at or below this distance belong to a row's tree.
+    ties, changed : device arrays, shape (rows,) and (1,), int32
+    origin : device array, shape (n,), int32
+    """
+
+    predecessors: Any
+    hops: Any
+    queue: Any
+    finals: Any
+    ties: Any
+    changed: Any
+    origin: Any
+
+
+def row_bytes(graph: Graph, query: Query) -> int:
+    """Bytes of scratch for the tree of a row."""
+    words = 1 if query.nearest else 0
+    if query.predecessors:
+        words += ROW_WORDS - 1 if query.output == "device" else ROW_WORDS
+    return words * graph.n * INDEX.itemsize
+
+
+def allocate(graph: Graph, query: Query, rows: int, dtype: np.dtype[Any]) -> Scratch:
+    """Return scratch for at most so many rows."""
+
+    def words(*, wanted: bool) -> Any:
+        return cuda.device_array((rows, graph.n) if wanted else (1, 1), INDEX)
+
+    return Scratch(
+        predecessors=words(wanted=query.predecessors and query.output != "device"),
+        hops=words(wanted=query.predecessors),
+        queue=words(wanted=query.predecessors),
+        finals=cuda.device_array(rows, dtype),
+        ties=cuda.device_array(rows, INDEX),
+        changed=cuda.device_array(1, INDEX),
+        origin=cuda.device_array(graph.n if query.nearest else 1, INDEX),
+    )
 
 
 class Tree:
@@ -177,63 +247,66 @@ class Tree:
         ``indptr``, ``indices``, ``weights``.
     batch : Batch
         Solved.
-    finals : ndarray, shape (rows,)
-        Only vertices at or below this distance belong to a row's tree.
+    scratch : Scratch
     """
 
-    def __init__(
-        self, graph: Graph, arcs: tuple[Any, ...], batch: Batch, finals: NDArray[Any]
-    ) -> None:
-        self.graph, self.arcs, self.batch = graph, arcs, batch
-        self.finals = cuda.to_device(finals)
+    def __init__(self, graph: Graph, arcs: tuple[Any, ...], batch: Batch, scratch: Scratch) -> None:
+        self.graph, self.arcs, self.batch, self.scratch = graph, arcs, batch, scratch
+        whole = graph.least_weight < 0
+        _finals_kernel[batch.rows, THREADS, batch.stream](
+            batch.distances, batch.targets, whole, batch.bound, batch.unseen, scratch.finals
+        )
 
-    def origins(self) -> Any:
+    def origin(self) -> Any:
         """Winning source of every vertex as a device array, -1 where there is none."""
-        n, batch = self.graph.n, self.batch
-        launch = (_blocks(n), THREADS, batch.stream)
-        origin = cuda.device_array(n, INDEX)
-        changed = cuda.device_array(1, INDEX)
+        batch, finals = self.batch, self.scratch.finals
+        origin, changed = self.scratch.origin, self.scratch.changed
+        launch = (blocks_for(self.graph.n), THREADS, batch.stream)
         batch.fill(origin, NONE)
         _root_kernel[launch](batch.sources, batch.distances, origin)
         moving = True
         while moving:
             batch.fill(changed, 0)
             for _ in range(8):  # several passes for one look from the host
-                _spread_kernel[launch](*self.arcs, self.finals, batch.distances, origin, changed)
-            moving = bool(changed.copy_to_host(stream=batch.stream)[0])
+                _spread_kernel[launch](*self.arcs, finals, batch.distances, origin, changed)
+            moved = changed.copy_to_host(stream=batch.stream)
+            batch.stream.synchronize()
+            moving = bool(moved[0])
         _finish_kernel[launch](origin)
         return origin
 
-    def predecessors(self, origin: Any | None) -> NDArray[np.int32]:
-        """Predecessors of every row, on the host: shape (rows, n), int32."""
-        n, batch = self.graph.n, self.batch
-        shape = (batch.rows, n)
-        predecessors, hops, queue = (cuda.device_array(shape, INDEX) for _ in range(3))
-        ties = cuda.device_array(batch.rows, INDEX)
+    def predecessors(self, origin: Any | None, place: Any | None) -> Any:
+        """Predecessors of every row as a device array, shape (rows, n): `place`, or scratch."""
+        batch, scratch = self.batch, self.scratch
+        predecessors = scratch.predecessors[: batch.rows] if place is None else place
         batch.fill(predecessors, NONE)
-        batch.fill(ties, 0)
+        batch.fill(scratch.ties, 0)
         has_origin = origin is not None
-        origin = origin if has_origin else ties
+        origin = origin if has_origin else scratch.ties
         _smallest_tails_kernel[(BLOCKS, batch.rows), THREADS, batch.stream](
-            *self.arcs, self.finals, batch.distances, origin, has_origin, predecessors, ties
+            *self.arcs,
+            scratch.finals,
+            batch.distances,
+            origin,
+            has_origin,
+            predecessors,
+            scratch.ties,
         )
         _fewest_arcs_kernel[batch.rows, THREADS, batch.stream](
             *self.arcs,
             batch.sources,
             batch.first_sources,
-            self.finals,
+            scratch.finals,
             batch.distances,
             origin,
             has_origin,
-            ties,
+            scratch.ties,
             self.graph.least_weight < 0,
             predecessors,
-            hops,
-            queue,
+            scratch.hops,
+            scratch.queue,
         )
-        _finish_kernel[_blocks(predecessors.size), THREADS, batch.stream](
+        _finish_kernel[blocks_for(predecessors.size), THREADS, batch.stream](
             predecessors.reshape(predecessors.size)
         )
-        host: NDArray[np.int32] = predecessors.copy_to_host(stream=batch.stream)
-        batch.stream.synchronize()
-        return host
+        return predecessors

@@ -14,9 +14,10 @@ if SIMULATOR:
 
 compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda.compiler")
 
-from numba import boolean, from_dtype, int32, int64, types, uint8, uint32  # noqa: E402
+from numba import boolean, from_dtype, int32, int64, types, uint8, uint32, uint64  # noqa: E402
 
-from sssp.cuda import _tree, threshold_dijkstra  # noqa: E402
+from sssp.cuda import _pull, _push, _rounds, _streamed, _tree, delta_stepping, threshold_dijkstra  # noqa: E402
+from sssp.cuda._grid import barrier_of  # noqa: E402
 
 DTYPES = [np.dtype(name) for name in ("int32", "int64", "float32", "float64")]
 
@@ -57,6 +58,44 @@ def test_threshold_dijkstra(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_bellman_ford_push(streamed, dtype):
+    number = from_dtype(dtype)
+    # a barrier of the grid needs the driver, so a block's stands in
+    push = _push._make_push_kernel(
+        dtype, together=True, streamed=streamed, barrier=barrier_of(together=False)
+    )
+    check(
+        push,
+        *(array(uint32), array(uint32), array(number)),
+        *(array(int32), uint32, array(uint8, 2), array(uint8)),  # places .. wanted
+        *(uint32, boolean, number, number, int64),  # lane_bits .. patience
+        *(array(int64, 2), array(uint32, 2), array(uint32, 4), array(uint32, 2)),  # words .. counts
+        *(array(int32, 2), array(int64, 2)),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_bellman_ford_pull_and_its_ends(dtype):
+    number = from_dtype(dtype)
+    bits = int32 if dtype.itemsize == 4 else int64
+    pull = _pull._make_pull_kernel(dtype, together=True, barrier=barrier_of(together=False))
+    check(
+        pull,
+        *(array(uint32), array(uint32), array(number), number, number, int64),
+        *(array(bits, 2), array(bits, 2), array(uint32, 2), array(int32, 2), array(int64, 2)),
+    )
+    vertices, words = array(int64), array(uint32, 2)
+    check(
+        _push._make_start_kernel(dtype),
+        *(vertices, vertices, array(uint32), array(int64, 2), array(uint32, 4), words),
+    )
+    check(_pull._make_root_kernel(dtype), vertices, vertices, array(bits, 2), words)
+    check(_rounds.make_finish_kernel(dtype, packed=True), array(int64), array(number))
+    check(_rounds.make_finish_kernel(dtype, packed=False), array(bits), array(number))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_trees(dtype):
     number = from_dtype(dtype)
     words, rows = array(int32), array(int32, 2)
@@ -85,3 +124,29 @@ def test_trees(dtype):
 def test_what_has_no_dtype():
     check(_tree._finish_kernel, array(int32))
     check(_tree._fill_kernel, array(uint8), uint8)
+    lists, counts, pending = array(uint32, 4), array(uint32, 2), array(uint8, 2)
+    check(_streamed._await_arcs_kernel, lists, counts, uint32, pending, array(uint8))
+    check(
+        _streamed._admit_kernel,
+        *(uint32, uint32, int32, array(uint32), array(int64, 2), array(int32), array(uint8)),
+        *(pending, lists, counts),
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("together", [False, True])
+def test_delta_stepping(together, dtype):
+    number = from_dtype(dtype)
+    word = uint32 if dtype.itemsize == 4 else uint64
+    # a barrier of the grid needs the driver, so a block's stands in
+    search = delta_stepping._make_kernel(
+        dtype, together=together, barrier=barrier_of(together=False)
+    )
+    vertices = array(int64)
+    check(
+        search,
+        *(array(uint32), array(uint32), array(number), array(uint64)),
+        *(vertices, vertices, vertices, number, number, boolean, int64),  # sources .. first_row
+        *(array(word, 2), array(uint32, 3), array(uint32, 3)),
+        *(array(uint32, 2), array(word, 2), array(int64, 2)),
+    )

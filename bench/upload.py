@@ -1,0 +1,106 @@
+"""How fast a graph travels to the GPU: pinned pieces over several streams, or one plain copy.
+
+``python bench/upload.py [--n 4000000] [--json FILE]``, on a machine with a GPU. What travels are
+the arrays of the built-in road network as the loaders make them. Every figure is the median of
+several runs from call to the arrays being on the device; pinning and unpinning, allocation and
+the making of streams are included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sssp
+from sssp.bench.machine import hardware, versions
+from sssp.cuda._memory import PIECE, STREAMS, upload
+from sssp.cuda._numba import cuda, device_number, select
+
+PIECES = (4 << 20, 16 << 20, 32 << 20)
+STREAM_COUNTS = (1, 2, 4, 8)
+
+
+def main() -> None:
+    """Measure, print a table, and write it down if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--n", type=int, default=4_000_000, help="vertices of the network")
+    parser.add_argument("--trials", type=int, default=15)
+    parser.add_argument("--json", help="file for the figures")
+    options = parser.parse_args()
+    g = sssp.road_like(options.n)
+    arrays = [g.indptr.astype(np.int32), g.indices, g.weights]
+    with select(device_number("cuda")):
+        rows = measure(arrays, options.trials)
+    report = {
+        "schema": 1,
+        "what": "upload",
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": versions(["numpy", "numba", "numba-cuda"]),
+        "hardware": hardware(["cuda"]),
+        "graph": {"name": f"road_like({options.n})", "n": g.n, "m": g.m},
+        "bytes": sum(array.nbytes for array in arrays),
+        "trials": options.trials,
+        "package": {"streams": STREAMS, "piece": PIECE},
+        "rows": rows,
+    }
+    print_table(report)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+            file.write("\n")
+
+
+def measure(arrays: list[NDArray[Any]], trials: int) -> list[dict[str, Any]]:
+    """Median milliseconds of every way, taken in turn so that all see the same machine."""
+    ways: dict[tuple[Any, ...], Callable[[], list[Any]]] = {
+        ("pageable", 1, None): lambda: [cuda.to_device(array) for array in arrays],
+    }
+    for piece in PIECES:
+        for streams in STREAM_COUNTS:
+            ways["pinned", streams, piece] = pinned_way(arrays, streams, piece)
+    taken: dict[tuple[Any, ...], list[float]] = {way: [] for way in ways}
+    for _ in range(trials + 1):
+        for way, send in ways.items():
+            cuda.synchronize()
+            start = time.perf_counter()
+            there = send()
+            cuda.synchronize()
+            taken[way].append(1e3 * (time.perf_counter() - start))
+            for array, copy in zip(arrays, there, strict=True):
+                if len(taken[way]) == 1:  # the first run warms up, and is checked
+                    np.testing.assert_array_equal(copy.copy_to_host(), array)
+            del there, copy
+            cuda.current_context().deallocations.clear()
+    return [
+        {"way": way[0], "streams": way[1], "piece": way[2], "ms": statistics.median(times[1:])}
+        for way, times in taken.items()
+    ]
+
+
+def pinned_way(arrays: list[NDArray[Any]], streams: int, piece: int) -> Callable[[], list[Any]]:
+    """Return a call that sends all arrays in pinned pieces."""
+    return lambda: [upload(array, streams, piece) for array in arrays]
+
+
+def print_table(report: dict[str, Any]) -> None:
+    """Print one line a way, with its speed relative to the plain copy."""
+    plain = report["rows"][0]["ms"]
+    print(f"{report['graph']['name']}: {report['bytes'] / 1e6:.0f} MB")
+    for row in report["rows"]:
+        piece = "" if row["piece"] is None else f"{row['piece'] >> 20} MiB"
+        print(
+            f"{row['way']:8} {row['streams']} streams {piece:>6} {row['ms']:8.2f} ms "
+            f"{report['bytes'] / row['ms'] / 1e6:6.1f} GB/s {plain / row['ms']:5.2f}x"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Bellman-Ford on the device, in all its forms, against its CPU twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sssp
+from sssp import BellmanFord, datasets
+from tests.cuda.conftest import SIMULATOR
+from tests.naive import Network, is_negative_cycle
+from tests.strategies import DYADIC, ODDITIES, SMALL_INTEGERS, graph_of, negative_networks, networks
+
+pytestmark = pytest.mark.gpu
+EXAMPLES = 5 if SIMULATOR else 1000
+METHODS = [BellmanFord(), BellmanFord(variant="pull"), BellmanFord(streams=2)]
+every_form = pytest.mark.parametrize("method", METHODS, ids=["push", "pull", "streamed"])
+large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+
+
+def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
+    expected = sssp.shortest_paths(g, sources, **{**options, "method": "bellman-ford"})
+    found = sssp.shortest_paths(g, sources, device=device, **options)
+    assert found.device.startswith("cuda:")
+    assert found.distances.dtype == expected.distances.dtype
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    if expected.predecessors is not None:
+        np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+    if expected.origin is not None:
+        np.testing.assert_array_equal(found.origin, expected.origin)
+
+
+def check(network: Network, sources: Any, device: str, **options: Any) -> None:
+    """Compare with the CPU twin; of a negative cycle only that it is one, for any will do."""
+    g = graph_of(network)
+    try:
+        assert_like_the_cpu(g, sources, device, **options)
+    except sssp.NegativeCycleError:
+        with pytest.raises(sssp.NegativeCycleError) as caught:
+            sssp.shortest_paths(g, sources, device=device, **options)
+        assert is_negative_cycle(network, caught.value.cycle)
+
+
+@every_form
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_equals_the_cpu_twin_on_any_graph(method, data, device):
+    network = data.draw(networks(SMALL_INTEGERS | DYADIC) | negative_networks())
+    if network.n == 0:
+        return
+    vertex = st.integers(0, network.n - 1)
+    options = {
+        "method": method,
+        "predecessors": data.draw(st.booleans()),
+        "limit": data.draw(st.none() | st.integers(0, 20)),
+        "nearest": data.draw(st.booleans()),
+    }
+    if data.draw(st.booleans()):
+        options["targets"] = data.draw(st.lists(vertex, max_size=3))
+    sources = data.draw(vertex | st.lists(vertex, min_size=1, max_size=3))
+    check(network, sources, device, **options)
+
+
+@every_form
+@pytest.mark.parametrize("name", ODDITIES if not SIMULATOR else list(ODDITIES)[:2])
+def test_equals_the_cpu_twin_on_odd_graphs(name, method, device):
+    last = ODDITIES[name].n - 1
+    check(ODDITIES[name], [0, last], device, method=method, predecessors=True)
+
+
+@every_form
+def test_float32_and_int64_distances(method, device):
+    g = sssp.road_like(20)
+    for dtype in ("float32", "int64"):
+        assert_like_the_cpu(g, [0, 7], device, method=method, dtype=dtype)
+
+
+@every_form
+def test_negative_floats(method, device):
+    g = sssp.Graph.from_arcs([0, 1, 2, 0, 3], [1, 2, 3, 3, 4], [0.5, -2.25, -0.125, 1.0, -7.5])
+    assert_like_the_cpu(g, 0, device, method=method, predecessors=True)
+
+
+@every_form
+def test_goes_on_in_int64_when_int32_overflows_downwards(method, device):
+    g = sssp.Graph.from_arcs(range(5), range(1, 6), [-(1 << 29)] * 5)
+    r = sssp.shortest_paths(g, 0, method=method, device=device)
+    assert r.distances.dtype == np.int64
+    assert r.distances.tolist() == [-hops << 29 for hops in range(6)]
+
+
+@every_form
+def test_returns_a_negative_cycle(method, device):
+    n = 6 if SIMULATOR else 3000
+    weights = np.full(n, 5)
+    weights[n // 2] = -5 * n
+    g = sssp.Graph.from_arcs(np.arange(n), (np.arange(n) + 1) % n, weights)
+    with pytest.raises(sssp.NegativeCycleError, match=f"with {n} vertices") as caught:
+        sssp.shortest_paths(g, [0, 3], method=method, device=device)
+    first = caught.value.cycle.index(0)
+    assert caught.value.cycle[first:] + caught.value.cycle[:first] == list(range(n))
+
+
+@pytest.mark.parametrize("sources", [3, [3, 17, 0]])
+@pytest.mark.parametrize("streams", [0, 3])
+def test_solves_graphs_whose_arcs_exceed_the_memory_limit(streams, sources, device):
+    n = 24 if SIMULATOR else 20_000
+    g = sssp.road_like(n)
+    needed = (n + 1) * (4 + 1 + 8 + 24 + 4) + g.m * 8 // 3  # a row, scratch, a third of the arcs
+    r = sssp.shortest_paths(
+        g, sources, method=BellmanFord(streams=streams), device=device, memory_limit=needed
+    )
+    copy: Any = g.derived("cuda:0", dict)  # made by the call
+    assert not copy.holds("weights, int32")
+    np.testing.assert_array_equal(r.distances, sssp.shortest_paths(g, sources).distances)
+
+
+def test_refuses_with_numbers_a_tree_whose_arcs_exceed_the_memory_limit(device):
+    g = sssp.road_like(60)
+    with pytest.raises(sssp.DeviceError, match=r"one search takes [\d,]+ bytes"):
+        sssp.shortest_paths(
+            g, 0, method="bellman-ford", device=device, memory_limit=1000, predecessors=True
+        )
+
+
+def test_names_an_option_that_is_none():
+    with pytest.raises(ValueError, match="variant must be 'push' or 'pull', not 'shove'"):
+        BellmanFord(variant="shove")
+    with pytest.raises(ValueError, match="streams must be an int of 0 or more, not -1"):
+        BellmanFord(streams=-1)
+    with pytest.raises(ValueError, match="streamed transfer needs variant='push'"):
+        BellmanFord(variant="pull", streams=2)
+
+
+@large
+@every_form
+@pytest.mark.parametrize("name", ["rome99", "USA-road-d.NY", "USA-road-t.NY", "NE-synthetic"])
+def test_real_graphs(name, method, device):
+    path = datasets.find(name)
+    if path is None:
+        pytest.skip(f"{name} is not here; data/README.md says where to get it")
+    g = sssp.read_graph(path)
+    sources = np.arange(g.n) if g.n < 10_000 else np.random.default_rng(5).integers(0, g.n, 2)
+    found = sssp.shortest_paths(g, sources, method=method, device=device, predecessors=True)
+    expected = sssp.shortest_paths(g, sources, predecessors=True)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+    sssp.verify(g, sssp.shortest_paths(g, 0, method=method, device=device, predecessors=True))
+
+
+@large
+@every_form
+def test_potentials_make_weights_of_a_road_network_negative(method, device):
+    g = sssp.road_like(50_000)
+    heights = np.random.default_rng(1).integers(0, 2000, g.n)
+    shifted = g.with_weights(g.weights + heights[g.tails] - heights[g.indices])
+    assert shifted.least_weight < 0
+    r = sssp.shortest_paths(shifted, 7, method=method, device=device, predecessors=True)
+    sssp.verify(shifted, r)
+    plain = sssp.shortest_paths(g, 7)
+    np.testing.assert_array_equal(r.reached, plain.reached)
+    expected = plain.distances + heights[7] - heights
+    np.testing.assert_array_equal(r.distances[r.reached], expected[r.reached])
+
+
+@large
+@every_form
+def test_lists_longer_than_shared_memory(method, device):
+    leaves = 100_000
+    weights = np.random.default_rng(3).integers(1, 1000, leaves)
+    g = sssp.Graph.from_arcs(
+        np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights, directed=False
+    )
+    assert_like_the_cpu(g, [0, 1], device, method=method, predecessors=True)
+
+
+@large
+@every_form
+def test_the_built_in_graph_with_four_million_vertices(method, device):
+    g = sssp.road_like(4_000_000)
+    r = sssp.shortest_paths(g, g.n // 2, method=method, device=device, predecessors=True)
+    sssp.verify(g, r)

@@ -1,0 +1,186 @@
+"""Delta-stepping on the device against its CPU twin, by one block and by many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sssp
+from sssp import datasets
+from tests.cuda.conftest import SIMULATOR
+from tests.naive import Arc, Network
+from tests.strategies import DYADIC, FINITE, ODDITIES, SMALL_INTEGERS, graph_of, networks
+
+pytestmark = pytest.mark.gpu
+EXAMPLES = 8 if SIMULATOR else 1000
+#: sources beyond those that all blocks search together
+MANY = 5
+needs_speed = pytest.mark.skipif(
+    SIMULATOR, reason="the simulator runs a few thousand threads a second"
+)
+
+
+def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
+    options = {"method": "delta-stepping", "predecessors": True, **options}
+    expected = sssp.shortest_paths(g, sources, **options | {"method": "dijkstra"}, device="cpu")
+    found = sssp.shortest_paths(g, sources, device=device, **options)
+    assert found.device.startswith("cuda:")
+    assert found.distances.dtype == expected.distances.dtype
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+    if expected.origin is not None:
+        np.testing.assert_array_equal(found.origin, expected.origin)
+
+
+def random_graph(
+    rng: np.random.Generator, n: int, degree: int, weights: np.ndarray[Any, Any]
+) -> sssp.Graph:
+    tails, heads = rng.integers(0, n, (2, n * degree))
+    return sssp.Graph.from_arcs(tails, heads, rng.choice(weights, n * degree), n=n)
+
+
+@settings(max_examples=EXAMPLES)
+@given(data=st.data())
+def test_equals_the_cpu_on_any_graph(data, device):
+    g = graph_of(data.draw(networks(data.draw(st.sampled_from([SMALL_INTEGERS, DYADIC, FINITE])))))
+    if g.n == 0:
+        return
+    vertex = st.integers(0, g.n - 1)
+    options = {
+        "method": sssp.DeltaStepping(data.draw(st.none() | st.sampled_from([0.5, 1, 3, 1e9]))),
+        "limit": data.draw(st.none() | st.integers(0, 20)),
+        "nearest": data.draw(st.booleans()),
+    }
+    if data.draw(st.booleans()):
+        options["targets"] = data.draw(st.lists(vertex, max_size=3))
+    sources = data.draw(vertex | st.lists(vertex, min_size=1, max_size=MANY))
+    assert_like_the_cpu(g, sources, device, **options)
+
+
+@pytest.mark.parametrize("name", ODDITIES if not SIMULATOR else list(ODDITIES)[:2])
+def test_equals_the_cpu_on_odd_graphs(name, device):
+    g = graph_of(ODDITIES[name])
+    assert_like_the_cpu(g, 0, device)
+    assert_like_the_cpu(g, [0] * MANY, device, method=sssp.DeltaStepping(delta=2))
+
+
+def test_float32_and_int64_distances(device):
+    g = sssp.road_like(20)
+    for dtype in ("float32", "int64"):
+        assert_like_the_cpu(g, [0, 7], device, dtype=dtype)
+
+
+@pytest.mark.parametrize("sources", [1, MANY])
+def test_goes_on_in_int64_when_int32_overflows(sources, device):
+    g = sssp.Graph.from_arcs(range(5), range(1, 6), [1 << 29] * 5)
+    r = sssp.shortest_paths(g, [0] * sources, method="delta-stepping", device=device)
+    assert r.distances.dtype == np.int64
+    assert r.distances[-1].tolist() == [hops << 29 for hops in range(6)]
+
+
+def test_a_detour_that_overflows_is_no_overflow(device):
+    far = 1 << 61
+    g = sssp.Graph.from_arcs([0, 1, 0, 3], [1, 2, 3, 2], [far, far, far + 10, 1])
+    r = sssp.shortest_paths(g, 0, method=sssp.DeltaStepping(delta=1), device=device)
+    assert r.distances.tolist() == [0, far, far + 11, far + 10]
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [far, far])
+    with pytest.raises(sssp.DistanceOverflowError):
+        sssp.shortest_paths(g, 0, method="delta-stepping", device=device)
+
+
+def test_the_threshold_jumps_through_gaps(device):
+    arcs = tuple(Arc(v, v + 1, 10**6) for v in range(4))
+    r = sssp.shortest_paths(
+        graph_of(Network(5, arcs)), 0, method=sssp.DeltaStepping(delta=1), device=device
+    )
+    assert r.stats["phases"] == 5
+    assert r.stats["expanded"] == 5
+
+
+def test_stops_once_all_targets_are_settled(device):
+    arcs = tuple(Arc(v, v + 1, 10) for v in range(50))
+    g = graph_of(Network(51, arcs))
+    r = sssp.shortest_paths(g, 0, targets=[2, 1], method=sssp.DeltaStepping(delta=5), device=device)
+    assert r.distances.tolist() == [20, 10]
+    assert r.stats["expanded"] == 3
+
+
+@pytest.mark.parametrize("sources", [1, MANY])
+def test_piles_that_are_full_go_on_in_the_common_ones(sources, device, monkeypatch):
+    from sssp.cuda import delta_stepping
+
+    small = {"NEAR_CAPACITY": 2, "FAR_CAPACITY": 2, "VERTICES_A_BLOCK": 8}
+    for name, value in small.items():
+        monkeypatch.setattr(delta_stepping, name, value)
+    delta_stepping._make_kernel.cache_clear()
+    try:
+        rng = np.random.default_rng(7)
+        for _ in range(1 if SIMULATOR else 100):
+            g = random_graph(rng, 30, 4, np.arange(20))
+            assert_like_the_cpu(g, [0] * sources, device, method=sssp.DeltaStepping(delta=8))
+    finally:
+        delta_stepping._make_kernel.cache_clear()
+
+
+@needs_speed
+@pytest.mark.parametrize("name", ["rome99", "USA-road-d.NY", "USA-road-t.NY", "NE-synthetic"])
+def test_real_graphs(name, device):
+    path = datasets.find(name)
+    if path is None:
+        pytest.skip(f"{name} is not here; data/README.md says where to get it")
+    g = sssp.read_graph(path)
+    sources = np.arange(g.n) if g.n < 10_000 else np.random.default_rng(5).integers(0, g.n, 6)
+    assert_like_the_cpu(g, sources, device)
+    assert_like_the_cpu(g, int(sources[0]), device)
+    assert_like_the_cpu(g, sources[:9], device, nearest=True)
+    limit = sssp.shortest_paths(g, 0, device=device).distances.max() // 20
+    assert_like_the_cpu(g, sources[:100], device, limit=int(limit))
+    sssp.verify(
+        g, sssp.shortest_paths(g, 0, method="delta-stepping", device=device, predecessors=True)
+    )
+
+
+@needs_speed
+@pytest.mark.parametrize("sources", [1, MANY])
+@pytest.mark.parametrize("weights", [[0], [1], [0, 1], [1, 1 << 30], [1, 1 << 60]])
+def test_weights_that_break_buckets(weights, sources, device):
+    rng = np.random.default_rng(11)
+    g = random_graph(rng, 50_000, 8, np.array(weights))
+    assert_like_the_cpu(g, rng.integers(0, g.n, sources), device)
+
+
+@needs_speed
+@pytest.mark.parametrize("sources", [1, MANY])
+def test_a_star_and_a_chain(sources, device):
+    leaves = 100_000
+    weights = np.random.default_rng(3).integers(1, 1000, leaves)
+    star = sssp.Graph.from_arcs(
+        np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights, directed=False
+    )
+    assert_like_the_cpu(star, list(range(sources)), device)
+    length = 1_000_000
+    chain = sssp.Graph.from_arcs(
+        np.arange(length), np.arange(1, length + 1), np.full(length, 3), directed=False
+    )
+    assert_like_the_cpu(chain, [length // 2] * sources, device)
+
+
+@needs_speed
+def test_a_hundred_runs_give_the_same(device):
+    g = sssp.road_like(100_000)
+    first = sssp.shortest_paths(g, [3] * MANY, method="delta-stepping", device=device)
+    assert (first.distances == first.distances[0]).all()
+    for _ in range(100):
+        again = sssp.shortest_paths(g, 3, method="delta-stepping", device=device)
+        np.testing.assert_array_equal(again.distances, first.distances[0])
+
+
+@needs_speed
+def test_the_built_in_graph_with_four_million_vertices(device):
+    g = sssp.road_like(4_000_000)
+    r = sssp.shortest_paths(g, 0, method="delta-stepping", device=device, predecessors=True)
+    sssp.verify(g, r)

@@ -1,0 +1,290 @@
+"""All pairs and transitive closure on the device, against SciPy and the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sssp
+from sssp import datasets
+from sssp._dtypes import infinity
+from sssp.methods import (
+    BaselineClosure,
+    BaselineSquaring,
+    ClosureBySquaring,
+    RepeatedSquaring,
+)
+from tests.cuda.conftest import SIMULATOR
+from tests.test_dense import (
+    MATRIX_METHODS,
+    PAPER,
+    PAPER_DISTANCES,
+    length_of,
+    random_matrix,
+    reference,
+)
+
+pytestmark = pytest.mark.gpu
+
+on_gpu_only = pytest.mark.skipif(
+    SIMULATOR, reason="the simulator runs a few thousand threads a second"
+)
+SIZES = [0, 1, 2, 3, 5, 9] if SIMULATOR else [0, 1, 2, 3, 5, 31, 32, 33, 127, 128, 129, 1000]
+CYCLES = [3, 5] if SIMULATOR else [3, 5, 33, 129]
+#: sides of rectangles about a tile's
+LENGTHS = [1, 7, 9] if SIMULATOR else [1, 63, 65, 128, 129, 300]
+SIDE = 4 if SIMULATOR else 8
+BASELINES = [
+    "baseline-floyd-warshall",
+    "baseline-blocked-floyd-warshall",
+    BaselineSquaring(block=SIDE),
+]
+DTYPES = ["int32", "int64", "float32", "float64"]
+
+
+def all_pairs(matrix: Any, device: str, method: Any, **options: Any) -> sssp.ShortestPaths:
+    return sssp.all_pairs(matrix, method=method, device=device, **options)
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_distances_are_those_of_scipy(method, n, negative, device):
+    matrix = random_matrix(n, min(1, 6 / max(n, 1)), seed=n, negative=negative)
+    found = all_pairs(matrix, device, method)
+    assert found.distances.dtype == np.int32
+    np.testing.assert_array_equal(found.to_float(), reference(matrix))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("method", [*MATRIX_METHODS, *BASELINES])
+def test_every_dtype_gives_the_same_distances(method, dtype, device):
+    matrix = random_matrix(5 if SIMULATOR else 200, 0.5, negative=True)
+    found = all_pairs(matrix, device, method, dtype=dtype)
+    assert found.distances.dtype == dtype
+    np.testing.assert_array_equal(found.to_float(), reference(matrix))
+
+
+@pytest.mark.parametrize("method", [*MATRIX_METHODS, *BASELINES])
+def test_the_example_of_the_papers(method, device):
+    np.testing.assert_array_equal(all_pairs(PAPER, device, method).distances, PAPER_DISTANCES)
+    whole = np.where(np.isinf(PAPER), 0, PAPER).astype(int)
+    assert all_pairs(whole, device, method).distances.tolist() == PAPER_DISTANCES
+
+
+@pytest.mark.parametrize("n", CYCLES)
+@pytest.mark.parametrize("method", [*MATRIX_METHODS, BASELINES[0]])
+def test_a_negative_cycle_of_all_vertices_is_found(method, n, device):
+    vertices = np.random.default_rng(n).permutation(n)
+    matrix = np.zeros((n, n), int)
+    matrix[vertices, np.roll(vertices, -1)] = 2
+    matrix[vertices[-1], vertices[0]] = 1 - 2 * n
+    with pytest.raises(sssp.NegativeCycleError) as caught:
+        all_pairs(matrix, device, method)
+    assert sorted(caught.value.cycle) == list(range(n))
+    assert length_of(caught.value.cycle, matrix) < 0
+
+
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_a_negative_self_loop_is_a_cycle_however_large_the_matrix(method, device):
+    n = 9 if SIMULATOR else 300
+    matrix = random_matrix(n, 0.5)
+    matrix[n - 1, n - 1] = -1
+    with pytest.raises(sssp.NegativeCycleError) as caught:
+        all_pairs(matrix, device, method)
+    assert caught.value.cycle == [n - 1]
+
+
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_random_weights_of_both_signs_end_at_a_cycle(method, device):
+    n = 9 if SIMULATOR else 500
+    matrix = np.random.default_rng(0).integers(-100, 101, (n, n))
+    with pytest.raises(sssp.NegativeCycleError) as caught:
+        all_pairs(matrix, device, method)
+    assert length_of(caught.value.cycle, matrix) < 0
+
+
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_distances_beyond_int32_arithmetic_are_found_in_int64(method, device):
+    chain = np.diag(np.full(4, 1 << 29), 1)
+    found = all_pairs(chain, device, method)
+    assert found.distances.dtype == np.int64
+    assert found.distances[0].tolist() == [hops << 29 for hops in range(5)]
+    # int32 arithmetic cannot tell these from unreachable ones, but they fit
+    near = np.diag(np.full(2, 1 << 29), 1)
+    assert all_pairs(near, device, method).distances.dtype == np.int32
+    with pytest.raises(sssp.DistanceOverflowError, match="do not fit int32"):
+        all_pairs(chain, device, method, dtype="int32")
+
+
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_integer_trees_are_those_of_the_cpu(method, negative, device):
+    matrix = random_matrix(5 if SIMULATOR else 200, 0.5, negative=negative)
+    found = all_pairs(matrix, device, method, predecessors=True)
+    expected = all_pairs(matrix, "cpu", method, predecessors=True)
+    np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_float_paths_are_as_long_as_their_distances(method, negative, dtype, device):
+    matrix = random_matrix(9 if SIMULATOR else 300, 0.4, 2, negative) * 0.1
+    found = all_pairs(matrix, device, method, predecessors=True, dtype=dtype)
+    rtol = 1e-4 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(found.distances, reference(matrix), rtol=rtol, atol=1e3 * rtol)
+    lengths = found.skim(found.graph.weights)
+    np.testing.assert_allclose(lengths, found.distances, rtol=rtol, atol=1e3 * rtol)
+    bare = all_pairs(matrix, device, method, dtype=dtype)
+    np.testing.assert_allclose(bare.distances, found.distances, rtol=rtol, atol=1e3 * rtol)
+
+
+def test_rows_of_tails_that_are_no_tree_are_noticed(device):
+    from sssp.cuda._matrix import BROKEN, Matrix, _broken_row
+    from sssp.cuda._numba import cuda
+
+    matrix = Matrix(3, np.dtype(np.float64), cuda.stream(), with_tails=True)
+    distances = np.array([[0, 1, 1], [np.inf, 0, 0], [np.inf, 0, 0]])
+    tails = np.array([[-1, 0, 1], [-1, -1, 1], [-1, 2, -1]], np.int32)
+    for broken in (None, 0, 2):
+        given = tails.copy()
+        if broken is not None:
+            given[broken, 1] = 2 if broken == 0 else -1
+        matrix.flags.copy_to_device(np.zeros(BROKEN + 1, np.int32))
+        matrix.flat.copy_to_device(distances.reshape(-1))
+        assert matrix.tails is not None
+        matrix.tails.copy_to_device(given.reshape(-1))
+        assert _broken_row(matrix) == broken
+
+
+@pytest.mark.parametrize("early_stop", [False, True])
+def test_squaring_takes_as_many_rounds_as_on_the_cpu(early_stop, device):
+    method = RepeatedSquaring(early_stop=early_stop)
+    matrix = random_matrix(9, 0.9)
+    found, expected = (all_pairs(matrix, name, method) for name in (device, "cpu"))
+    np.testing.assert_array_equal(found.stats["rounds"], expected.stats["rounds"])
+
+
+def test_graphs_and_matrices_are_the_same(device):
+    g = sssp.road_like(10 if SIMULATOR else 1000)
+    expected = sssp.shortest_paths(g, range(g.n))
+    found = all_pairs(g, device, "floyd-warshall")
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    dense = all_pairs(g.to_scipy().toarray(), device, "floyd-warshall")
+    np.testing.assert_array_equal(dense.distances, expected.distances)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_results_may_stay_on_the_device(dtype, device):
+    matrix = random_matrix(7, 0.5)
+    options: dict[str, Any] = {"predecessors": True, "dtype": dtype}
+    found = all_pairs(matrix, device, "floyd-warshall", output="device", **options)
+    expected = all_pairs(matrix, "cpu", "floyd-warshall", **options)
+    assert found.distances.__cuda_array_interface__["shape"] == (7, 7)
+    np.testing.assert_array_equal(found.to_host().distances, expected.distances)
+    if dtype.startswith("int"):
+        np.testing.assert_array_equal(found.to_host().predecessors, expected.predecessors)
+    assert found.predecessors.__cuda_array_interface__["shape"] == (7, 7)
+
+
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_memory_is_planned_and_refused_with_numbers(method, device):
+    copies = 1 if method == "floyd-warshall" else 2
+    needed = f"{copies * 9 * 9 * 4:,} bytes"
+    with pytest.raises(sssp.DeviceError, match=needed):
+        all_pairs(np.ones((9, 9), int), device, method, memory_limit=copies * 9 * 9 * 4 - 1)
+    all_pairs(np.ones((9, 9), int), device, method, memory_limit=copies * 9 * 9 * 4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_product_of_rectangles_inside_larger_matrices(dtype, device):
+    from sssp.cuda._numba import cuda
+    from sssp.cuda.min_plus import View, multiply
+
+    random = np.random.default_rng(0)
+    stream = cuda.stream()
+    for rows, columns, depth in zip(LENGTHS, reversed(LENGTHS), np.roll(LENGTHS, 1), strict=True):
+        shapes = (rows, columns), (rows, int(depth)), (int(depth), columns)
+        hosts = [random.integers(0, 100, (r + 3, c + 5)).astype(dtype) for r, c in shapes]
+        hosts[0] += hosts[0].dtype.type(60)
+        hosts[1][random.random(hosts[1].shape) < 0.5] = infinity(dtype)
+        on_device = [cuda.to_device(host) for host in hosts]
+        views = [
+            View.of(matrix).part(slice(2, 2 + r), slice(4, 4 + c))
+            for matrix, (r, c) in zip(on_device, shapes, strict=True)
+        ]
+        multiply(views[0], views[1], views[2], stream)
+        stream.synchronize()
+        out, a, b = (host[2 : 2 + r, 4 : 4 + c] for host, (r, c) in zip(hosts, shapes, strict=True))
+        out[...] = np.minimum(out, (a[:, :, np.newaxis] + b).min(axis=1))
+        np.testing.assert_array_equal(on_device[0].copy_to_host(), hosts[0])
+    one = View.of(cuda.device_array((2, 2), dtype)).part(slice(1), slice(1))
+    two = View.of(cuda.device_array((2, 1), dtype))
+    with pytest.raises(ValueError, match=r"\(1, 1\) times \(2, 1\) is not \(1, 1\)"):
+        multiply(one, one, two, stream)
+
+
+@pytest.mark.parametrize("reflexive", [True, False])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 66] if SIMULATOR else [*SIZES, 2100])
+@pytest.mark.parametrize("method", ["closure-by-warshall", "closure-by-squaring"])
+def test_closures_are_those_of_the_cpu(method, n, reflexive, device):
+    matrix = np.random.default_rng(n).random((n, n)) < 1.5 / max(n, 1)
+    options = {"reflexive": reflexive, "packed": True}
+    found = sssp.transitive_closure(matrix, method=method, device=device, **options)
+    np.testing.assert_array_equal(found, sssp.transitive_closure(matrix, device="cpu", **options))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "closure-by-warshall",
+        "closure-by-squaring",
+        ClosureBySquaring(early_stop=False),
+        BaselineClosure(block=SIDE),
+    ],
+)
+def test_the_closure_of_the_example_of_the_papers(method, device):
+    tails, heads = [0, 0, 0, 2, 3, 4], [1, 2, 4, 1, 2, 3]
+    g = sssp.Graph.from_arcs(tails, heads, np.ones(6, int), n=5)
+    expected = [[1, 1, 1, 1, 1], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 1, 1, 1, 1]]
+    found = sssp.transitive_closure(g, method=method, device=device)
+    assert found.astype(int).tolist() == expected
+    irreflexive = sssp.transitive_closure(g, method=method, device=device, reflexive=False)
+    np.testing.assert_array_equal(irreflexive, np.array(expected) - np.eye(5))
+
+
+def test_packed_closures_may_stay_on_the_device(device):
+    matrix = np.roll(np.eye(70, dtype=bool), 1, axis=1)
+    found = sssp.transitive_closure(matrix, device=device, packed=True, output="device")
+    np.testing.assert_array_equal(found.to_host(), sssp.transitive_closure(matrix, packed=True))
+
+
+def test_a_closure_is_refused_with_numbers(device):
+    with pytest.raises(sssp.DeviceError, match="the closure of 65 vertices on cuda:0 takes 1,040"):
+        sssp.transitive_closure(np.ones((65, 65)), device=device, packed=True, memory_limit=1039)
+
+
+@on_gpu_only
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_rome_is_exact(method, device):
+    path = datasets.find("rome99")
+    if path is None:
+        pytest.skip("rome99 is not here; data/README.md says where to get it")
+    g = sssp.read_graph(path)
+    found = all_pairs(g, device, method, predecessors=True)
+    expected = sssp.shortest_paths(g, range(g.n), predecessors=True)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+
+
+@on_gpu_only
+def test_offsets_beyond_31_bits(device):
+    cupy = pytest.importorskip("cupy")
+    g = sssp.road_like(46_400)
+    found = all_pairs(g, device, "floyd-warshall", output="device")
+    rows = [0, 1, 23_200, 46_398, 46_399]
+    expected = sssp.shortest_paths(g, rows).distances
+    np.testing.assert_array_equal(cupy.asarray(found.distances)[rows].get(), expected)

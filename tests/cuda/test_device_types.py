@@ -1,0 +1,56 @@
+"""The kernels of the device layer type for every dtype, as those of the solvers do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cuda.conftest import SIMULATOR
+
+if SIMULATOR:
+    pytest.skip("the simulator has no types", allow_module_level=True)
+
+compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda.compiler")
+
+from numba import boolean, float64, from_dtype, int32, int64, types  # noqa: E402
+
+from sssp._query import REDUCTIONS  # noqa: E402
+from sssp.cuda import _forms, _reduce, _tree  # noqa: E402
+
+DTYPES = [np.dtype(name) for name in ("int32", "int64", "float32", "float64")]
+
+
+def array(kind: Any, dimensions: int = 1) -> Any:
+    return types.Array(kind, dimensions, "C")
+
+
+def check(kernel: Any, *signature: Any) -> None:
+    compiler.compile_cuda(kernel.py_func, types.void, signature, cc=(9, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_forms_of_an_answer(dtype):
+    number = from_dtype(dtype)
+    rows, words = array(number, 2), array(int32, 2)
+    check(_forms._gather_kernel, rows, array(int64), rows)
+    check(_forms._count_kernel, rows, number, words)
+    entries = (array(int32), array(number), array(int32))
+    check(_forms._compact_kernel, rows, number, words, boolean, array(int64, 2), *entries)
+    check(_tree._finals_kernel, rows, array(int64), boolean, number, number, array(number))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("what", REDUCTIONS)
+def test_reductions(what, dtype):
+    number = from_dtype(dtype)
+    for total in (int64, float64):
+        vertices, blocks = _reduce._make_kernels(what, total is int64)
+        check(vertices, array(number, 2), number, array(total), array(total, 3))
+        check(blocks, array(total, 3), int64, array(total, 2))
+
+
+def test_narrowing():
+    check(_forms._magnitude_kernel, array(int64), int64, array(int64))
+    check(_forms._narrow_kernel, array(int64), int64, array(int32), int32)
