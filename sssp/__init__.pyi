@@ -1,6 +1,8 @@
 from sssp.blocks import iter_blocks as iter_blocks
 from sssp.blocks import reduce as reduce
 from sssp.certificate import verify as verify
+from sssp.dense import all_pairs as all_pairs
+from sssp.dense import transitive_closure as transitive_closure
 from sssp.errors import DeviceError as DeviceError
 from sssp.errors import DistanceOverflowError as DistanceOverflowError
 from sssp.errors import GraphFormatError as GraphFormatError
@@ -16,8 +18,13 @@ from sssp.graph import Graph as Graph
 from sssp.graph import read_graph as read_graph
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst
+from sssp.methods import ClosureBySquaring as ClosureBySquaring
+from sssp.methods import ClosureByWarshall as ClosureByWarshall
 from sssp.methods import DeltaStepping as DeltaStepping
 from sssp.methods import Dijkstra as Dijkstra
+from sssp.methods import FloydWarshall as FloydWarshall
+from sssp.methods import Johnson as Johnson
+from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
 from sssp.result import ShortestPaths as ShortestPaths
 from sssp.solve import shortest_paths as shortest_paths

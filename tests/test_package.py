@@ -15,26 +15,33 @@ import sssp
 DOCUMENTED = {
     "BellmanFord",
     "BreadthFirst",
+    "ClosureBySquaring",
+    "ClosureByWarshall",
     "DeltaStepping",
     "DeviceError",
     "Dijkstra",
     "DistanceOverflowError",
+    "FloydWarshall",
     "Graph",
     "GraphFormatError",
+    "Johnson",
     "MissingExtraError",
     "NegativeCycleError",
     "NegativeWeightError",
+    "RepeatedSquaring",
     "SSSPError",
     "ShortestPaths",
     "ThresholdDijkstra",
     "UnreachableError",
     "VerificationError",
     "VertexError",
+    "all_pairs",
     "iter_blocks",
     "read_graph",
     "reduce",
     "road_like",
     "shortest_paths",
+    "transitive_closure",
     "verify",
 }
 
@@ -81,9 +88,10 @@ def test_docstring_examples_hold():
     import doctest
 
     import sssp.blocks
+    import sssp.dense
     import sssp.solve
 
-    for module in (sssp, sssp.blocks, sssp.solve):
+    for module in (sssp, sssp.blocks, sssp.dense, sssp.solve):
         outcome = doctest.testmod(module)
         assert outcome.attempted > 0
         assert outcome.failed == 0

@@ -1,8 +1,9 @@
 """Measure shortest-path methods side by side, against SciPy, and verify every row.
 
 Without arguments: the built-in graph of a million vertices, and every real graph that is found.
-Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table thesis sets the
-figures of a thesis on GPU-based shortest paths beside ours. Loading, set-up and JIT
+Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table sets published
+figures beside ours: of a thesis on GPU-based shortest paths, or of papers on all pairs (squaring,
+blocks, floyd-warshall) and transitive closure (closure). Loading, set-up and JIT
 are timed apart and never part of a row. The exit code is 1 if a row fails verification.
 """
 
@@ -29,7 +30,7 @@ __all__ = ["SUMMARY", "add_arguments", "main", "run"]
 SUMMARY = "time methods on graphs, against SciPy"
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
-TABLES = ("thesis",)
+TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure")
 PACKAGES = ("numpy", "scipy", "numba")
 
 
@@ -124,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     )
     try:
         if options.table:
-            _measure_thesis(options, plan, report)
+            _measure_table(options, plan, report)
         else:
             _measure(options, plan, report)
     finally:
@@ -135,13 +136,18 @@ def run(options: argparse.Namespace) -> int:
     return 1 if report.failed else 0
 
 
-def _measure_thesis(options: argparse.Namespace, plan: Plan, report: Report) -> None:
-    """Measure the evaluations of the thesis into `report`."""
+def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
+    """Measure the figures beside published ones into `report`."""
+    from sssp.bench.dense_tables import DenseTable
     from sssp.bench.tables import Thesis
 
-    thesis = Thesis(plan, options.seed, report)
-    with _progress(thesis.steps) as progress:
-        thesis.measure(progress)
+    table: Thesis | DenseTable
+    if options.table == "thesis":
+        table = Thesis(plan, options.seed, report)
+    else:
+        table = DenseTable(options.table, plan, options.seed, report)
+    with _progress(table.steps) as progress:
+        table.measure(progress)
 
 
 def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:

@@ -1,0 +1,327 @@
+"""Measure the dense kernels on the GPU by CUDA events: products, all pairs, closure, baselines.
+
+    python bench/dense.py [--only TEXT] [--json FILE]
+
+A figure is the median of ten runs (of three where one takes seconds), with the matrix on the
+device, from the initial matrix to the result. Of every figure some rows are compared with NumPy's
+or with those of the CPU. The limit is what the units that take minima allow: 64 a clock on every
+multiprocessor; for closure, a union of two words of 32 bits in place of a minimum.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import sssp
+from sssp._dense import ClosureQuery, DenseQuery, squarings
+from sssp._dtypes import INDEX, infinity
+from sssp.bench.machine import hardware, versions
+from sssp.cuda import dense_baselines, floyd_warshall, repeated_squaring, transitive_closure
+from sssp.cuda._matrix import Matrix
+from sssp.cuda._memory import upload
+from sssp.cuda._numba import cuda
+from sssp.cuda.min_plus import View, multiply, tile_side
+
+RUNS, FEW_RUNS = 10, 3
+#: milliseconds from which on a run is one of few
+LONG = 1000
+SEED = 1
+#: rows that are compared
+CHECKED = 3
+#: minima a clock and multiprocessor
+LANES = 64
+#: arcs a vertex of the graphs
+DEGREE = 4
+
+
+@dataclass
+class Figure:
+    """One line of the table; times in milliseconds."""
+
+    what: str
+    n: int
+    dtype: str
+    rounds: int
+    median: float
+    fastest: float
+    updates_per_second: float
+    share_of_limit: float
+    equal: bool
+
+
+def _limit() -> float:
+    """Minima a second of the device."""
+    device = cuda.get_current_device()
+    return float(device.MULTIPROCESSOR_COUNT * LANES * device.CLOCK_RATE * 1000)
+
+
+def _measure(prepare: Callable[[], Any], run: Callable[[], Any], stream: Any) -> list[float]:
+    """Times of some runs, each after `prepare`; the first, which compiles, is left out."""
+    times: list[float] = []
+    while len(times) <= (FEW_RUNS if times and times[-1] > LONG else RUNS):
+        prepare()
+        start, end = cuda.event(), cuda.event()
+        start.record(stream)
+        run()
+        end.record(stream)
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(start, end))
+    return times[1:]
+
+
+def _figure(
+    what: str, n: int, dtype: str, rounds: int, updates: float, times: list[float], equal: bool
+) -> Figure:
+    median = float(np.median(times))
+    rate = updates / median * 1000
+    return Figure(what, n, dtype, rounds, median, min(times), rate, rate / _limit(), equal)
+
+
+def product(n: int, dtype: str) -> Figure:
+    """C = min(C, A (+) B) of random square matrices."""
+    random = np.random.default_rng(SEED)
+    hosts = [random.integers(0, 1_000_000, (n, n)).astype(dtype) for _ in range(2)]
+    a, b = (View.of(upload(host)) for host in hosts)
+    initial = upload(np.full((n, n), infinity(dtype), dtype))
+    out, stream = cuda.device_array((n, n), dtype), cuda.stream()
+    times = _measure(
+        lambda: out.copy_to_device(initial), lambda: multiply(View.of(out), a, b, stream), stream
+    )
+    found = out[:CHECKED].copy_to_host()
+    expected = [(hosts[0][i][:, np.newaxis] + hosts[1]).min(axis=0) for i in range(CHECKED)]
+    equal = bool((found == expected).all())
+    return _figure("min-plus product", n, dtype, 1, float(n) ** 3, times, equal)
+
+
+def _random_graph(n: int) -> sssp.Graph:
+    random = np.random.default_rng(SEED)
+    tails, heads = random.integers(0, n, (2, DEGREE * n))
+    return sssp.Graph.from_arcs(tails, heads, random.integers(1, 1000, tails.size), n=n)
+
+
+def _query(graph: sssp.Graph) -> DenseQuery:
+    return DenseQuery(
+        n=graph.n,
+        graph=graph,
+        matrix=None,
+        zero_is_arc=False,
+        weights_dtype=graph.weights.dtype,
+        least_weight=graph.least_weight,
+        greatest_weight=graph.greatest_weight,
+        as_graph=lambda: graph,
+        device="cuda:0",
+    )
+
+
+def _rows_equal(graph: sssp.Graph, matrix: Matrix) -> bool:
+    """Compare rows with those of searches; what is unreached is at infinity still."""
+    n = graph.n
+    found = matrix.flat[: CHECKED * n].copy_to_host().reshape(CHECKED, n).astype(np.float64)
+    found[found >= infinity(matrix.flat.dtype)] = np.inf
+    expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu")
+    return bool((found == expected.to_float()).all())
+
+
+def _all_pairs(
+    what: str, n: int, dtype: str, rounds: int, run: Callable[[Matrix], Matrix]
+) -> Figure:
+    """All pairs of a random graph by a function from matrix to closure."""
+    graph = _random_graph(n)
+    matrix = Matrix.of(_query(graph), np.dtype(dtype), 0)
+    initial = cuda.device_array_like(matrix.flat)
+    initial.copy_to_device(matrix.flat, stream=matrix.stream)
+    closed: list[Matrix] = []
+
+    def run_once() -> None:
+        closed[:] = [run(matrix)]
+
+    times = _measure(
+        lambda: matrix.flat.copy_to_device(initial, stream=matrix.stream), run_once, matrix.stream
+    )
+    updates = float(n) ** 3 * (rounds if "squaring" in what else 1)
+    return _figure(what, n, dtype, rounds, updates, times, _rows_equal(graph, closed[0]))
+
+
+def blocked(n: int, dtype: str) -> Figure:
+    """Floyd-Warshall."""
+    tile = tile_side(np.dtype(dtype))
+
+    def run(matrix: Matrix) -> Matrix:
+        for first in range(0, n, tile):
+            floyd_warshall.launch_round(matrix, first)
+        return matrix
+
+    return _all_pairs("floyd-warshall", n, dtype, -(-n // tile), run)
+
+
+def squared(n: int, dtype: str) -> Figure:
+    """Repeated squaring, all rounds."""
+    rounds = squarings(n - 1)
+    others: list[Matrix] = []
+
+    def run(matrix: Matrix) -> Matrix:
+        if not others:
+            others.append(matrix.room())
+        before, after = matrix, others[0]
+        for _ in range(rounds):
+            repeated_squaring.launch_square(before, after)
+            before, after = after, before
+        return before
+
+    return _all_pairs("repeated squaring", n, dtype, rounds, run)
+
+
+def baseline_squared(n: int, side: int) -> Figure:
+    """One squaring as the paper has it: checked against ours."""
+    graph = _random_graph(n)
+    matrix = Matrix.of(_query(graph), np.dtype(np.float32), 0)
+    after, expected = matrix.room(), matrix.room()
+    repeated_squaring.launch_square(matrix, expected)
+    times = _measure(
+        lambda: None,
+        lambda: dense_baselines.launch_square(matrix, after, side),
+        matrix.stream,
+    )
+    equal = bool((after.flat.copy_to_host() == expected.flat.copy_to_host()).all())
+    what = f"baseline squaring, B = {side}"
+    return _figure(what, n, "float32", 1, float(n) ** 3, times, equal)
+
+
+def baseline_plain(n: int) -> Figure:
+    """Floyd-Warshall with a launch a vertex."""
+
+    def run(matrix: Matrix) -> Matrix:
+        for k in range(n):
+            dense_baselines.launch_step(matrix, k)
+        return matrix
+
+    return _all_pairs("baseline floyd-warshall, plain", n, "int32", n, run)
+
+
+def baseline_blocked(n: int) -> Figure:
+    """Floyd-Warshall with blocks of 32."""
+
+    def run(matrix: Matrix) -> Matrix:
+        for first in range(0, n, dense_baselines.SIDE):
+            dense_baselines.launch_round(matrix, first)
+        return matrix
+
+    rounds = -(-n // dense_baselines.SIDE)
+    return _all_pairs("baseline floyd-warshall, b = 32", n, "int32", rounds, run)
+
+
+def closure(n: int, *, sweep: bool) -> Figure:
+    """Transitive closure of a random graph, nearly all ones, by one sweep or all squarings."""
+    graph = _random_graph(n)
+    query = ClosureQuery(n, (graph.indptr, graph.indices), None, device="cuda:0")
+    initial = transitive_closure.packed_matrix(query)
+    reach, after = cuda.device_array_like(initial), cuda.device_array_like(initial)
+    changed, stream = cuda.to_device(np.zeros(1, INDEX)), cuda.stream()
+    closed = [reach]
+
+    def run() -> None:
+        if sweep:
+            transitive_closure.sweep(reach, n, range(query.words), stream)
+            return
+        before, into = reach, after
+        for _ in range(query.squarings):
+            transitive_closure.square(before, into, n, changed, stream)
+            before, into = into, before
+        closed[:] = [before]
+
+    times = _measure(lambda: reach.copy_to_device(initial, stream=stream), run, stream)
+    words: Any = closed[0][: CHECKED * query.words].copy_to_host().view(np.uint8)
+    found = np.unpackbits(words.reshape(CHECKED, -1), axis=1, count=n, bitorder="little")
+    expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu").reached
+    equal = bool((found == expected).all())
+    what, rounds = ("closure, sweep", 1) if sweep else ("closure, squaring", query.squarings)
+    return _figure(what, n, "bits", rounds, rounds * float(n) ** 3 / 32, times, equal)
+
+
+def baseline_closure(n: int, side: int) -> Figure:
+    """One boolean squaring as the paper has it."""
+    random = np.random.default_rng(SEED)
+    bits: NDArray[np.uint8] = (random.random((n, n)) < 2 / n).astype(np.uint8)
+    before, after, stream = upload(bits.reshape(-1)), cuda.device_array(n * n, np.uint8), None
+    stream = cuda.stream()
+    times = _measure(
+        lambda: None,
+        lambda: dense_baselines.launch_boolean_square(before, after, n, side, stream),
+        stream,
+    )
+    found = after[: CHECKED * n].copy_to_host().reshape(CHECKED, n)
+    expected = [bits[i] | bits[bits[i] > 0].max(axis=0, initial=0) for i in range(CHECKED)]
+    equal = bool((found == expected).all())
+    what = f"baseline boolean squaring, B = {side}"
+    return _figure(what, n, "uint8", 1, float(n) ** 3, times, equal)
+
+
+def _all_figures(only: str) -> Iterator[Figure]:
+    """Measure one figure after the other, those whose call is named as asked."""
+    calls: list[tuple[Callable[..., Figure], tuple[Any, ...], dict[str, Any]]] = [
+        *((product, (8192, dtype), {}) for dtype in ("int32", "float32", "int64", "float64")),
+        *((blocked, (n, "int32"), {}) for n in (1000, 2500, 5000, 7500, 8192, 10_000, 32_768)),
+        (blocked, (8192, "float32"), {}),
+        (squared, (10_000, "int32"), {}),
+        *((closure, (n,), {"sweep": True}) for n in (1024, 5000, 10_000, 100_000)),
+        (closure, (10_000,), {"sweep": False}),
+        *((baseline_squared, (5000, side), {}) for side in (4, 8, 16, 32)),
+        (baseline_plain, (5000,), {}),
+        (baseline_blocked, (5000,), {}),
+        *((baseline_closure, (5000, side), {}) for side in (4, 8, 16, 32)),
+    ]
+    for call, arguments, options in calls:
+        if only in f"{call.__name__} {arguments}":
+            yield call(*arguments, **options)
+
+
+def main() -> int:
+    """Print the table, write it as JSON where asked; 1 if anything is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="part of a function's name or arguments")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    options = parser.parse_args()
+    print("| what | n | dtype | rounds | ms | T updates/s | share of limit | |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    figures = []
+    for figure in _all_figures(options.only):
+        figures.append(figure)
+        print(
+            f"| {figure.what} | {figure.n:,} | {figure.dtype} | {figure.rounds} "
+            f"| {figure.median:.3f} | {figure.updates_per_second / 1e12:.2f} "
+            f"| {figure.share_of_limit:.0%} | {'equal' if figure.equal else 'WRONG'} |",
+            flush=True,
+        )
+    if options.json is not None:
+        record = {
+            "schema": 1,
+            "command": ["python", *sys.argv],
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(["numpy", "numba", "numba-cuda"]),
+            "hardware": hardware(["cuda"]),
+            "settings": {
+                "runs": RUNS,
+                "seed": SEED,
+                "clock": "CUDA events, milliseconds",
+                "limit, minima a second": _limit(),
+            },
+            "rows": [asdict(figure) for figure in figures],
+        }
+        options.json.write_text(json.dumps(record, indent=1) + "\n")
+    return 0 if all(figure.equal for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""The min-plus product of tiles, and how threads share tiles."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from sssp._dtypes import infinity
+from sssp.cpu import _team
+from sssp.cpu._min_plus import BLOCK, TILE, new_panels, pack, relax
+
+
+@pytest.mark.parametrize(
+    ("dtype", "with_tails"),
+    [
+        (np.int32, False),
+        (np.int64, False),
+        (np.float32, False),
+        (np.float64, False),
+        (np.float64, True),
+    ],
+)
+@pytest.mark.parametrize(
+    ("rows", "depth", "width"), [(1, 1, 1), (2, 4, 128), (3, 5, 7), (9, 64, 127), (2, 3, 64)]
+)
+def test_a_rectangular_product_is_the_least_of_all_sums(dtype, with_tails, rows, depth, width):
+    random = np.random.default_rng(rows)
+    n = 200
+    matrix = random.integers(-50, 1000, (n, n)).astype(dtype)
+    matrix[random.random((n, n)) < 0.2] = infinity(dtype)
+    tails = random.integers(0, n, (n, n), dtype=np.int32) if with_tails else None
+    first, row, column = 130, 11, 13
+    after, tails_after = matrix.copy(), None if tails is None else tails.copy()
+
+    panel, panel_tails = new_panels(matrix, tails)
+    pack(matrix, tails, first, depth, column, width, panel, panel_tails)
+    relax(
+        after, tails_after, matrix, first, depth,
+        row, row + rows, column, width, panel, panel_tails,
+    )  # fmt: skip
+
+    tile = np.s_[row : row + rows, column : column + width]
+    through = matrix[first : first + depth, column : column + width]
+    starts = matrix[row : row + rows, first : first + depth]
+    sums = (starts[:, :, np.newaxis] + through).astype(dtype)
+    expected = matrix.copy()
+    expected[tile] = np.minimum(matrix[tile], sums.min(axis=1))
+    np.testing.assert_array_equal(after, expected)
+    if tails is not None:
+        best = np.take_along_axis(
+            tails[first : first + depth, column : column + width], sums.argmin(axis=1), axis=0
+        )
+        expected_tails = tails.copy()
+        expected_tails[tile] = np.where(expected[tile] < matrix[tile], best, tails[tile])
+        np.testing.assert_array_equal(tails_after, expected_tails)
+
+
+def test_a_panel_is_as_large_as_a_block_and_has_tails_only_if_asked():
+    matrix = np.zeros((1, 1), np.int32)
+    panel, panel_tails = new_panels(matrix, None)
+    assert panel.size == BLOCK * TILE
+    assert panel_tails.size == 0
+
+
+@pytest.mark.parametrize(("threads", "tasks"), [(1, 5), (2, 7), (3, 3), (5, 2), (4, 0)])
+def test_every_task_is_taken_once_whoever_is_slow(threads, tasks):
+    taken = np.zeros(threads, np.int64)
+    fair = [_team.next_task(taken, tasks, thread) for thread in range(threads)]
+    rest = []
+    while (task := _team.next_task(taken, tasks, threads - 1)) < tasks:
+        rest.append(task)
+    assert sorted([task for task in fair if task < tasks] + rest) == list(range(tasks))
+    assert _team.next_task(taken, tasks, 0) == tasks
+
+
+def test_a_team_runs_together_or_not_at_all(monkeypatch):
+    meeting = threading.Barrier(3)
+
+    def work(thread):
+        meeting.wait(timeout=30)
+        return thread
+
+    assert _team.run_team(3, work) == [0, 1, 2]
+    assert _team.run_team(1, lambda thread: thread) == [0]
+
+    def no_more(*arguments):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", no_more)
+    with pytest.raises(RuntimeError, match="new thread"):
+        _team.run_team(2, work)
+
+
+def test_a_team_is_no_larger_than_its_work():
+    assert _team.team_size(8, 0) == 1
+    assert _team.team_size(8, 3 * _team.SHARE) == 3
+    assert _team.team_size(2, 1 << 60) == 2
+    assert _team.step_of(1) == _team.STEPS
+    assert _team.step_of(1 << 60) == 1
