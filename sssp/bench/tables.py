@@ -129,7 +129,16 @@ class Thesis:
             (),
             plan,
         )
-        self._bellman_ford = Harness([Ours(BaselineBellmanFord()), Ours(BellmanFord())], (), plan)
+        self._bellman_ford = Harness(
+            [
+                Ours(BaselineBellmanFord()),
+                Ours(BellmanFord()),
+                Ours(BellmanFord(variant="pull"), "cuda"),
+                Ours(BellmanFord(), "cuda"),
+            ],
+            (),
+            plan,
+        )
 
     @property
     def steps(self) -> int:
@@ -219,12 +228,15 @@ class Thesis:
                 ">thesis GPU ms",
                 ">baseline-bellman-ford ms",
                 ">bellman-ford ms",
+                ">pull cuda ms",
+                ">push cuda ms",
                 "<verified",
             ),
             "ms: median of one call from vertex 0. The thesis: Xeon 8255C and RTX 2080, on random\n"
             "graphs of its own; ours are seeded, every vertex reached, weights 1 to "
             f"{GREATEST_WEIGHT:,}.\nbaseline-bellman-ford, serial: n - 1 rounds over all arcs; "
-            f"one trial from {MANY_RELAXATIONS:,} relaxations on.",
+            f"one trial from {MANY_RELAXATIONS:,} relaxations on.\ncuda: distances on the host; "
+            "pull is the form of the thesis, push the modern one.",
         )
         self.report.comparisons.append(comparison)
         random_graph(2, 2)  # compiles what makes graphs
@@ -241,7 +253,7 @@ class Thesis:
         self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
         rows = self._bellman_ford.measure(workload)
         self.report.rows += rows
-        baseline, frontier = rows
+        baseline, frontier, pull, push = rows
         return {
             "graph": name,
             "n": graph.n,
@@ -250,6 +262,8 @@ class Thesis:
             "thesis GPU ms": entry.gpu,
             "baseline-bellman-ford ms": _milliseconds(baseline),
             "bellman-ford ms": _milliseconds(frontier),
+            "pull cuda ms": _milliseconds(pull),
+            "push cuda ms": _milliseconds(push),
             "verified": verdict(rows),
         }
 
