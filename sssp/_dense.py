@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import FLOAT64, INT32, INT64, infinity, largest_distance
+from sssp._dtypes import FLOAT64, INT64, infinity, integer_dtypes, largest_distance
 from sssp._query import Answer, Query
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.methods import BellmanFord
@@ -212,13 +212,7 @@ class DenseQuery:
             if largest > float(largest_distance(floats)):
                 raise DistanceOverflowError(f"a weight of {largest} does not fit {floats}")
             return [floats]
-        if largest >= infinity(INT64):
-            raise DistanceOverflowError(
-                f"a weight of {largest} is too large: integer weights must stay below 2**62 - 1; "
-                "use dtype='float64' for distances that are rounded"
-            )
-        narrow = largest < infinity(INT32) and self.dtype != INT64
-        return [INT32, INT64] if narrow else [INT64]
+        return integer_dtypes(int(largest), self.dtype)
 
     def widened(self, attempt: Callable[[Number], Answer | None]) -> Answer:
         """Return the answer of the first working dtype in which `attempt` does not overflow.

@@ -18,6 +18,7 @@ __all__ = [
     "OFFSET",
     "distance_dtype",
     "infinity",
+    "integer_dtypes",
     "largest_distance",
     "narrow_weights",
     "unreached",
@@ -84,6 +85,29 @@ def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
             "first (g.scaled(1000)) or ask for a float dtype"
         )
     return asked
+
+
+def integer_dtypes(largest: int, asked: Number | None) -> list[Number]:
+    """Integer dtypes that a solver may work in, the next where the previous overflows.
+
+    Parameters
+    ----------
+    largest : int
+        The largest absolute weight.
+    asked : dtype or None
+        What the call wants.
+
+    Raises
+    ------
+    DistanceOverflowError
+        The weight is too large for any of them.
+    """
+    if largest >= infinity(INT64):
+        raise DistanceOverflowError(
+            f"a weight of {largest} is too large: integer weights must stay below 2**62 - 1; "
+            "use dtype='float64' for distances that are rounded"
+        )
+    return [INT32, INT64] if largest < infinity(INT32) and asked != INT64 else [INT64]
 
 
 def narrow_weights(values: NDArray[Any]) -> NDArray[Any]:

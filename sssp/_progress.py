@@ -14,15 +14,19 @@ DELAY = 2.0
 
 
 @contextmanager
-def progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[int], object]]:
-    """Lend a function ``advance(count)`` that moves a bar over `total` rows on stderr.
+def progress_bar(
+    total: int, wanted: bool | None, unit: str = "source"
+) -> Iterator[Callable[[int], object]]:
+    """Lend a function ``advance(count)`` that moves a bar to `total` on stderr.
 
     Parameters
     ----------
     total : int
-        Number of rows.
+        Number of steps.
     wanted : bool or None
         None: on a terminal or in a notebook only.
+    unit : str
+        What a step is.
     """
     if total < 2 or not (_somebody_watches() if wanted is None else wanted):
         yield lambda count: None
@@ -30,7 +34,7 @@ def progress_bar(total: int, wanted: bool | None) -> Iterator[Callable[[int], ob
     from tqdm.auto import tqdm
 
     lock = threading.Lock()
-    with tqdm(total=total, unit="source", delay=DELAY, file=sys.stderr) as bar:
+    with tqdm(total=total, unit=unit, delay=DELAY, file=sys.stderr) as bar:
 
         def advance(count: int) -> None:
             with lock:  # several workers report

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import FLOAT64, INT32, INT64, infinity, largest_distance
+from sssp._dtypes import FLOAT64, INT64, integer_dtypes, largest_distance
 from sssp.errors import DistanceOverflowError, VertexError
 
 if TYPE_CHECKING:
@@ -115,13 +115,7 @@ class Query:
         if graph.weights.dtype.kind == "f":
             return [FLOAT64]
         largest = max(abs(graph.least_weight), abs(graph.greatest_weight))
-        if largest >= infinity(INT64):
-            raise DistanceOverflowError(
-                f"a weight of {largest} is too large: integer weights must stay below 2**62 - 1; "
-                "use dtype='float64' for distances that are rounded"
-            )
-        narrow = largest < infinity(INT32) and self.dtype != INT64
-        return [INT32, INT64] if narrow else [INT64]
+        return integer_dtypes(int(largest), self.dtype)
 
     def widened(self, graph: Graph, attempt: Callable[[np.dtype[Any]], Answer | None]) -> Answer:
         """Return the answer of the first working dtype in which `attempt` does not overflow.

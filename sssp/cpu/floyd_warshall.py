@@ -185,7 +185,7 @@ def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
     threads = team_size(query.threads, n**3)
 
     def close(matrix: Matrix) -> int:
-        with progress_bar(n, query.progress) as advance:
+        with progress_bar(n, query.progress, "vertex") as advance:
             for first in range(0, rounds, step):
                 last = min(first + step, rounds)
                 _run_rounds(matrix, first, last, query.negative, threads)

@@ -109,7 +109,7 @@ def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
     def close(matrix: Matrix) -> int:
         other = matrix.room()
         rounds = query.squarings
-        with progress_bar(rounds * tiles, query.progress) as advance:
+        with progress_bar(rounds * tiles, query.progress, "tile") as advance:
             for finished in range(rounds):
                 if matrix.negative_vertex() is not None:
                     return finished

@@ -181,7 +181,7 @@ def solve(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
         return changed
 
     rounds = query.squarings if squaring else 1
-    with progress_bar(rounds * words, query.progress) as advance:
+    with progress_bar(rounds * words, query.progress, "word") as advance:
         if isinstance(method, ClosureByWarshall):
             advance_all(reach, reach, advance)
             return reach

@@ -225,7 +225,7 @@ def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
         n, dtype = matrix.n, np.dtype(matrix.flat.dtype)
         tile = tile_side(dtype, with_tails=matrix.tails is not None)
         looked = 0
-        with progress_bar(n, query.progress) as advance:
+        with progress_bar(n, query.progress, "vertex") as advance:
             for first in range(0, n, tile):
                 launch_round(matrix, first)
                 done = min(first + tile, n)

@@ -96,7 +96,7 @@ def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
         rounds = query.squarings
         other = matrix.room()
         looks = method.early_stop or matrix.n**3 >= QUEUED
-        with progress_bar(rounds, query.progress) as advance:
+        with progress_bar(rounds, query.progress, "round") as advance:
             for finished in range(1, rounds + 1):
                 _tree.fill(matrix.flags[CHANGED : CHANGED + 1], INDEX.type(0), matrix.stream)
                 launch_square(matrix, other)

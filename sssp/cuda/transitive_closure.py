@@ -278,7 +278,7 @@ def packed_result(query: ClosureQuery, reach: Any, number: int) -> Any:
 def _sweep_all(query: ClosureQuery, reach: Any, stream: Any) -> Any:
     words = query.words
     step = max(1, QUEUED // (query.n * words * TABLES))
-    with progress_bar(words, query.progress) as advance:
+    with progress_bar(words, query.progress, "word") as advance:
         for first in range(0, words, step):
             part = range(first, min(first + step, words))
             sweep(reach, query.n, part, stream)
@@ -289,7 +289,7 @@ def _sweep_all(query: ClosureQuery, reach: Any, stream: Any) -> Any:
 
 def _square_all(query: ClosureQuery, reach: Any, stream: Any, *, early_stop: bool) -> Any:
     after, changed = cuda.device_array(reach.size, np.uint64), cuda.device_array(1, INDEX)
-    with progress_bar(query.squarings, query.progress) as advance:
+    with progress_bar(query.squarings, query.progress, "round") as advance:
         for _ in range(query.squarings):
             _tree.fill(changed, INDEX.type(0), stream)
             square(reach, after, query.n, changed, stream)
