@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp._along import arc_position
 from sssp._dtypes import INDEX
 from sssp._jit import njit
 from sssp.errors import NegativeCycleError
@@ -40,7 +41,7 @@ def find_cycle(predecessors, vertices, marks, cycle):
 def _negative_cycle_kernel(indptr, indices, weights, predecessors):
     """Return the first cycle among the predecessors whose weights, re-added, are below zero.
 
-    Each arc on the way is looked for, so that predecessors from racing threads will do.
+    Predecessors from racing threads will do, for the weights are those of the arcs themselves.
     """
     n = predecessors.size
     marks = np.full(n, -1, np.int32)
@@ -56,10 +57,7 @@ def _negative_cycle_kernel(indptr, indices, weights, predecessors):
         length, end = 0, vertex
         while length == 0 or vertex != end:
             tail = predecessors[vertex]
-            for arc in range(indptr[tail], indptr[tail + 1]):
-                if indices[arc] == vertex:
-                    total += weights[arc]
-                    break
+            total += weights[arc_position(indptr, indices, tail, vertex)]
             cycle[length] = vertex
             length += 1
             vertex = tail

@@ -198,6 +198,10 @@ class DenseQuery:
         """Squarings that find all paths; one more finds a negative cycle of n arcs."""
         return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
 
+    def carries_tails(self, dtype: Number) -> bool:
+        """Whether a solver working in `dtype` carries tails along: few float arcs are tight."""
+        return self.predecessors and dtype.kind == "f"
+
     def working_dtypes(self) -> list[Number]:
         """Dtypes to try in turn: the next one when the previous overflows.
 

@@ -27,7 +27,14 @@ from sssp.methods import (
     as_method,
 )
 from sssp.result import ShortestPaths
-from sssp.solve import check_memory_limit, check_stream, check_threads, shortest_paths
+from sssp.solve import (
+    check_memory_limit,
+    check_place,
+    check_stream,
+    check_threads,
+    choose_device,
+    shortest_paths,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
@@ -158,7 +165,7 @@ def all_pairs(
             stream=stream,
             progress=progress,
         )
-    chosen_device = _choose_device(device)
+    chosen_device = choose_device(device)
     query = Query(
         sources=np.arange(graph.n),
         dtype=distance_dtype(dtype, weights.dtype),
@@ -245,7 +252,7 @@ def transitive_closure(
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
     chosen = ClosureByWarshall() if method == "auto" else as_method(method, CLOSURE_METHODS)
-    chosen_device = _choose_device(device)
+    chosen_device = choose_device(device)
     if _check_output(output, chosen_device) == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
     n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
@@ -332,20 +339,10 @@ def _fastest(graph: Graph, network: Graph | NDArray[Any], weights: WeightRange) 
     return Johnson() if weights.least < 0 else "auto"
 
 
-def _choose_device(device: str) -> str:
-    """Obey the caller; ``"auto"`` is the CPU."""
-    if device in ("auto", "cpu"):
-        return "cpu"
-    from sssp.cuda._numba import device_number
-
-    return f"cuda:{device_number(device)}"
-
-
 def _check_output(output: str, device: str) -> str:
     if output not in ("host", "device"):
         raise ValueError(f"output must be 'host' or 'device', not {output!r}")
-    if output == "device" and device == "cpu":
-        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
+    check_place(output, device)
     return output
 
 

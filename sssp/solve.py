@@ -204,7 +204,7 @@ def plan_query(
 ) -> Plan:
     """Check the arguments of `shortest_paths` (and a reduction) and choose the method."""
     chosen = _choose_method(g, method)
-    chosen_device = _choose_device(device, chosen)
+    chosen_device = _device_for(device, chosen)
     _check_weights(g, chosen)
     source_array, single = as_vertices(sources, g.n, "source")
     if nearest and source_array.size == 0:
@@ -250,19 +250,24 @@ def _choose_method(g: Graph, method: str | Method) -> Method:
     return BellmanFord() if g.least_weight < 0 else DeltaStepping()
 
 
-def _choose_device(device: str, method: Method) -> str:
-    """Obey the caller; ``"auto"`` is the CPU."""
-    if device in ("auto", "cpu"):
-        return "cpu"
-    from sssp.cuda._numba import device_number
-
-    number = device_number(device)
-    if method.name not in CUDA_METHODS:
+def _device_for(device: str, method: Method) -> str:
+    """Obey the caller, or refuse a method that does not run there."""
+    chosen = choose_device(device)
+    if chosen != "cpu" and method.name not in CUDA_METHODS:
         raise DeviceError(
             f"{method.name} does not run on {device}; methods that do: "
             f"{', '.join(sorted(CUDA_METHODS))}"
         )
-    return f"cuda:{number}"
+    return chosen
+
+
+def choose_device(device: str) -> str:
+    """Return ``"cpu"`` or ``"cuda:N"``, checked to be usable; ``"auto"`` is the CPU."""
+    if device in ("auto", "cpu"):
+        return "cpu"
+    from sssp.cuda._numba import device_number
+
+    return f"cuda:{device_number(device)}"
 
 
 def _check_weights(g: Graph, method: Method) -> None:
@@ -294,13 +299,18 @@ def _check_output(
 ) -> str:
     if output not in ("host", "device", "sparse"):
         raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
-    if output == "device" and device == "cpu":
-        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
+    check_place(output, device)
     if output == "device" and out is not None:
         raise ValueError("output='device' makes arrays on the GPU: leave out away")
     if output == "sparse" and (targets is not None or out is not None):
         raise ValueError("output='sparse' holds all reached vertices: leave targets and out away")
     return output
+
+
+def check_place(output: str, device: str) -> None:
+    """Refuse to leave on a GPU what is not made there."""
+    if output == "device" and device == "cpu":
+        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
 
 
 def check_threads(threads: int | None) -> int:

@@ -136,7 +136,7 @@ class Matrix:
     def of(cls, query: DenseQuery, dtype: np.dtype[Any]) -> Matrix:
         """Return the initial matrix of a query."""
         n = query.n
-        matrix = cls(n, dtype, _carries_tails(query, dtype))
+        matrix = cls(n, dtype, query.carries_tails(dtype))
 
         def fill(rows: range) -> None:
             block = matrix.distances[rows.start : rows.stop]
@@ -172,11 +172,6 @@ def _aligned(n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     room = np.empty(n * n * dtype.itemsize + LINE, np.uint8)
     skipped = -room.ctypes.data % LINE
     return room[skipped : room.size - LINE + skipped].view(dtype).reshape(n, n)
-
-
-def _carries_tails(query: DenseQuery, dtype: np.dtype[Any]) -> bool:
-    """Whether a solver has to carry tails along."""
-    return query.predecessors and dtype.kind == "f"
 
 
 def solve_matrix(query: DenseQuery, close: Callable[[Matrix], int], *, copies: int = 1) -> Answer:
@@ -219,7 +214,7 @@ def solve_matrix(query: DenseQuery, close: Callable[[Matrix], int], *, copies: i
 
 def _plan_memory(query: DenseQuery, dtype: np.dtype[Any], copies: int) -> None:
     entries = query.n * query.n
-    tails = copies if _carries_tails(query, dtype) else int(query.predecessors)
+    tails = copies if query.carries_tails(dtype) else int(query.predecessors)
     matrices = copies * dtype.itemsize
     if dtype == INT64 and query.dtype != INT64:
         matrices = max(matrices, dtype.itemsize + INT32.itemsize)

@@ -27,7 +27,7 @@ from sssp.graph import Graph
 if TYPE_CHECKING:
     from sssp.cuda._rows import Batch
 
-__all__ = ["Form", "make_form"]
+__all__ = ["Form", "make_form", "narrow_kernel"]
 
 #: vertices side by side that one thread compacts
 RUN = 4 if SIMULATOR else 16
@@ -110,7 +110,7 @@ def _magnitude_kernel(values, missing, greatest):
 
 
 @cuda.jit
-def _narrow_kernel(values, missing, narrow, narrow_missing):
+def narrow_kernel(values, missing, narrow, narrow_missing):
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
     while i < values.size:
         narrow[i] = narrow_missing if values[i] == missing else int32(values[i])
@@ -396,9 +396,7 @@ class DeviceForm:
                 f"a distance of magnitude {magnitude} does not fit int32; {REMEDY}"
             )
         narrow = cuda.device_array(wide.size, INT32)
-        _narrow_kernel[FEW_BLOCKS, THREADS, stream](
-            wide, unreached(INT64), narrow, unreached(INT32)
-        )
+        narrow_kernel[FEW_BLOCKS, THREADS, stream](wide, unreached(INT64), narrow, unreached(INT32))
         stream.synchronize()
         return narrow
 

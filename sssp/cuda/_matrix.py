@@ -13,11 +13,13 @@ import numpy as np
 from numba import int32, int64
 from numpy.typing import NDArray
 
+from sssp._collect import REMEDY
 from sssp._dense import Answer, DenseQuery, check_memory, overflowed, threshold
 from sssp._dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
 from sssp._query import Query
 from sssp.cuda import _tree
 from sssp.cuda._arrays import DeviceArray
+from sssp.cuda._forms import narrow_kernel
 from sssp.cuda._memory import device_graph, download, free_bytes, upload
 from sssp.cuda._numba import SIMULATOR, after, cuda, device_number, select
 from sssp.cuda._rows import SHARE, Batch
@@ -112,14 +114,6 @@ def _settle_kernel(matrix, above, missing, greatests):
     greatests[cuda.grid(1)] = own
 
 
-@cuda.jit
-def _narrow_kernel(matrix, missing, narrow, narrow_missing):
-    i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < matrix.size:
-        narrow[i] = narrow_missing if matrix[i] == missing else int32(matrix[i])
-        i += stride
-
-
 class Matrix:
     """The matrix that a solver works in.
 
@@ -146,7 +140,7 @@ class Matrix:
     @classmethod
     def of(cls, query: DenseQuery, dtype: np.dtype[Any], number: int) -> Matrix:
         """Return the initial matrix of a query, negative entries of its diagonal noted."""
-        matrix = cls(query.n, dtype, cuda.stream(), with_tails=_carries_tails(query, dtype))
+        matrix = cls(query.n, dtype, cuda.stream(), with_tails=query.carries_tails(dtype))
         if query.stream is not None:
             after(query.stream, [matrix.stream])
         _tree.fill(matrix.flags, INDEX.type(0), matrix.stream)
@@ -204,11 +198,6 @@ class Matrix:
         return host
 
 
-def _carries_tails(query: DenseQuery, dtype: np.dtype[Any]) -> bool:
-    """Whether a solver has to carry tails along: few arcs are tight in floats."""
-    return query.predecessors and dtype.kind == "f"
-
-
 def solve_matrix(
     query: DenseQuery, close: Callable[[Matrix], tuple[Matrix, int]], *, copies: int = 1
 ) -> Answer:
@@ -259,7 +248,7 @@ def solve_matrix(
 def _plan_memory(query: DenseQuery, dtype: np.dtype[Any], copies: int) -> None:
     entries = query.n * query.n
     tails = trees = 0
-    if _carries_tails(query, dtype):
+    if query.carries_tails(dtype):
         tails = copies * INDEX.itemsize
     elif query.predecessors:
         tails = INDEX.itemsize if query.output == "device" else 0
@@ -317,11 +306,10 @@ def _narrowed(matrix: Matrix, extremes: tuple[Any, Any], asked: np.dtype[Any] | 
         if asked is None:
             return matrix.flat
         raise DistanceOverflowError(
-            f"distances from {least} to {greatest} do not fit int32; use dtype='int64', or None "
-            "to let the call choose"
+            f"distances from {least} to {greatest} do not fit int32; {REMEDY}"
         )
     narrow = cuda.device_array(matrix.flat.size, INT32)
-    _narrow_kernel[BLOCKS, THREADS, matrix.stream](
+    narrow_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, unreached(INT64), narrow, unreached(INT32)
     )
     return narrow

@@ -53,4 +53,4 @@ def test_reductions(what, dtype):
 
 def test_narrowing():
     check(_forms._magnitude_kernel, array(int64), int64, array(int64))
-    check(_forms._narrow_kernel, array(int64), int64, array(int32), int32)
+    check(_forms.narrow_kernel, array(int64), int64, array(int32), int32)
