@@ -11,11 +11,9 @@ multiprocessor; for closure, a union of two words of 32 bits in place of a minim
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +23,9 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sssp
+from bench.record import Record
 from sssp._dense import ClosureQuery, DenseQuery, squarings
 from sssp._dtypes import INDEX, infinity
-from sssp.bench.machine import hardware, versions
 from sssp.cuda import dense_baselines, floyd_warshall, repeated_squaring, transitive_closure
 from sssp.cuda._matrix import Matrix
 from sssp.cuda._memory import upload
@@ -295,9 +293,16 @@ def main() -> int:
     options = parser.parse_args()
     print("| what | n | dtype | rounds | ms | T updates/s | share of limit | |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    figures = []
+    record = Record(
+        {
+            "runs": RUNS,
+            "seed": SEED,
+            "clock": "CUDA events, milliseconds",
+            "limit, minima a second": _limit(),
+        }
+    )
     for figure in _all_figures(options.only):
-        figures.append(figure)
+        record.rows.append(figure)
         print(
             f"| {figure.what} | {figure.n:,} | {figure.dtype} | {figure.rounds} "
             f"| {figure.median:.3f} | {figure.updates_per_second / 1e12:.2f} "
@@ -305,22 +310,8 @@ def main() -> int:
             flush=True,
         )
     if options.json is not None:
-        record = {
-            "schema": 1,
-            "command": ["python", *sys.argv],
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": versions(["numpy", "numba", "numba-cuda"]),
-            "hardware": hardware(["cuda"]),
-            "settings": {
-                "runs": RUNS,
-                "seed": SEED,
-                "clock": "CUDA events, milliseconds",
-                "limit, minima a second": _limit(),
-            },
-            "rows": [asdict(figure) for figure in figures],
-        }
-        options.json.write_text(json.dumps(record, indent=1) + "\n")
-    return 0 if all(figure.equal for figure in figures) else 1
+        record.write_json(options.json)
+    return 0 if all(figure.equal for figure in record.rows) else 1
 
 
 if __name__ == "__main__":

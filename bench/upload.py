@@ -9,18 +9,20 @@ the making of streams are included.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
+import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 import sssp
-from sssp.bench.machine import hardware, versions
+from bench.record import Record
 from sssp.cuda._memory import PIECE, STREAMS, upload
 from sssp.cuda._numba import cuda, device_number, select
 
@@ -33,29 +35,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--n", type=int, default=4_000_000, help="vertices of the network")
     parser.add_argument("--trials", type=int, default=15)
-    parser.add_argument("--json", help="file for the figures")
+    parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
     g = sssp.road_like(options.n)
     arrays = [g.indptr.astype(np.int32), g.indices, g.weights]
+    record = Record(
+        {
+            "graph": f"road_like({options.n})",
+            "n": g.n,
+            "m": g.m,
+            "bytes": sum(array.nbytes for array in arrays),
+            "trials": options.trials,
+            "clock": "wall, milliseconds",
+            "package": {"streams": STREAMS, "piece": PIECE},
+        }
+    )
     with select(device_number("cuda")):
-        rows = measure(arrays, options.trials)
-    report = {
-        "schema": 1,
-        "what": "upload",
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(["numpy", "numba", "numba-cuda"]),
-        "hardware": hardware(["cuda"]),
-        "graph": {"name": f"road_like({options.n})", "n": g.n, "m": g.m},
-        "bytes": sum(array.nbytes for array in arrays),
-        "trials": options.trials,
-        "package": {"streams": STREAMS, "piece": PIECE},
-        "rows": rows,
-    }
-    print_table(report)
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(report, file, indent=1)
-            file.write("\n")
+        record.rows += measure(arrays, options.trials)
+    print_table(record)
+    if options.json is not None:
+        record.write_json(options.json)
 
 
 def measure(arrays: list[NDArray[Any]], trials: int) -> list[dict[str, Any]]:
@@ -90,15 +89,15 @@ def pinned_way(arrays: list[NDArray[Any]], streams: int, piece: int) -> Callable
     return lambda: [upload(array, streams, piece) for array in arrays]
 
 
-def print_table(report: dict[str, Any]) -> None:
+def print_table(record: Record) -> None:
     """Print one line a way, with its speed relative to the plain copy."""
-    plain = report["rows"][0]["ms"]
-    print(f"{report['graph']['name']}: {report['bytes'] / 1e6:.0f} MB")
-    for row in report["rows"]:
+    plain, size = record.rows[0]["ms"], record.settings["bytes"]
+    print(f"{record.settings['graph']}: {size / 1e6:.0f} MB")
+    for row in record.rows:
         piece = "" if row["piece"] is None else f"{row['piece'] >> 20} MiB"
         print(
             f"{row['way']:8} {row['streams']} streams {piece:>6} {row['ms']:8.2f} ms "
-            f"{report['bytes'] / row['ms'] / 1e6:6.1f} GB/s {plain / row['ms']:5.2f}x"
+            f"{size / row['ms'] / 1e6:6.1f} GB/s {plain / row['ms']:5.2f}x"
         )
 
 

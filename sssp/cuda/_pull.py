@@ -1,8 +1,10 @@
 """Bellman-Ford on the GPU in pull form: every vertex looks at the arcs that enter it.
 
 Two generations of distances. A block owns a range of vertices and reads the arcs that enter them;
-the last generation passes through its shared memory, in one piece if it fits, else in tiles.
-Distance and predecessor are written once a round.
+the last generation is in its shared memory, whole if it fits, else tile by tile. A tile has some
+heads in its middle, for most tails are numbered near their heads; other tails are looked up where
+they are, which takes less than to bring their tiles for the sake of one or two. Distance and
+predecessor are written once a round.
 """
 
 from __future__ import annotations
@@ -75,12 +77,15 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
             row, block, blocks = uint32(0), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
         number = weights.dtype.type
         tile = cuda.shared.array(tile_length, keys.dtype)
-        least_tail = cuda.shared.array(1, uint32)
-        tile_size = uint32(tile_length)
         nothing = bits(unseen)
         n = uint32(indptr.size - 1)
         owned = uint32((n + blocks - 1) // blocks)
         first, end = uint32(min(block * owned, n)), uint32(min((block + 1) * owned, n))
+        # heads of a tile, and how far it goes beyond them on either side
+        stretch, margin = n, n
+        if n > tile_length:
+            stretch = uint32(min(owned, uint32(tile_length // 2)))
+            margin = uint32(stretch // 2)
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]
         stop = expanded + patience
         while True:
@@ -92,40 +97,28 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
             old, new = keys[row], other_keys[row]
             if rounds & 1:
                 old, new = other_keys[row], keys[row]
-            changed, loaded = False, False
+            changed = False
             base = first
             while base < end:
+                base_end = uint32(min(uint32(base + stretch), end))
+                tile_first = uint32(base - min(base, margin))
+                tile_end = uint32(min(uint32(base_end + margin), n))
+                i = uint32(tile_first + thread)
+                while i < tile_end:
+                    tile[uint32(i - tile_first)] = old[i]
+                    i = uint32(i + threads)
+                cuda.syncthreads()
                 head = uint32(base + thread)
-                best, tail_of_best = nothing, int32(-1)
-                before = nothing
-                arc, last, tail = uint32(0), uint32(0), n
-                if head < end:
-                    before = old[head]
-                    best = before
+                while head < base_end:
+                    before = tile[uint32(head - tile_first)]
+                    best, tail_of_best = before, int32(-1)
                     arc, last = indptr[head], indptr[uint32(head + 1)]
-                    if arc < last:
+                    while arc < last:
                         tail = indices[arc]
-                while True:
-                    # arcs stand in order of tail: on to the tile of the least that is left
-                    if thread == 0:
-                        least_tail[0] = n
-                    cuda.syncthreads()
-                    if tail < least_tail[0]:
-                        cuda.atomic.min(least_tail, 0, tail)
-                    cuda.syncthreads()
-                    if least_tail[0] == n:
-                        break
-                    tile_first = uint32(least_tail[0] // tile_size * tile_size)
-                    tile_end = min(uint32(tile_first + tile_size), n)
-                    if not loaded or n > tile_size:
-                        loaded = True
-                        i = uint32(tile_first + thread)
-                        while i < tile_end:
-                            tile[uint32(i - tile_first)] = old[i]
-                            i = uint32(i + threads)
-                        cuda.syncthreads()
-                    while tail < tile_end:
-                        start = tile[uint32(tail - tile_first)]
+                        if tile_first <= tail and tail < tile_end:
+                            start = tile[uint32(tail - tile_first)]
+                        else:
+                            start = old[tail]
                         if start != nothing:
                             candidate = number(number_of(start) + weights[arc])
                             if candidate > bound:
@@ -136,14 +129,14 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
                             elif bits(candidate) < best:
                                 best, tail_of_best = bits(candidate), int32(tail)
                         arc = uint32(arc + 1)
-                        tail = indices[arc] if arc < last else n
-                    cuda.syncthreads()
-                if head < end:
                     new[head] = best
                     if best < before:
                         predecessors[row, head] = tail_of_best
                         changed = True
-                base = uint32(base + threads)
+                    head = uint32(head + threads)
+                # all are done with the tile
+                cuda.syncthreads()
+                base = base_end
             if changed:
                 changes[row, after] = 1
             rounds = uint32(rounds + 1)

@@ -1,0 +1,295 @@
+"""Measure the searches from one source on the GPU by CUDA events, with distances on the device.
+
+    python bench/searches.py [--method NAME] [--side 5200] [--json FILE]
+
+Each method on the graphs that it is judged by: NY and NE-synthetic (where `sssp.datasets.find`
+finds them), a grid that is made here, the largest graphs of the thesis. A figure is the median of
+several runs, from distances cleared to distances in device memory; what clearing takes is told
+beside it. Of every figure three rows are compared with the CPU's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import sssp
+from bench.graphs import percolated_grid
+from bench.record import Record
+from sssp import datasets
+from sssp._dtypes import INT32, largest_distance, unreached
+from sssp.bench.tables import RANDOM_GRAPHS, random_graph
+from sssp.cuda._memory import DeviceGraph, device_graph
+from sssp.cuda._numba import cuda
+from sssp.cuda._pull import PullSearch
+from sssp.cuda._push import PushSearch
+from sssp.cuda._rows import COUNTERS, Batch, Search
+from sssp.cuda._streamed import StreamedSearch
+from sssp.cuda.delta_stepping import _DeltaSearch
+from sssp.cuda.threshold_dijkstra import _ThresholdSearch
+
+#: timed runs of a figure, and of one that takes long
+RUNS, FEW_RUNS = 10, 3
+RANDOM_SOURCES = 10
+SEED = 1
+#: rows compared with the CPU's
+CHECKED = 3
+#: share of the diameter that an isochrone reaches
+REACH = 20
+#: bytes of the arcs that may be on the device at a time: all
+ROOMY = 1 << 40
+
+
+@dataclass
+class Figure:
+    """One line of the table; times in milliseconds, of the whole call."""
+
+    method: str
+    form: str
+    graph: str
+    n: int
+    m: int
+    what: str
+    sources: int
+    runs: int
+    median: float
+    fastest: float
+    clearing: float
+    #: a row's, on average
+    statistics: dict[str, float]
+    equal: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """A method in one of its forms, and what is measured of it on a graph.
+
+    Attributes
+    ----------
+    method, form : str
+    search : callable
+        ``search(graph, on_device, dtype)`` makes it.
+    graph : str
+        A name of `GRAPHS`.
+    tasks : sequence of callable
+        Each takes a `Bench` and measures a figure.
+    runs : int
+        How many are timed.
+    """
+
+    method: str
+    form: str
+    search: Callable[[sssp.Graph, DeviceGraph, np.dtype[Any]], Search]
+    graph: str
+    tasks: Sequence[Callable[[Bench], Figure]]
+    runs: int = RUNS
+
+
+class Bench:
+    """The search of a case, on its graph."""
+
+    def __init__(self, case: Case, graph: sssp.Graph) -> None:
+        self.case, self.graph = case, graph
+        self.search = case.search(graph, device_graph(graph, 0), INT32)
+        self.stream = cuda.stream()
+
+    def middle(self) -> Figure:
+        """From vertex n // 2."""
+        return self._measure("source n // 2", np.array([self.graph.n // 2]))
+
+    def typical(self) -> Figure:
+        """From the one that takes the median time of some random sources."""
+        figures = [
+            self._measure(f"median of {RANDOM_SOURCES} random sources", np.array([source]))
+            for source in self._random(RANDOM_SOURCES)
+        ]
+        figures.sort(key=lambda figure: figure.median)
+        chosen = figures[len(figures) // 2]
+        chosen.equal = all(figure.equal for figure in figures)
+        return chosen
+
+    def batch(self, count: int) -> Figure:
+        """From many sources side by side."""
+        return self._measure(f"{count:,} sources", self._random(count))
+
+    def isochrones(self, count: int) -> Figure:
+        """The same, each search up to a share of the diameter."""
+        far = sssp.shortest_paths(self.graph, self.graph.n // 2, device="cpu").distances
+        across = sssp.shortest_paths(self.graph, int(far.argmax()), device="cpu").distances
+        limit = int(across.max()) // REACH
+        return self._measure(f"{count:,} isochrones to {limit:,}", self._random(count), limit)
+
+    def _random(self, count: int) -> NDArray[np.int64]:
+        return np.random.default_rng(SEED).integers(0, self.graph.n, count)
+
+    def _measure(self, what: str, sources: NDArray[np.int64], limit: int | None = None) -> Figure:
+        """Time a batch of sources, and compare some rows."""
+        rows, n = sources.size, self.graph.n
+        batch = Batch(
+            cuda.to_device(sources),
+            cuda.to_device(np.arange(rows + 1)),
+            cuda.to_device(np.empty(0, np.int64)),
+            largest_distance(INT32) if limit is None else INT32.type(limit),
+            unreached(INT32),
+            cuda.device_array((rows, n), INT32),
+            cuda.device_array((rows, COUNTERS), np.int64),
+            self.stream,
+        )
+        scratch = self.search.allocate(rows)
+        # the first compiles
+        times = [self._run(batch, scratch) for _ in range(self.case.runs + 1)][1:]
+        clearing, searching = np.array(times).T
+        counters = batch.counters.copy_to_host().mean(axis=0).tolist()
+        found = batch.distances[:CHECKED].copy_to_host()
+        expected = sssp.shortest_paths(
+            self.graph, sources[:CHECKED], limit=limit, device="cpu", dtype="int32"
+        )
+        return Figure(
+            method=self.case.method,
+            form=self.case.form,
+            graph=self.case.graph,
+            n=n,
+            m=self.graph.m,
+            what=what,
+            sources=rows,
+            runs=self.case.runs,
+            median=float(np.median(searching)),
+            fastest=float(searching.min()),
+            clearing=float(np.median(clearing)),
+            statistics=dict(zip(self.search.counters, counters, strict=False)),
+            equal=bool((found == expected.distances).all()),
+        )
+
+    def _run(self, batch: Batch, scratch: tuple[Any, ...]) -> tuple[float, float]:
+        start, cleared, end = (cuda.event() for _ in range(3))
+        start.record(self.stream)
+        batch.fill(batch.distances, batch.unseen)
+        batch.fill(batch.counters, 0)
+        cleared.record(self.stream)
+        self.search.launch(batch, scratch)
+        end.record(self.stream)
+        end.synchronize()
+        return cuda.event_elapsed_time(start, cleared), cuda.event_elapsed_time(cleared, end)
+
+
+# -- what is measured ----------------------------------------------------------------------------
+
+NY, NE, GRID = "USA-road-d.NY", "NE-synthetic", "grid"
+#: the two largest of table 5-2
+THESIS = {f"random-{entry.n}-{entry.m}": entry for entry in RANDOM_GRAPHS[-2:]}
+ONE_SOURCE = (Bench.middle, Bench.typical)
+
+
+def _many(count: int) -> Callable[[Bench], Figure]:
+    return partial(Bench.batch, count=count)
+
+
+_delta_stepping = partial(Case, "delta-stepping", "", partial(_DeltaSearch, delta=None))
+
+
+def _threshold_dijkstra(criterion: str, tasks: Sequence[Callable[[Bench], Figure]]) -> Case:
+    search = partial(_ThresholdSearch, in_out=criterion == "in-out")
+    return Case("threshold-dijkstra", criterion, search, NY, tasks)
+
+
+def _streamed(streams: int) -> Case:
+    search = partial(StreamedSearch, budget=ROOMY, streams=streams)
+    return Case("bellman-ford", f"push, {streams} streams", search, NY, (Bench.middle,))
+
+
+_push = partial(Case, "bellman-ford", "push", PushSearch)
+_pull = partial(Case, "bellman-ford", "pull", PullSearch, tasks=(Bench.middle,), runs=FEW_RUNS)
+
+CASES = (
+    _delta_stepping(NY, (*ONE_SOURCE, _many(1056), partial(Bench.isochrones, count=10_000))),
+    _delta_stepping(NE, (*ONE_SOURCE, _many(264))),
+    _delta_stepping(GRID, ONE_SOURCE),
+    _threshold_dijkstra("out", (*ONE_SOURCE, _many(1056))),
+    _threshold_dijkstra("in-out", (Bench.middle,)),
+    _push(NY, ONE_SOURCE),
+    *(_streamed(streams) for streams in (1, 2, 4, 8)),
+    _pull(NY),
+    *(case for name in THESIS for case in (_push(name, (Bench.middle,)), _pull(name))),
+)
+
+
+@lru_cache(1)
+def _graph(name: str, side: int) -> sssp.Graph | None:
+    """Read or make a graph; None if its file is not here."""
+    if name == GRID:
+        return percolated_grid(side, side)
+    if name in THESIS:
+        return random_graph(THESIS[name].n, THESIS[name].m)
+    path = datasets.find(name)
+    return None if path is None else sssp.read_graph(path)
+
+
+def _figures(methods: Sequence[str], side: int) -> Iterator[Figure]:
+    """Measure all cases of some methods."""
+    for case in CASES:
+        if case.method not in methods:
+            continue
+        graph = _graph(case.graph, side)
+        if graph is None:
+            where = "data/README.md says where to get it"
+            print(f"{case.graph} is not here; {where}", file=sys.stderr)
+            continue
+        bench = Bench(case, graph)
+        yield from (task(bench) for task in case.tasks)
+
+
+def _line(figure: Figure) -> str:
+    each = 1000 / figure.sources
+    cells = (
+        f"{figure.method} {figure.form}".strip(),
+        f"{figure.graph} ({figure.n:,}; {figure.m:,})",
+        figure.what,
+        f"{figure.median:.2f} of {figure.runs}",
+        f"{figure.median * each:.2f}",
+        f"{figure.clearing * each:.2f}",
+        ", ".join(f"{name} {value:,.0f}" for name, value in figure.statistics.items()),
+        "equal" if figure.equal else "WRONG",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Print the table, write it as JSON where asked; 1 if any row is wrong."""
+    methods = list(dict.fromkeys(case.method for case in CASES))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--method",
+        dest="methods",
+        action="append",
+        choices=methods,
+        metavar="NAME",
+        help=f"{', '.join(methods)}; repeatable (default all)",
+    )
+    parser.add_argument("--side", type=int, default=5200, help="of the grid, in vertices")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    options = parser.parse_args()
+    record = Record({"seed": SEED, "clock": "CUDA events, milliseconds"})
+    print(
+        "| method | graph (n; m) | what | ms, median of so many runs | us a source "
+        "| clearing, us a source | statistics of a row | |\n" + "| --- " * 8 + "|"
+    )
+    for figure in _figures(options.methods or methods, options.side):
+        record.rows.append(figure)
+        print(_line(figure), flush=True)
+    if options.json is not None:
+        record.write_json(options.json)
+    return 0 if all(figure.equal for figure in record.rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
