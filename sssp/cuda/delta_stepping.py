@@ -377,14 +377,21 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
                         which = int32(cuda.ffs(waiting) - 1)
                         waiting = uint32(waiting & uint32(waiting - 1))
                         heavy_length = _from_lane(length, which)
-                        arc = uint32(uint32(_from_lane(int32(arc), which)) + cuda.laneid)
-                        last = uint32(_from_lane(int32(last), which))
-                        while arc < last:
-                            candidate = number(heavy_length + weights[arc])
+                        heavy_arc = uint32(uint32(_from_lane(int32(arc), which)) + cuda.laneid)
+                        heavy_last = uint32(_from_lane(int32(last), which))
+                        while heavy_arc < heavy_last:
+                            candidate = number(heavy_length + weights[heavy_arc])
                             least = relax(
-                                indices[arc], candidate, limits, words, near, far, tallies, least
+                                indices[heavy_arc],
+                                candidate,
+                                limits,
+                                words,
+                                near,
+                                far,
+                                tallies,
+                                least,
                             )
-                            arc = uint32(arc + 32)
+                            heavy_arc = uint32(heavy_arc + 32)
                 expanded += size
                 hop = uint32(hop + 1)
                 size_slot, next_slot, old_slot = next_slot, old_slot, size_slot

@@ -127,6 +127,16 @@ def test_piles_that_are_full_go_on_in_the_common_ones(sources, device, monkeypat
 
 
 @needs_speed
+@pytest.mark.parametrize("sources", [1, MANY])
+@pytest.mark.parametrize("degree", [30, 100])
+def test_a_warp_may_expand_several_vertices_of_many_arcs(degree, sources, device):
+    rng = np.random.default_rng(degree)
+    for _ in range(10):
+        g = random_graph(rng, 400, degree, np.arange(1, 1000))
+        assert_like_the_cpu(g, range(sources) if sources > 1 else 0, device)
+
+
+@needs_speed
 @pytest.mark.parametrize("name", ["rome99", "USA-road-d.NY", "USA-road-t.NY", "NE-synthetic"])
 def test_real_graphs(name, device):
     path = datasets.find(name)
