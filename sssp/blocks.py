@@ -82,7 +82,8 @@ def reduce(
         progress=progress,
         reduction=reduction,
     )
-    values = answer_query(g, plan).distances
+    _, answer = answer_query(g, plan)
+    values = answer.distances
     return values[0].item() if plan.single else values
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sssp._dtypes import INT32, distance_dtype
+from sssp._device import Place, Work, choose_device, search_work
+from sssp._dtypes import INDEX, INT32, distance_dtype
 from sssp._query import Answer, Query, Reduction, as_limit, as_vertices, physical_memory
 from sssp.errors import DeviceError, NegativeWeightError
 from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
@@ -80,7 +81,8 @@ def shortest_paths(
         A name from `sssp.methods.METHODS` or an object with options, as
         ``DeltaStepping(delta=5000)``; ``"auto"`` picks what measured fastest.
     device : str
-        ``"cpu"``, ``"cuda"`` or ``"cuda:N"``; ``"auto"`` is the CPU.
+        ``"cpu"``, ``"cuda"`` or ``"cuda:N"``, obeyed or refused; ``"auto"`` chooses by what
+        measured fastest (see Notes), unless the environment variable ``SSSP_DEVICE`` names one.
     predecessors : bool
         Also find the tree, for `path`.
     dtype : dtype, optional
@@ -126,6 +128,12 @@ def shortest_paths(
     The same call gives the same distances and predecessors on every machine: among several
     shortest paths the tree takes the smallest tail at every vertex (see `sssp.cpu._tree`).
 
+    ``device="auto"`` leaves small graphs on the CPU, and one source on all but the largest, above
+    all where there are many cores. On an H100 beside 16 cores the GPU pays from 64 sources on
+    264,000 vertices or 4 on a million; but starting it takes a process 5 to 16 seconds, so the
+    CPU goes on until that much work was worth it. A call whose `memory_limit` is given stays on
+    the CPU; one with `stream` or ``output="device"`` needs a GPU. See `sssp._device`.
+
     Examples
     --------
     >>> import sssp
@@ -151,14 +159,15 @@ def shortest_paths(
         stream=stream,
         progress=progress,
     )
+    query, answer = answer_query(g, plan)
     result = ShortestPaths(
         g,
-        plan.query,
-        answer_query(g, plan),
+        query,
+        answer,
         single=plan.single,
         single_target=plan.single_target,
         method=plan.method.name,
-        device=plan.query.device,
+        device=query.device,
     )
     if out is not None:
         result.distances = out
@@ -172,12 +181,15 @@ class Plan:
     Attributes
     ----------
     query : Query
+    place : Place
+        Its device, and whether the CPU may take over.
     method : Method
     single, single_target : bool
         Whether the call named one source or target with an int.
     """
 
     query: Query
+    place: Place
     method: Method
     single: bool
     single_target: bool
@@ -204,7 +216,6 @@ def plan_query(
 ) -> Plan:
     """Check the arguments of `shortest_paths` (and a reduction) and choose the method."""
     chosen = _choose_method(g, method)
-    chosen_device = _device_for(device, chosen)
     _check_weights(g, chosen)
     source_array, single = as_vertices(sources, g.n, "source")
     if nearest and source_array.size == 0:
@@ -222,25 +233,38 @@ def plan_query(
         dtype=asked,
         nearest=nearest,
         predecessors=predecessors,
-        output=_check_output(output, chosen_device, target_array, out),
-        device=chosen_device,
+        output=output,
         reduction=reduction,
         threads=check_threads(threads),
-        memory_limit=check_memory_limit(memory_limit, chosen_device),
-        stream=check_stream(stream, chosen_device),
         progress=progress,
+    )
+    place = _choose_place(
+        g, chosen, query, device, needs_gpu=stream is not None, movable=memory_limit is None
+    )
+    query = replace(
+        query,
+        output=_check_output(output, place.device, target_array, out),
+        device=place.device,
+        memory_limit=check_memory_limit(memory_limit, place.device),
+        stream=check_stream(stream, place.device),
     )
     if out is not None:
         query = replace(query, out=_as_matrix(out, query, g.n, single, single_target))
-    return Plan(query, chosen, single, single_target)
+    return Plan(query, place, chosen, single, single_target)
 
 
-def answer_query(g: Graph, plan: Plan) -> Answer:
-    """Call the one solver that a plan names."""
-    package = "cpu" if plan.query.device == "cpu" else "cuda"
-    solver = import_module(f"sssp.{package}.{SOLVERS[plan.method.name]}")
-    answer: Answer = solver.solve(g, plan.query, plan.method)
-    return answer
+def answer_query(g: Graph, plan: Plan) -> tuple[Query, Answer]:
+    """Call the one solver that a plan names; return the query as it was answered."""
+
+    def attempt(device: str) -> tuple[Query, Answer]:
+        query = plan.query
+        if device != query.device:
+            query = replace(query, device=device, memory_limit=check_memory_limit(None, device))
+        package = "cpu" if device == "cpu" else "cuda"
+        solver = import_module(f"sssp.{package}.{SOLVERS[plan.method.name]}")
+        return query, solver.solve(g, query, plan.method)
+
+    return plan.place.answer(attempt)
 
 
 def _choose_method(g: Graph, method: str | Method) -> Method:
@@ -250,24 +274,49 @@ def _choose_method(g: Graph, method: str | Method) -> Method:
     return BellmanFord() if g.least_weight < 0 else DeltaStepping()
 
 
-def _device_for(device: str, method: Method) -> str:
-    """Obey the caller, or refuse a method that does not run there."""
-    chosen = choose_device(device)
-    if chosen != "cpu" and method.name not in CUDA_METHODS:
+def _choose_place(
+    g: Graph, method: Method, query: Query, device: str, *, needs_gpu: bool, movable: bool
+) -> Place:
+    """Obey the caller, or refuse a method that does not run there; else go by the work."""
+    work = None
+    if movable and method.name in CUDA_METHODS and _same_everywhere(g, query):
+        work = _estimate(g, method, query)
+    needs_gpu = needs_gpu or query.output == "device"
+    place = choose_device(device, method.name, work, needs_gpu=needs_gpu)
+    if place.device != "cpu" and method.name not in CUDA_METHODS:
         raise DeviceError(
-            f"{method.name} does not run on {device}; methods that do: "
+            f"{method.name} does not run on cuda; methods that do: "
             f"{', '.join(sorted(CUDA_METHODS))}"
         )
-    return chosen
+    return place
 
 
-def choose_device(device: str) -> str:
-    """Return ``"cpu"`` or ``"cuda:N"``, checked to be usable; ``"auto"`` is the CPU."""
-    if device in ("auto", "cpu"):
-        return "cpu"
-    from sssp.cuda._numba import device_number
+def _same_everywhere(g: Graph, query: Query) -> bool:
+    """Whether no sum of floats is rounded in an order that depends on the device."""
+    reduction = query.reduction
+    if reduction is None or reduction.what not in ("sum", "weight"):
+        return True
+    summed = g.weights if reduction.vertex_weights is None else reduction.vertex_weights
+    return summed.dtype.kind != "f"
 
-    return f"cuda:{device_number(device)}"
+
+def _estimate(g: Graph, method: Method, query: Query) -> Work:
+    rows, targets = query.rows, query.targets
+    columns = g.n if targets is None else targets.size
+    host_bytes = 0
+    if query.output == "host" and query.reduction is None:
+        itemsize = (query.dtype or g.weights.dtype).itemsize
+        host_bytes = rows * (columns * itemsize + (g.n * INDEX.itemsize * query.predecessors))
+    return search_work(
+        method.name,
+        g.n,
+        g.m,
+        rows,
+        query.threads,
+        targets=None if targets is None else targets.size,
+        limited=query.limit is not None,
+        host_bytes=host_bytes,
+    )
 
 
 def _check_weights(g: Graph, method: Method) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -21,3 +22,11 @@ def device() -> str:
     except SSSPError as error:
         pytest.skip(f"{error} (or set NUMBA_ENABLE_CUDASIM=1)")
     return "cuda"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cpu_by_default() -> Iterator[None]:
+    """Let calls that name no device be those to compare with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SSSP_DEVICE", "cpu")
+        yield

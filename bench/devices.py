@@ -1,0 +1,271 @@
+"""Measure where the GPU pays: whole calls on CPU and CUDA, from and to arrays of the host.
+
+    python bench/devices.py [--only TEXT] [--largest 400_000_000] [--json FILE]
+
+A figure is the median of seven calls (of fewer where they take seconds), with kernels compiled
+and the graph on the device; the first call on a fresh graph, upload included, is told beside it.
+On the CPU a call has 2, 16 or all threads, a long one all. First and last row are compared between
+the devices. What driver, context and compilation take in a new process stands in front.
+The rule of ``device="auto"`` (`sssp._device`) rests on these figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import sssp
+from bench.record import Record
+from sssp import datasets
+from sssp.bench.machine import usable_cores
+
+RUNS = 7
+#: seconds of calls after which there are no more
+ENOUGH = 1.0
+SEED = 1
+THREADS = (2, 16)
+ROADS = (1_000, 10_000, 100_000, 1_000_000, 4_000_000)
+SOURCES = (1, 4, 16, 64, 512)
+REAL = "USA-road-d.NY"
+#: share of the eccentricity that an isochrone reaches
+REACH = 20
+DENSE = (100, 300, 1000, 3000, 10_000)
+CLOSURES = (300, 1000, 3000, 10_000)
+#: arcs a vertex of the random graphs
+DEGREES = (4, 30)
+#: entries of an answer, and steps of a dense method, beyond which few threads take too long
+ENTRIES_OF_FEW, STEPS_OF_FEW = 5e7, 3e10
+
+Call = Callable[..., Any]
+
+
+@dataclass
+class Figure:
+    """One call on one device; times in milliseconds."""
+
+    what: str
+    graph: str
+    n: int
+    m: int
+    rows: int
+    device: str
+    threads: int
+    first: float
+    median: float
+    runs: int
+    equal: bool
+
+
+@dataclass
+class Case:
+    """One call, to be made as ``call(graph, device=..., threads=...)``."""
+
+    what: str
+    name: str
+    rows: int
+    graph: sssp.Graph
+    call: Call
+    few_threads: bool = True
+
+    def figures(self) -> list[Figure]:
+        """Time it on a fresh copy of the graph, and again, on CPU and CUDA."""
+        expected, found = None, []
+        for place in self._places():
+            graph = self.graph.with_weights(self.graph.weights)
+            call = partial(self.call, graph, **place)
+            first, result = _timed(call)
+            if expected is None:
+                expected = _ends(result)
+            equal = bool(np.array_equal(_ends(result), expected))
+            del result
+            times: list[float] = []
+            while len(times) < RUNS and (not times or sum(times) < 1000 * ENOUGH):
+                times.append(_timed(call)[0])
+            where = place["device"], place.get("threads", 0)
+            middle = float(np.median(times))
+            found.append(self._figure(*where, first, middle, len(times), equal))
+        return found
+
+    def _places(self) -> list[dict[str, Any]]:
+        """Keywords of the call: the CPU with all threads first."""
+        cores = usable_cores()
+        counts = [cores, *(count for count in THREADS if self.few_threads and count < cores)]
+        return [*({"device": "cpu", "threads": count} for count in counts), {"device": "cuda"}]
+
+    def _figure(self, *figures: Any) -> Figure:
+        return Figure(self.what, self.name, self.graph.n, self.graph.m, self.rows, *figures)
+
+
+class Start(Case):
+    """The first call of its kind in a process: driver, context and compiled kernels."""
+
+    def figures(self) -> list[Figure]:
+        """Time it on CUDA, the first call and the second."""
+        call = partial(self.call, self.graph, device="cuda")
+        (first, _), (again, _) = _timed(call), _timed(call)
+        return [self._figure("cuda", 0, first, again, 1, True)]
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    start = perf_counter()
+    result = call()
+    return 1000 * (perf_counter() - start), result
+
+
+def _ends(result: Any) -> Any:
+    """First and last row of an answer."""
+    answer = getattr(result, "distances", result)
+    if isinstance(answer, np.ndarray):
+        return np.atleast_1d(answer)[[0, -1]]
+    return answer[[0, -1]].toarray()
+
+
+def _paths(sources: Any, **options: Any) -> Call:
+    return lambda graph, **place: sssp.shortest_paths(graph, sources, **options, **place)
+
+
+def _pairs(method: str) -> Call:
+    return lambda graph, **place: sssp.all_pairs(graph, method=method, **place)
+
+
+def _sums(sources: Any) -> Call:
+    return lambda graph, **place: sssp.reduce(graph, sources, "sum", **place)
+
+
+def _sources(graph: sssp.Graph, count: int) -> Any:
+    return np.random.default_rng(SEED).integers(0, graph.n, count)
+
+
+def _few_threads(graph: sssp.Graph, rows: int) -> bool:
+    return rows * graph.n <= ENTRIES_OF_FEW
+
+
+def _starts() -> Iterator[Case]:
+    graph = sssp.road_like(1000)
+    calls = {
+        "one source": _paths(0),
+        "many sources": _paths(range(graph.n)),
+        "trees": _paths(range(graph.n), predecessors=True),
+        "bellman-ford": _paths(0, method="bellman-ford"),
+        "floyd-warshall": _pairs("floyd-warshall"),
+        "closure": sssp.transitive_closure,
+    }
+    for what, call in calls.items():
+        yield Start(f"start, {what}", "road_like", 0, graph, call)
+
+
+def _searches(name: str, graph: sssp.Graph) -> Iterator[Case]:
+    """Delta-stepping from few sources and many."""
+    for count in SOURCES:
+        call = _paths(_sources(graph, count), method="delta-stepping")
+        few = _few_threads(graph, count)
+        yield Case("delta-stepping", name, count, graph, call, few)
+
+
+def _forms(name: str, graph: sssp.Graph) -> Iterator[Case]:
+    """Other methods, and other answers than dense distances."""
+    far = sssp.shortest_paths(graph, graph.n // 2, device="cpu").distances
+    limit = int(far.max()) // REACH
+    forms: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
+        ("bellman-ford", (1, 16), {"method": "bellman-ford"}),
+        ("threshold-dijkstra", (1, 16, 64), {"method": "threshold-dijkstra"}),
+        ("tree", (1, 16, 64), {"predecessors": True}),
+        ("10 targets", (1, 64), {"targets": _sources(graph, 10)}),
+        ("isochrones", (1, 64, 512, 4096), {"limit": limit, "output": "sparse"}),
+        ("dense isochrones", (1, 64, 512), {"limit": limit}),
+    ]
+    for what, counts, options in forms:
+        for count in counts:
+            call = _paths(_sources(graph, count), **options)
+            yield Case(what, name, count, graph, call, _few_threads(graph, count))
+    for count in (1, 64, 512):
+        call = _sums(_sources(graph, count))
+        yield Case("sums", name, count, graph, call, _few_threads(graph, count))
+
+
+def _random_graph(n: int, degree: int) -> sssp.Graph:
+    random = np.random.default_rng(SEED)
+    tails, heads = random.integers(0, n, (2, degree * n))
+    return sssp.Graph.from_arcs(tails, heads, random.integers(1, 1000, tails.size), n=n)
+
+
+def _all_pairs(n: int) -> Iterator[Case]:
+    """Floyd-Warshall, and searches from every vertex of graphs of several degrees."""
+    few = n**3 <= STEPS_OF_FEW
+    graphs = {f"random, degree {degree}": _random_graph(n, degree) for degree in DEGREES}
+    sparse = next(iter(graphs.values()))
+    yield Case("floyd-warshall", "random", n, sparse, _pairs("floyd-warshall"), few)
+    for name, graph in (graphs | {"road_like": sssp.road_like(n)}).items():
+        yield Case("all by delta-stepping", name, n, graph, _pairs("delta-stepping"), few)
+
+
+def _all_cases() -> Iterator[Case]:
+    yield from _starts()
+    for size in ROADS:
+        yield from _searches("road_like", sssp.road_like(size))
+    for n in DENSE:
+        yield from _all_pairs(n)
+    for n in CLOSURES:
+        yield Case("closure", "random", n, _random_graph(n, DEGREES[0]), sssp.transitive_closure)
+    path = datasets.find(REAL)
+    if path is None:
+        print(f"{REAL} is not here; data/README.md says where to get it", file=sys.stderr)
+    else:
+        graph = sssp.read_graph(path)
+        yield from _searches(REAL, graph)
+        yield from _forms(REAL, graph)
+
+
+def _print(figures: list[Figure]) -> None:
+    """Print the figures of one call on all devices as a row."""
+    cuda = figures[-1]
+    by_threads = {figure.threads: figure.median for figure in figures[:-1]}
+    shown = [
+        f"{by_threads[count]:.2f}" if count in by_threads else ""
+        for count in dict.fromkeys((*THREADS, usable_cores()))
+    ]
+    print(
+        f"| {cuda.what} | {cuda.graph} | {cuda.n:,} | {cuda.rows:,} | {' | '.join(shown)} "
+        f"| {cuda.median:.2f} | {cuda.first:.2f} | {figures[0].median / cuda.median:.2f} "
+        f"| {'equal' if all(figure.equal for figure in figures) else 'WRONG'} |",
+        flush=True,
+    )
+
+
+def main() -> int:
+    """Print the table, write it as JSON where asked; 1 if any row is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="", help="part of the names of call and graph")
+    parser.add_argument(
+        "--largest", type=int, default=400_000_000, help="leave out answers of more entries"
+    )
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    options = parser.parse_args()
+    counts = [f"{count} threads, ms" for count in dict.fromkeys((*THREADS, usable_cores()))]
+    heads = ["call", "graph", "n", "rows", *counts, "CUDA, ms", "first, ms", "times as fast", ""]
+    print(f"| {' | '.join(heads)} |")
+    print(f"|{' --- |' * len(heads)}")
+    record = Record({"runs": RUNS, "seed": SEED, "clock": "wall, milliseconds"})
+    for case in _all_cases():
+        small = case.rows * case.graph.n <= options.largest
+        if small and options.only in f"{case.what}, {case.name}":
+            figures = case.figures()
+            _print(figures)
+            record.rows += figures
+    if options.json is not None:
+        record.write_json(options.json)
+    return 0 if all(figure.equal for figure in record.rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

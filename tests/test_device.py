@@ -1,0 +1,291 @@
+"""`device="auto"`: the rule, what it never does, and that a named device is obeyed or refused."""
+
+from __future__ import annotations
+
+import logging
+import os
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sssp
+from sssp import _device, dense, solve
+from sssp._device import START, WORTH_A_CALL, Place, Work, choose_device, search_work
+from sssp.errors import DeviceError, DistanceOverflowError
+
+GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
+SLOW = Work("delta-stepping", 2 * WORTH_A_CALL)
+VERY_SLOW = Work("delta-stepping", 2 * START)
+
+
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what this process knows of its GPU."""
+    monkeypatch.delenv(_device.VARIABLE, raising=False)
+    monkeypatch.setattr(_device, "_started", set())
+    monkeypatch.setattr(_device, "_spent", {})
+    for remembered in (_device._gpu_is_usable, _device._warn_once):
+        remembered.cache_clear()
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with a GPU, which is never really used."""
+    monkeypatch.setattr(_device, "_number", lambda named: int(named.partition(":")[2] or 0))
+    monkeypatch.setattr(_device, "_gpu_is_usable", lambda: True)
+    monkeypatch.setattr(_device, "_has_room", lambda needed: True)
+
+
+@pytest.fixture
+def untouchable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU that nobody may ask for."""
+
+    def fail(named: str) -> int:
+        raise AssertionError(f"the driver was asked for {named}")
+
+    monkeypatch.setattr(_device, "_number", fail)
+
+
+def place(work: Work | None, device: str = "auto", *, needs_gpu: bool = False) -> Place:
+    return choose_device(device, "delta-stepping", work, needs_gpu=needs_gpu)
+
+
+def warm(*methods: str) -> None:
+    """Let these methods have been used on the GPU."""
+    for method in methods:
+        assert choose_device("cuda", method, None, needs_gpu=False).device == "cuda:0"
+
+
+# what bench/devices.py measured: method, vertices, arcs, rows, threads, and whether the GPU, with
+# the graph still to be uploaded, was faster by much (True) or slower (False)
+NY = 264_346, 730_100
+MILLION = 1_000_000, 2_704_302
+MEASURED = [
+    ("delta-stepping", 1_000, 2_722, 1, 2, False),
+    ("delta-stepping", 10_000, 26_988, 16, 2, False),
+    ("delta-stepping", 100_000, 270_026, 1, 16, False),
+    ("delta-stepping", 100_000, 270_026, 64, 2, True),
+    ("delta-stepping", 100_000, 270_026, 512, 16, True),
+    ("delta-stepping", *NY, 1, 2, False),
+    ("delta-stepping", *NY, 1, 16, False),
+    ("delta-stepping", *NY, 16, 2, True),
+    ("delta-stepping", *NY, 64, 16, True),
+    ("delta-stepping", *MILLION, 1, 16, False),
+    ("delta-stepping", *MILLION, 4, 2, True),
+    ("delta-stepping", *MILLION, 16, 16, True),
+    ("delta-stepping", 4_000_000, 10_819_122, 1, 16, True),
+    ("bellman-ford", *NY, 1, 16, True),
+    ("threshold-dijkstra", *NY, 64, 16, True),
+]
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("method", "n", "m", "rows", "threads", "faster"), MEASURED)
+def test_auto_takes_what_measured_faster(method, n, m, rows, threads, faster):
+    warm(method)
+    work = search_work(method, n, m, rows, threads)
+    chosen = choose_device("auto", method, work, needs_gpu=False)
+    assert chosen == (Place("cuda:0", by_rule=True) if faster else Place("cpu"))
+
+
+def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():
+    def seconds(threads: int = 1, **options: Any) -> float:
+        return search_work("delta-stepping", *NY, 64, threads, **options).seconds
+
+    assert seconds() > 1.9 * seconds(2) > 3 * seconds(4)
+    assert seconds(targets=1) < 0.6 * seconds(targets=100) < 0.6 * seconds()
+    assert seconds(limited=True) < 0.01 * seconds()
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enough():
+    # neither small calls nor those of another method count
+    for _ in range(1000):
+        assert place(Work("delta-stepping", 0.9 * WORTH_A_CALL)).device == "cpu"
+    choose_device("auto", "bellman-ford", Work("bellman-ford", 0.9 * START), needs_gpu=False)
+    calls = int(START / SLOW.seconds)
+    assert {place(SLOW).device for _ in range(calls - 1)} == {"cpu"}
+    place(SLOW)
+    assert place(SLOW) == Place("cuda:0", by_rule=True)
+    # again not for small ones
+    assert place(Work("delta-stepping", 0.9 * WORTH_A_CALL)).device == "cpu"
+
+
+@pytest.mark.usefixtures("gpu")
+def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it():
+    assert place(VERY_SLOW).device == "cuda:0"
+    assert choose_device(
+        "auto", "bellman-ford", Work("bellman-ford", 1.0), needs_gpu=False
+    ) == Place("cpu")
+    warm("bellman-ford")
+    assert choose_device(
+        "auto", "bellman-ford", Work("bellman-ford", 1.0), needs_gpu=False
+    ) == Place("cuda:0", by_rule=True)
+
+
+@pytest.mark.usefixtures("untouchable")
+def test_small_work_asks_no_driver(monkeypatch):
+    monkeypatch.setattr(_device, "_started", set(_device.SECONDS_PER_VERTEX))
+    g = sssp.road_like(1000)
+    assert sssp.shortest_paths(g, 0).device == "cpu"
+    assert sssp.shortest_paths(g, range(20), predecessors=True, targets=[5]).device == "cpu"
+    assert sssp.all_pairs(g).device == "cpu"
+    assert sssp.all_pairs([[0, -1], [2, 0]], method="johnson").device == "cpu"
+    assert sssp.transitive_closure([[0, 1], [0, 0]]).tolist() == [[True, True], [False, True]]
+    assert sssp.reduce(g, [0, 1], "count").tolist() == [1000, 1000]
+    assert [r.device for r in sssp.iter_blocks(g, range(4), block_size=2)] == ["cpu", "cpu"]
+
+
+@pytest.mark.usefixtures("untouchable")
+def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
+    monkeypatch.setattr(_device, "_started", {"delta-stepping", "floyd-warshall"})
+    for name in ("WORTH_A_CALL", "START"):
+        monkeypatch.setattr(_device, name, 0.0)
+    floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
+    for method in ("dijkstra", "breadth-first", "baseline-dijkstra"):
+        assert sssp.shortest_paths(GRAPH, 0, method=method).device == "cpu"
+    assert sssp.shortest_paths(GRAPH, 0, memory_limit=1 << 30).device == "cpu"
+    assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
+    # sums that another device adds up in another order
+    assert sssp.reduce(floats, 0, "sum") == pytest.approx(0.4)
+    assert sssp.reduce(GRAPH, 0, "weight", vertex_weights=[0.5, 0.25, 0.125]) == 0.875
+    assert sssp.all_pairs([[0, 0.5], [0.5, 0]], method="floyd-warshall").device == "cpu"
+    assert sssp.all_pairs([[0, 5]] * 2, method="floyd-warshall", dtype=float).device == "cpu"
+    assert sssp.all_pairs([[0, 5]] * 2, method="baseline-floyd-warshall").device == "cpu"
+    assert sssp.all_pairs([[0, 5]] * 2, memory_limit=1 << 30).device == "cpu"
+    monkeypatch.setattr(_device, "_home", os.getpid() + 1)
+    assert sssp.shortest_paths(GRAPH, 0).device == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("work", "answer"),
+    [
+        (Work("delta-stepping", START, host_bytes=1 << 70), "cpu"),
+        (Work("delta-stepping", START, device_bytes=1 << 70), "cpu"),
+        (Work("delta-stepping", START, 1 << 20, 1 << 20), "cuda:0"),
+    ],
+)
+@pytest.mark.usefixtures("gpu")
+def test_results_and_graphs_that_do_not_fit_stay_on_the_cpu(work, answer, monkeypatch):
+    monkeypatch.setattr(_device, "_has_room", lambda needed: needed < 1 << 40)
+    assert place(work).device == answer
+
+
+def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, caplog):
+    asked = []
+
+    def missing(named: str) -> int:
+        asked.append(named)
+        raise DeviceError("no NVIDIA driver works here")
+
+    monkeypatch.setattr(_device, "_number", missing)
+    with caplog.at_level(logging.INFO, "sssp"):
+        assert [place(VERY_SLOW).device for _ in range(3)] == ["cpu"] * 3
+    assert asked == ["cuda"]
+    assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
+        ("INFO", "device='auto' is the CPU: no NVIDIA driver works here")
+    ]
+
+
+def test_the_simulator_is_no_gpu(monkeypatch, caplog):
+    numba = pytest.importorskip("sssp.cuda._numba", exc_type=sssp.MissingExtraError)
+    monkeypatch.setattr(numba, "SIMULATOR", True)
+    monkeypatch.setattr(_device, "_number", lambda named: 0)
+    with caplog.at_level(logging.INFO, "sssp"):
+        assert place(VERY_SLOW).device == "cpu"
+    assert "simulator" in caplog.text
+
+
+@pytest.mark.usefixtures("gpu")
+def test_the_variable_names_the_device_of_auto_alone(monkeypatch):
+    for value, chosen in {"cpu": "cpu", "cuda": "cuda:0", "cuda:3": "cuda:3", "": "cpu"}.items():
+        monkeypatch.setenv(_device.VARIABLE, value)
+        assert place(None) == Place(chosen)
+        assert place(None, "cpu") == Place("cpu")
+        assert place(None, "cuda:1") == Place("cuda:1")
+    monkeypatch.setenv(_device.VARIABLE, "cpu")
+    assert place(VERY_SLOW) == Place("cpu")
+    monkeypatch.setenv(_device.VARIABLE, "cuda")
+    with pytest.raises(DeviceError, match=r"dijkstra does not run on cuda; .*delta-stepping"):
+        sssp.shortest_paths(GRAPH, 0, method="dijkstra")
+
+
+@pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "auto", "CPU"])
+def test_a_variable_that_names_no_device_is_refused(value, monkeypatch):
+    monkeypatch.setenv(_device.VARIABLE, value)
+    with pytest.raises(DeviceError, match=f"SSSP_DEVICE is '{value}'; set it to cpu, cuda or"):
+        sssp.shortest_paths(GRAPH, 0)
+    assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:", "", None, 0])
+def test_a_device_that_is_none_is_refused(device):
+    with pytest.raises(DeviceError, match=r"unknown device .*choose 'auto', 'cpu', 'cuda'"):
+        sssp.shortest_paths(GRAPH, 0, device=device)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_what_only_a_gpu_can_do_goes_there_or_is_refused():
+    assert place(None, needs_gpu=True) == Place("cuda:0")
+    with pytest.raises(DeviceError, match="dijkstra does not run on cuda"):
+        sssp.shortest_paths(GRAPH, 0, method="dijkstra", output="device")
+    with pytest.raises(ValueError, match="needs device='cuda'"):
+        sssp.shortest_paths(GRAPH, 0, device="cpu", stream=1)
+
+
+def broken_gpu(error: Exception) -> Any:
+    """Return an import function whose CUDA solvers fail."""
+
+    def fail(*_: Any) -> Any:
+        raise error
+
+    def load(name: str) -> Any:
+        return SimpleNamespace(solve=fail) if ".cuda." in name else import_module(name)
+
+    return load
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkeypatch, caplog):
+    for name in ("WORTH_A_CALL", "START"):
+        monkeypatch.setattr(_device, name, 0.0)
+    broken = broken_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
+    monkeypatch.setattr(solve, "import_module", broken)
+    monkeypatch.setattr(dense, "import_module", broken)
+    for _ in range(2):
+        r = sssp.shortest_paths(GRAPH, 0, predecessors=True)
+        assert (r.device, r.distances.tolist(), r.path(2).tolist()) == (
+            "cpu",
+            [0, 5, 10],
+            [0, 1, 2],
+        )
+        sssp.verify(GRAPH, r)
+    assert sssp.reduce(GRAPH, 0, "sum") == 15
+    r = sssp.all_pairs(GRAPH, method="floyd-warshall")
+    assert (r.device, r.distances[0].tolist()) == ("cpu", [0, 5, 10])
+    assert sssp.transitive_closure(GRAPH)[0].all()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "falls back to the CPU: one search takes 99 bytes" in caplog.text
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeypatch):
+    monkeypatch.setattr(solve, "import_module", broken_gpu(DeviceError("too small")))
+    with pytest.raises(DeviceError, match="too small"):
+        sssp.shortest_paths(GRAPH, 0, device="cuda")
+    for name in ("WORTH_A_CALL", "START"):
+        monkeypatch.setattr(_device, name, 0.0)
+    monkeypatch.setattr(solve, "import_module", broken_gpu(DistanceOverflowError("too long")))
+    with pytest.raises(DistanceOverflowError, match="too long"):
+        sssp.shortest_paths(GRAPH, 0)
+
+
+def test_estimates_know_the_size_of_the_result():
+    query = solve.plan_query(GRAPH, [0, 1], predecessors=True, dtype=np.int64).query
+    work = solve._estimate(GRAPH, sssp.DeltaStepping(), query)
+    assert work.host_bytes == 2 * 3 * (8 + 4)
+    reduced = solve.plan_query(GRAPH, [0, 1], output="sparse").query
+    assert solve._estimate(GRAPH, sssp.DeltaStepping(), reduced).host_bytes == 0
