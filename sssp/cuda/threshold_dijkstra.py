@@ -7,18 +7,19 @@ same phases.
 
 On a road network some hundred vertices are open at a time, too few for more than one block, and
 a barrier of a block costs a fraction of one of the grid. What a phase takes is a chain of
-dependent reads, so the chain is kept short: the `NEAR` lightest arcs of every vertex stand in a
-table of their own, found without ``indptr``, and all of them are looked at side by side instead
-of one after the other. Only a vertex with more arcs has a pointer, past those. A phase has three
-barriers:
+dependent reads, and what many sources take is the number of scattered ones, so both are kept
+small. Every thread owns some of the open vertices for as long as they are open. The `NEAR`
+lightest arcs of an open vertex wait in shared memory, where an arc is struck out once its head is
+settled; only a vertex with more arcs has a pointer, past those. A phase has two barriers:
 
-A. every open vertex finds its least useful arc; the block reduces the settling threshold;
-B. open vertices at or below it are settled: they move to the batch, the others to the next list;
-C. the arcs of the batch are relaxed, `NEAR` threads a vertex; a vertex reached for the first
-   time joins the next list.
+A. a thread takes over vertices that were reached in the phase before, if it has room; of each
+   vertex it owns it finds the least useful arc; the block reduces the settling threshold;
+B. of the open vertices at or below it a thread settles and relaxes its own; a vertex reached for
+   the first time joins the arrivals. The arcs beyond the near ones of all vertices just settled
+   are relaxed after one more barrier, `LANES` threads a vertex.
 
-Lists (of vertices; the first `CAPACITY` entries in shared memory) and minima rotate through
-three slots, so that a slot can be cleared while nobody looks.
+Distances that fall during B do not count before the next phase: what B compares is what A read.
+Counts and minima rotate through three slots, so that a slot can be cleared while nobody looks.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 from sssp._dtypes import INDEX, unreached
 from sssp._orders import arcs_by_weight
 from sssp._query import Answer, Query
+from sssp.cuda._bits import inline
 from sssp.cuda._memory import DeviceGraph
 from sssp.cuda._numba import SIMULATOR, bits_of, cuda, kernel
 from sssp.cuda._rows import CLIPPED_ROW, Batch, Search, solve_rows
@@ -42,114 +44,142 @@ from sssp.methods import ThresholdDijkstra
 __all__ = ["solve"]
 
 #: threads of a block for one source, and for many at once
-THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (512, 384)
-#: entries of a list in shared memory; what is beyond is in global memory
-CAPACITY = 1024
-#: lightest arcs of a vertex in the table, and threads that relax its arcs side by side
+THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (768, 256)
+#: what the largest block may have
+MAX_REGISTERS = 64
+#: bytes of each near arc of all open vertices in shared memory; what is beyond is in global memory
+CAPACITY_BYTES = 256 if SIMULATOR else 3072
+#: places for arrivals in shared memory
+ARRIVALS = 32 if SIMULATOR else 512
+#: lightest arcs of a vertex in the table
 NEAR = 4
+#: bit of the last near arc's end that says that the vertex has more arcs
+MORE = np.uint32(1 << 31)
+VERTEX = np.uint32(MORE - 1)
+#: threads that relax the other arcs of a vertex side by side
+LANES = 32
 SETTLED = 1
-#: words of ``counts``: sizes of the open lists and of the batches, three of each in turn
-OPENED, SETTLING = 0, 3
+#: words of ``counts``, three in turn of each: arrivals, those taken over, vertices settled, and
+#: those of them with more arcs than the near ones
+ARRIVED, TAKEN, GONE, LONG = 0, 3, 6, 9
 #: what a block notices: a candidate above the bound, and that all targets are settled
 CLIPPED, STOP = 0, 1
 FULL_WARP = 0xFFFFFFFF
 
-if SIMULATOR:
+if SIMULATOR:  # a warp is a thread of its own
+    WARP = 1
 
-    @cuda.jit(device=True, inline="always")
-    def _reserve(counts, first_slot, wants_first, second_slot, wants_second):
-        """Place in one of two lists for every thread that wants one."""
-        if wants_first or wants_second:
-            return cuda.atomic.add(counts, first_slot if wants_first else second_slot, uint32(1))
-        return uint32(0)
+    @inline
+    def _ballot(wants):
+        """Return which threads of the warp want something, one bit each."""
+        return uint32(1) if wants else uint32(0)
 
-    @cuda.jit(device=True, inline="always")
-    def _lower(minima, slot, value):
-        """Lower a shared minimum to the least value among the threads."""
-        cuda.atomic.min(minima, slot, value)
+    @inline
+    def _of_first(value):
+        """Value of the warp's first thread."""
+        return value
+
+    @inline
+    def _least_of_warp(value):
+        """Least value in the warp, known to its first thread."""
+        return value
+
+    @inline
+    def _meet():
+        """Barrier of the warp."""
 
 else:
+    WARP = 32
 
-    @cuda.jit(device=True, inline="always")
-    def _reserve(counts, first_slot, wants_first, second_slot, wants_second):
-        """Place in one of two lists for every thread that wants one.
+    @inline
+    def _ballot(wants):
+        """Return which threads of the warp want something, one bit each."""
+        return uint32(cuda.ballot_sync(FULL_WARP, wants))
 
-        One atomic operation a warp: its first lane reserves in one list, its second in the other.
-        """
-        first_takers = cuda.ballot_sync(FULL_WARP, wants_first)
-        second_takers = cuda.ballot_sync(FULL_WARP, wants_second)
-        lane = cuda.laneid
-        place = int32(0)
-        if lane < 2:
-            takers = first_takers if lane == 0 else second_takers
-            slot = first_slot if lane == 0 else second_slot
-            place = int32(cuda.atomic.add(counts, slot, uint32(cuda.popc(takers))))
-        first_place = cuda.shfl_sync(FULL_WARP, place, 0)
-        second_place = cuda.shfl_sync(FULL_WARP, place, 1)
-        before = (1 << lane) - 1
-        if wants_first:
-            return uint32(first_place + cuda.popc(first_takers & before))
-        return uint32(second_place + cuda.popc(second_takers & before))
+    @inline
+    def _of_first(value):
+        """Value of the warp's first thread."""
+        return uint32(cuda.shfl_sync(FULL_WARP, int32(value), 0))
 
-    @cuda.jit(device=True, inline="always")
-    def _lower(minima, slot, value):
-        """Lower a shared minimum to the least value among the threads: reduced in each warp."""
+    @inline
+    def _least_of_warp(value):
+        """Least value in the warp, known to its first thread."""
         offset = 16
         while offset > 0:
             value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
             offset >>= 1
-        if cuda.laneid == 0 and value < minima[slot]:
-            cuda.atomic.min(minima, slot, value)
+        return value
+
+    @inline
+    def _meet():
+        """Barrier of the warp."""
+        cuda.syncwarp()
 
 
-@cuda.jit(device=True, inline="always")
+@inline
+def _rank(takers, lane):
+    """How many threads of the warp before this one are among the takers."""
+    return uint32(cuda.popc(takers & uint32((uint32(1) << lane) - uint32(1))))
+
+
+@inline
+def _reserve(counts, slot, takers, lane):
+    """Place in a list for every taker: one atomic operation a warp."""
+    place = uint32(0)
+    if lane == 0:
+        place = cuda.atomic.add(counts, slot, uint32(cuda.popc(takers)))
+    return uint32(_of_first(place) + _rank(takers, lane))
+
+
+@inline
 def _entry(shared, spilled, i):
-    """Vertex at place `i` of a list."""
-    if i < CAPACITY:
+    """Entry `i` of a list that begins in shared memory and goes on in global memory."""
+    if i < uint32(shared.size):
         return shared[i]
-    return spilled[uint32(i - CAPACITY)]
+    return spilled[uint32(i - uint32(shared.size))]
 
 
-@cuda.jit(device=True, inline="always")
-def _put(shared, spilled, i, vertex):
-    if i < CAPACITY:
-        shared[i] = vertex
+@inline
+def _put(shared, spilled, i, entry):
+    if i < uint32(shared.size):
+        shared[i] = entry
     else:
-        spilled[uint32(i - CAPACITY)] = vertex
+        spilled[uint32(i - uint32(shared.size))] = entry
 
 
-@cuda.jit(device=True, inline="always")
-def _least_useful(
-    vertex, near_ends, near_weights, indptr, ends, weights, pointers, settled, hidden, unseen
-):
-    """Weight of the lightest arc of `vertex` whose other end is not settled, or `unseen`."""
-    least = unseen
-    # no branch, so that all loads are under way together; padded with weight `unseen`
-    for k in range(NEAR):
-        least = min(least, max(near_weights[vertex, k], hidden[settled[near_ends[vertex, k]]]))
-    if least == unseen and near_weights[vertex, NEAR - 1] != unseen:
-        last = indptr[uint32(vertex + 1)]
-        pointer = max(pointers[vertex], uint32(indptr[vertex] + NEAR))
-        while pointer < last and settled[ends[pointer]] == SETTLED:
-            pointer = uint32(pointer + 1)
-        pointers[vertex] = pointer
-        if pointer < last:
-            least = weights[pointer]
-    return least
+@inline
+def _least_far(vertex, indptr, ends, weights, pointers, settled, unseen):
+    """Weight of the lightest arc beyond the near ones whose other end is not settled."""
+    last = indptr[uint32(vertex + 1)]
+    pointer = max(pointers[vertex], uint32(indptr[vertex] + NEAR))
+    while pointer < last and settled[ends[pointer]] == SETTLED:
+        pointer = uint32(pointer + 1)
+    pointers[vertex] = pointer
+    return weights[pointer] if pointer < last else unseen
 
 
 @cache
-def _make_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel for a dtype.
+def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
+    """Return the kernel for a dtype and criterion.
 
     Floats are lowered as integers, for Numba's atomic minimum of a float does not return what
     was there at that moment.
     """
     bits = bits_of(dtype)
+    capacity = CAPACITY_BYTES // dtype.itemsize
+
+    @inline
+    def reaches(head, candidate, bound, unseen, distances, distance_bits, flags):
+        """Relax an arc; return whether its head was reached for the first time."""
+        if candidate <= bound:
+            return cuda.atomic.min(distance_bits, head, bits(candidate)) == bits(unseen)
+        if distances[head] == unseen:
+            flags[CLIPPED] = 1
+        return False
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
-    @kernel(max_registers=65536 // THREADS_ALONE)
+    @kernel(max_registers=MAX_REGISTERS)
     def _threshold_dijkstra_kernel(
         indptr,
         indices,
@@ -161,7 +191,6 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
         in_weights,
         near_tails,
         near_in_weights,
-        in_out,
         sources,
         first_sources,
         targets,
@@ -174,6 +203,7 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
         all_pointers,
         all_in_pointers,
         all_in_least,
+        all_seen,
         spilled,
     ):
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
@@ -181,19 +211,31 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
         number = all_distances.dtype.type
         distances, distance_bits = all_distances[row], all_distance_bits[row]
         settled, pointers = all_settled[row], all_pointers[row]
-        in_pointers, in_least = all_in_pointers[row], all_in_least[row]
+        in_pointers, in_least, spilled_seen = all_in_pointers[row], all_in_least[row], all_seen[row]
+        spilled_vertices, spilled_arrivals, long = spilled[row, 0], spilled[row, 1], spilled[row, 2]
         unseen_bits = bits(unseen)
-        lists = cuda.shared.array((2, CAPACITY), uint32)
-        batch = cuda.shared.array(CAPACITY, uint32)
-        counts = cuda.shared.array(6, uint32)
+        # of the open vertices, thread by thread: vertex, distance seen in A, near arcs
+        vertices = cuda.shared.array(capacity, uint32)
+        seen = cuda.shared.array(capacity, all_distances.dtype)
+        heads = cuda.shared.array((NEAR, capacity), uint32)
+        lightest = cuda.shared.array((NEAR, capacity), all_distances.dtype)
+        arrivals = cuda.shared.array(ARRIVALS, uint32)
+        counts = cuda.shared.array(12, uint32)
         thresholds = cuda.shared.array(3, all_distances.dtype)
         leasts = cuda.shared.array(3, all_distances.dtype)
         flags = cuda.shared.array(2, int32)
         # what a weight becomes by the state of the arc's other end: itself, or out of the question
         hidden = cuda.shared.array(2, all_distances.dtype)
+        # entries that the warp is settling
+        settling = cuda.shared.array(THREADS_ALONE, uint32)
+        states = cuda.local.array(NEAR, int32)
+        lane = uint32(thread % WARP)
+        warp = uint32(thread - lane)
         if thread < 3:
-            counts[OPENED + thread] = 0
-            counts[SETTLING + thread] = 0
+            counts[ARRIVED + thread] = 0
+            counts[TAKEN + thread] = 0
+            counts[GONE + thread] = 0
+            counts[LONG + thread] = 0
             thresholds[thread] = unseen
             leasts[thread] = unseen
             flags[thread % 2] = 0
@@ -203,63 +245,91 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
         while i < first_sources[row + 1]:
             source = uint32(sources[i])
             if cuda.atomic.min(distance_bits, source, bits(number(0))) == unseen_bits:
-                _put(lists[0], spilled[row, 0], cuda.atomic.add(counts, OPENED, uint32(1)), source)
+                place = cuda.atomic.add(counts, ARRIVED, uint32(1))
+                _put(arrivals, spilled_arrivals, place, source)
             i = uint32(i + threads)
         cuda.syncthreads()
+        # entries of this thread stand at thread, thread + threads, ... up to end
+        end, count = thread, uint32(0)
         phase, total_settled, most_open, total_open, target = uint32(0), 0, uint32(0), 0, 0
+        slot, after, before = uint32(0), uint32(1), uint32(2)
         while True:
-            slot, side = uint32(phase % 3), uint32(phase & 1)
-            after = uint32((phase + 1) % 3)
-            current, spilled_current = lists[side], spilled[row, side]
-            following, spilled_following = lists[uint32(side ^ 1)], spilled[row, uint32(side ^ 1)]
-            count = counts[uint32(OPENED + slot)]
+            arrived, gone = counts[uint32(ARRIVED + slot)], counts[uint32(GONE + slot)]
+            total_settled += gone
+            count = uint32(count + arrived - gone)
             if count == 0:
                 break
-            if thread == 0:
-                counts[uint32(OPENED + (phase + 2) % 3)] = 0
-                counts[uint32(SETTLING + after)] = 0
+            # the last thread, for the first warps have most to do
+            if thread == threads - 1:
+                counts[uint32(ARRIVED + before)] = 0
+                counts[uint32(TAKEN + before)] = 0
+                counts[uint32(GONE + before)] = 0
+                counts[uint32(LONG + before)] = 0
                 thresholds[after] = unseen
                 leasts[after] = unseen
 
-            # A: threshold and least open distance
+            # A: take over arrivals; threshold and least open distance
+            asking = _ballot(end < count)
+            while asking:
+                place = _reserve(counts, uint32(TAKEN + slot), asking, lane)
+                takes = end < count and place < arrived
+                if takes:
+                    vertex = _entry(arrivals, spilled_arrivals, place)
+                    _put(vertices, spilled_vertices, end, vertex)
+                    if end < capacity:
+                        for k in range(NEAR):
+                            heads[k, end] = near_heads[vertex, k]
+                            lightest[k, end] = near_weights[vertex, k]
+                    end = uint32(end + threads)
+                asking = _ballot(takes and end < count)
             threshold, least = unseen, unseen
-            i = uint32(thread)
-            while i < count:
-                vertex = _entry(current, spilled_current, i)
+            i = thread
+            while i < end:
+                vertex = _entry(vertices, spilled_vertices, i)
                 distance = distances[vertex]
-                weight = _least_useful(
-                    vertex,
-                    near_heads,
-                    near_weights,
-                    indptr,
-                    indices,
-                    weights,
-                    pointers,
-                    settled,
-                    hidden,
-                    unseen,
-                )
-                if weight != unseen:
+                useful = unseen
+                # first all loads, so that they are under way together
+                if i < capacity:
+                    for k in range(NEAR):
+                        states[k] = SETTLED
+                        if lightest[k, i] != unseen:
+                            states[k] = settled[heads[k, i] & VERTEX]
+                    for k in range(NEAR):
+                        if states[k] == SETTLED:
+                            lightest[k, i] = unseen
+                        else:
+                            useful = min(useful, lightest[k, i])
+                    more = heads[NEAR - 1, i] & MORE
+                else:
+                    for k in range(NEAR):
+                        head = near_heads[vertex, k] & VERTEX
+                        useful = min(useful, max(near_weights[vertex, k], hidden[settled[head]]))
+                    more = near_heads[vertex, NEAR - 1] & MORE
+                if useful == unseen and more:
+                    useful = _least_far(vertex, indptr, indices, weights, pointers, settled, unseen)
+                _put(seen, spilled_seen, i, distance)
+                if useful != unseen:
                     # saturated, for an arc may be too long to be useful at all
-                    threshold = min(threshold, number(distance + min(weight, bound)))
+                    threshold = min(threshold, number(distance + min(useful, bound)))
                 least = min(least, distance)
                 if in_out:
-                    in_least[i] = _least_useful(
-                        vertex,
-                        near_tails,
-                        near_in_weights,
-                        in_indptr,
-                        in_indices,
-                        in_weights,
-                        in_pointers,
-                        settled,
-                        hidden,
-                        unseen,
-                    )
+                    useful = unseen
+                    for k in range(NEAR):
+                        tail = near_tails[vertex, k] & VERTEX
+                        useful = min(useful, max(near_in_weights[vertex, k], hidden[settled[tail]]))
+                    if useful == unseen and near_tails[vertex, NEAR - 1] & MORE:
+                        useful = _least_far(
+                            vertex, in_indptr, in_indices, in_weights, in_pointers, settled, unseen
+                        )
+                    in_least[i] = useful
                 i = uint32(i + threads)
-            _lower(thresholds, slot, threshold)
+            threshold = _least_of_warp(threshold)
+            if lane == 0 and threshold < thresholds[slot]:
+                cuda.atomic.min(thresholds, slot, threshold)
             if in_out or targets.size > 0:
-                _lower(leasts, slot, least)
+                least = _least_of_warp(least)
+                if lane == 0 and least < leasts[slot]:
+                    cuda.atomic.min(leasts, slot, least)
             cuda.syncthreads()
             threshold, least = thresholds[slot], leasts[slot]
             if targets.size > 0:
@@ -273,60 +343,91 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
                 if flags[STOP] != 0:
                     break
 
-            # B: settle
-            base = uint32(0)
-            while base < count:
-                i = uint32(base + thread)
-                base = uint32(base + threads)
-                settles, stays = False, False
-                vertex = uint32(0)
-                if i < count:
-                    vertex = _entry(current, spilled_current, i)
-                    distance = distances[vertex]
+            phase = uint32(phase + 1)
+            most_open = max(most_open, count)
+            total_open += count
+
+            # B: settle and relax; entries that stay close ranks
+            i, kept = thread, thread
+            while _ballot(i < end):
+                settles = False
+                if i < end:
+                    vertex = _entry(vertices, spilled_vertices, i)
+                    distance = _entry(seen, spilled_seen, i)
                     settles = distance <= threshold
                     if in_out and not settles:
                         weight = in_least[i]
                         settles = weight == unseen or distance <= number(least + min(weight, bound))
-                    stays = not settles
-                place = _reserve(
-                    counts, uint32(SETTLING + slot), settles, uint32(OPENED + after), stays
-                )
-                if settles:
-                    settled[vertex] = SETTLED
-                    _put(batch, spilled[row, 2], place, vertex)
-                if stays:
-                    _put(following, spilled_following, place, vertex)
+                    if settles:
+                        settled[vertex] = SETTLED
+                    else:
+                        if i != kept:
+                            _put(vertices, spilled_vertices, kept, vertex)
+                            if kept < capacity:
+                                for k in range(NEAR):
+                                    if i < capacity:
+                                        heads[k, kept] = heads[k, i]
+                                        lightest[k, kept] = lightest[k, i]
+                                    else:
+                                        heads[k, kept] = near_heads[vertex, k]
+                                        lightest[k, kept] = near_weights[vertex, k]
+                        kept = uint32(kept + threads)
+                leaving = _ballot(settles)
+                if leaving:
+                    if settles:
+                        settling[uint32(warp + _rank(leaving, lane))] = i
+                    leavers = uint32(cuda.popc(leaving))
+                    if lane == 0:
+                        cuda.atomic.add(counts, uint32(GONE + after), leavers)
+                    _meet()
+                    first = uint32(0)
+                    while first < leavers * NEAR:
+                        arc, head, arrives = uint32(first + lane), uint32(0), False
+                        if arc < leavers * NEAR:
+                            entry, k = settling[uint32(warp + arc // NEAR)], uint32(arc % NEAR)
+                            tail = _entry(vertices, spilled_vertices, entry)
+                            start = _entry(seen, spilled_seen, entry)
+                            if entry < capacity:
+                                head, weight = heads[k, entry], lightest[k, entry]
+                            else:
+                                head, weight = near_heads[tail, k], near_weights[tail, k]
+                            if k == NEAR - 1 and head & MORE:
+                                long[cuda.atomic.add(counts, uint32(LONG + after), uint32(1))] = (
+                                    tail
+                                )
+                            head = uint32(head & VERTEX)
+                            if weight != unseen:
+                                candidate = number(start + weight)
+                                arrives = reaches(
+                                    head, candidate, bound, unseen, distances, distance_bits, flags
+                                )
+                        arriving = _ballot(arrives)
+                        if arriving:
+                            place = _reserve(counts, uint32(ARRIVED + after), arriving, lane)
+                            if arrives:
+                                _put(arrivals, spilled_arrivals, place, head)
+                        first = uint32(first + WARP)
+                    _meet()
+                i = uint32(i + threads)
+            end = kept
             cuda.syncthreads()
-
-            # C: relax
-            batch_size = counts[uint32(SETTLING + slot)]
-            lane = uint32(thread % NEAR)
-            i = uint32(thread // NEAR)
-            while i < batch_size:
-                tail = _entry(batch, spilled[row, 2], i)
-                start = distances[tail]
-                head, weight = near_heads[tail, lane], near_weights[tail, lane]
-                arc, last = uint32(0), uint32(0)
-                if near_weights[tail, NEAR - 1] != unseen:
-                    arc, last = uint32(indptr[tail] + NEAR + lane), indptr[uint32(tail + 1)]
-                while weight != unseen:
-                    candidate = number(start + weight)
-                    if candidate > bound:
-                        if distances[head] == unseen:
-                            flags[CLIPPED] = 1
-                    elif cuda.atomic.min(distance_bits, head, bits(candidate)) == unseen_bits:
-                        place = cuda.atomic.add(counts, uint32(OPENED + after), uint32(1))
-                        _put(following, spilled_following, place, head)
-                    weight = unseen
-                    if arc < last:
-                        head, weight = indices[arc], weights[arc]
-                        arc = uint32(arc + NEAR)
-                i = uint32(i + threads // NEAR)
-            phase = uint32(phase + 1)
-            total_settled += batch_size
-            most_open = max(most_open, count)
-            total_open += count
-            cuda.syncthreads()
+            long_count = counts[uint32(LONG + after)]
+            if long_count > 0:
+                i = uint32(thread // LANES)
+                while i < long_count:
+                    tail = long[i]
+                    start = distances[tail]
+                    arc, last = uint32(indptr[tail] + NEAR), indptr[uint32(tail + 1)]
+                    arc = uint32(arc + thread % LANES)
+                    while arc < last:
+                        head, candidate = indices[arc], number(start + weights[arc])
+                        if reaches(head, candidate, bound, unseen, distances, distance_bits, flags):
+                            place = cuda.atomic.add(counts, uint32(ARRIVED + after), uint32(1))
+                            _put(arrivals, spilled_arrivals, place, head)
+                        arc = uint32(arc + LANES)
+                    i = uint32(i + threads // LANES)
+                cuda.syncthreads()
+            slot, after, before = after, before, slot
         if thread == 0:
             counters[row, 0], counters[row, 1] = phase, total_settled
             counters[row, 2], counters[row, 3] = most_open, total_open
@@ -336,16 +437,22 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 def _near_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArray[Any], ...]:
-    """Table of the `NEAR` lightest arcs of every vertex: other ends and weights, (n, NEAR)."""
+    """Table of the `NEAR` lightest arcs of every vertex: other ends and weights, (n, NEAR).
+
+    The last end has the bit `MORE` if the vertex has more arcs.
+    """
     indptr, ends, weights = arcs_by_weight(graph, dtype, reverse=reverse)
     arcs = indptr[:-1, np.newaxis] + np.arange(NEAR)
     missing = arcs >= indptr[1:, np.newaxis]
     arcs[missing] = 0
     vertices = np.arange(graph.n, dtype=INDEX)[:, np.newaxis]
     if graph.m == 0:  # then all are missing, and no arc stands at 0
-        return np.broadcast_to(vertices, arcs.shape), np.full(arcs.shape, unreached(dtype), dtype)
+        ends = np.broadcast_to(vertices, arcs.shape).astype(np.uint32)
+        return ends, np.full(arcs.shape, unreached(dtype), dtype)
     near_weights = np.where(missing, unreached(dtype), weights[arcs]).astype(dtype)
-    return np.where(missing, vertices, ends[arcs]), near_weights
+    near_ends = np.where(missing, vertices, ends[arcs]).astype(np.uint32)
+    near_ends[np.diff(indptr) > NEAR, NEAR - 1] |= MORE
+    return near_ends, near_weights
 
 
 class _ThresholdSearch(Search):
@@ -365,7 +472,7 @@ class _ThresholdSearch(Search):
         side = "reverse " if reverse else ""
 
         def near(part: int) -> Any:
-            name = f"{side}near {('ends', 'weights')[part]}, {self.dtype}"
+            name = f"{side}near {NEAR} {('ends', 'weights')[part]}, {self.dtype}"
             return on_device.array(name, lambda: _near_arcs(graph, self.dtype, reverse)[part])
 
         indptr, ends, weights = on_device.arcs_by_weight(graph, self.dtype, reverse=reverse)
@@ -373,7 +480,7 @@ class _ThresholdSearch(Search):
             indptr.view(np.uint32),
             ends.view(np.uint32),
             weights,
-            near(0).view(np.uint32),
+            near(0),
             near(1),
         )
 
@@ -381,30 +488,35 @@ class _ThresholdSearch(Search):
     def row_bytes(self) -> int:
         """Scratch of one row."""
         pointers = INDEX.itemsize * (2 if self.in_out else 1)
-        in_least = self.dtype.itemsize if self.in_out else 0
-        return self.n * (1 + pointers + in_least + 3 * INDEX.itemsize)
+        numbers = self.dtype.itemsize * (2 if self.in_out else 1)
+        return self.n * (1 + pointers) + self._entries * (numbers + 3 * INDEX.itemsize)
+
+    @property
+    def _entries(self) -> int:
+        """Places for the open vertices, for threads own one more or less."""
+        return self.n + THREADS_ALONE
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: settled flags, pointers, lightest arcs in, lists and batch."""
-        n_in = self.n if self.in_out else 1
+        """Scratch: settled flags, pointers, lightest arcs in, distances seen, lists."""
+        n_in, entries_in = (self.n, self._entries) if self.in_out else (1, 1)
         return (
             cuda.device_array((rows, self.n), np.uint8),
             cuda.device_array((rows, self.n), INDEX),
             cuda.device_array((rows, n_in), INDEX),
-            cuda.device_array((rows, n_in), self.dtype),
-            cuda.device_array((rows, 3, self.n), INDEX),
+            cuda.device_array((rows, entries_in), self.dtype),
+            cuda.device_array((rows, self._entries), self.dtype),
+            cuda.device_array((rows, 3, self._entries), np.uint32),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources, one block each."""
-        settled, pointers, in_pointers, in_least, lists = scratch
+        settled, pointers, in_pointers, in_least, seen, lists = scratch
         for array in (settled, pointers, in_pointers):
             batch.fill(array, 0)
         threads = THREADS_ALONE if batch.rows == 1 else THREADS
-        _make_kernel(self.dtype)[batch.rows, threads, batch.stream](
+        _make_kernel(self.dtype, in_out=self.in_out)[batch.rows, threads, batch.stream](
             *self.out_arcs,
             *self.in_arcs,
-            self.in_out,
             batch.sources,
             batch.first_sources,
             batch.targets,
@@ -417,7 +529,8 @@ class _ThresholdSearch(Search):
             pointers.view(np.uint32),
             in_pointers.view(np.uint32),
             in_least,
-            lists.view(np.uint32),
+            seen,
+            lists,
         )
 
 

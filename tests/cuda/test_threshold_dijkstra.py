@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,10 @@ def test_splits_sources_into_batches_that_fit(device):
     copy = sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device)
     assert copy.distance(0) == 0
     on_device: Any = g.derived("cuda:0", dict)  # made by the call before
-    limit = on_device.nbytes + 2 * 20 * (4 + 1 + 4 + 12)  # two rows: distances and scratch
+    with pytest.raises(sssp.DeviceError) as refusal:
+        sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device, memory_limit=1)
+    row = re.sub(r".*one search takes ([\d,]+).*", r"\1", str(refusal.value)).replace(",", "")
+    limit = on_device.nbytes + 2 * int(row)
     sources = range(5)
     r = sssp.shortest_paths(
         g, sources, method="threshold-dijkstra", device=device, memory_limit=limit
@@ -148,6 +152,35 @@ def test_lists_longer_than_shared_memory(device):
     )
     assert_like_the_cpu(g, [0, 1], device, method="threshold-dijkstra", predecessors=True)
     assert_like_the_cpu(g, [0, 1], device, method=sssp.ThresholdDijkstra("in-out"))
+
+
+def test_many_open_vertices_and_then_few(device):
+    leaves, chain = (300, 10) if SIMULATOR else (20_000, 1000)
+    # the last leaves stay open while most are settled, and the chain goes on alone
+    weights = np.r_[np.arange(leaves) // (leaves // 4) + 1, np.full(chain, 7)]
+    tails = np.r_[np.zeros(leaves, np.int64), 0, leaves + np.arange(1, chain)]
+    heads = np.arange(1, leaves + chain + 1)
+    arcs_back = np.arange(1, leaves + 1)
+    g = sssp.Graph.from_arcs(
+        np.r_[tails, arcs_back],
+        np.r_[heads, np.full(leaves, leaves + chain + 1)],
+        np.r_[weights, 10 * arcs_back],
+        n=leaves + chain + 2,
+    )
+    for criterion in ("out", "in-out"):
+        method = sssp.ThresholdDijkstra(criterion)
+        assert_like_the_cpu(g, [0, 1], device, method=method, predecessors=True)
+
+
+@pytest.mark.parametrize("degree", [3, 30, 100])
+def test_vertices_of_few_and_of_many_arcs(degree, device):
+    n = 20 if SIMULATOR else 2000
+    rng = np.random.default_rng(degree)
+    tails, heads = rng.integers(0, n, (2, n * degree))
+    g = sssp.Graph.from_arcs(tails, heads, rng.integers(0, 1000, n * degree), n=n)
+    for criterion in ("out", "in-out"):
+        method = sssp.ThresholdDijkstra(criterion)
+        assert_like_the_cpu(g, [0, 1], device, method=method, predecessors=True)
 
 
 @pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")

@@ -31,16 +31,16 @@ def check(kernel: Any, *signature: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_threshold_dijkstra(dtype):
+@pytest.mark.parametrize("in_out", [False, True])
+def test_threshold_dijkstra(in_out, dtype):
     number = from_dtype(dtype)
     bits = int32 if dtype.itemsize == 4 else int64
     arcs = (array(uint32), array(uint32), array(number), array(uint32, 2), array(number, 2))
     vertices = array(int64)
     check(
-        threshold_dijkstra._make_kernel(dtype),
+        threshold_dijkstra._make_kernel(dtype, in_out=in_out),
         *arcs,
         *arcs,
-        boolean,
         vertices,
         vertices,
         vertices,
@@ -52,6 +52,7 @@ def test_threshold_dijkstra(dtype):
         array(uint8, 2),
         array(uint32, 2),
         array(uint32, 2),
+        array(number, 2),
         array(number, 2),
         array(uint32, 3),
     )
