@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a method, with options if need be: delta-stepping:delta=5000 (default auto)",
     )
-    parser.add_argument("--device", default="auto", help="auto or cpu (default auto)")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
     parser.add_argument(
         "--limit", type=_number, metavar="D", help="leave out what lies farther than this"
     )
