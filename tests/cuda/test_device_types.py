@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 from tests.cuda.conftest import SIMULATOR
@@ -12,22 +9,13 @@ from tests.cuda.conftest import SIMULATOR
 if SIMULATOR:
     pytest.skip("the simulator has no types", allow_module_level=True)
 
-compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda.compiler")
+pytest.importorskip("numba_cuda")
 
-from numba import boolean, float64, from_dtype, int32, int64, types  # noqa: E402
+from numba import boolean, float64, from_dtype, int32, int64
 
-from sssp._query import REDUCTIONS  # noqa: E402
-from sssp.cuda import _forms, _reduce, _tree  # noqa: E402
-
-DTYPES = [np.dtype(name) for name in ("int32", "int64", "float32", "float64")]
-
-
-def array(kind: Any, dimensions: int = 1) -> Any:
-    return types.Array(kind, dimensions, "C")
-
-
-def check(kernel: Any, *signature: Any) -> None:
-    compiler.compile_cuda(kernel.py_func, types.void, signature, cc=(9, 0))
+from sssp._query import REDUCTIONS
+from sssp.cuda import _forms, _reduce, _tree
+from tests.cuda.test_types import DTYPES, array, check
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp import datasets
+from tests.cuda.compare import assert_same_result
 from tests.cuda.conftest import SIMULATOR
 from tests.strategies import DYADIC, ODDITIES, SMALL_INTEGERS, graph_of, networks
 
@@ -22,13 +23,7 @@ EXAMPLES = 10 if SIMULATOR else 1000
 def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
     expected = sssp.shortest_paths(g, sources, **options)
     found = sssp.shortest_paths(g, sources, device=device, **options)
-    assert found.device.startswith("cuda:")
-    assert found.distances.dtype == expected.distances.dtype
-    np.testing.assert_array_equal(found.distances, expected.distances)
-    if expected.predecessors is not None:
-        np.testing.assert_array_equal(found.predecessors, expected.predecessors)
-    if expected.origin is not None:
-        np.testing.assert_array_equal(found.origin, expected.origin)
+    assert_same_result(found, expected)
     assert found.stats.keys() == expected.stats.keys()
     for name, values in expected.stats.items():
         np.testing.assert_array_equal(found.stats[name], values, err_msg=name)
