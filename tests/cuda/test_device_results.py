@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
+from tests.cuda.compare import bytes_needed
 from tests.cuda.conftest import SIMULATOR
 from tests.strategies import DYADIC, SMALL_INTEGERS, graph_of, networks
 
@@ -124,13 +126,14 @@ def test_wide_distances_become_narrow_where_all_fit(device):
 @pytest.mark.gpu
 def test_a_device_result_that_does_not_fit_is_refused_with_numbers(device):
     g = sssp.road_like(20)
-    solved(g, 0, device)
-    on_device: Any = g.derived("cuda:0", dict)  # made by the call before
-    limit = on_device.nbytes + 5 * 20 * 4 + 20 * (1 + 4 + 12) + 100
-    found = solved(g, range(5), device, memory_limit=limit).to_host()
+    solve = partial(solved, g, device=device)
+    of_graph, of_search, of_answer = bytes_needed(partial(solve, range(5)))
+    assert of_answer == 5 * 20 * 4
+    limit = of_graph + of_search + of_answer
+    found = solve(range(5), memory_limit=limit).to_host()
     np.testing.assert_array_equal(found.distances, sssp.shortest_paths(g, range(5)).distances)
     with pytest.raises(sssp.DeviceError, match=r"takes [\d,]+ bytes and the answer 800, but"):
-        solved(g, range(10), device, memory_limit=limit)
+        solve(range(10), memory_limit=limit)
 
 
 def test_the_host_has_no_device_result_and_no_stream():
