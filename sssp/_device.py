@@ -25,7 +25,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sssp._query import physical_memory
 from sssp.errors import DeviceError, MissingExtraError
@@ -175,7 +175,15 @@ def dense_work(method: str, n: int, threads: int, *, host_bytes: int) -> Work:
     return Work(method, n**3 * SECONDS_PER_STEP[method] / threads, 0, host_bytes)
 
 
-def choose_device(device: str, method: str, work: Work | None, *, needs_gpu: bool) -> Place:
+def choose_device(
+    device: str,
+    method: str,
+    work: Work | None,
+    *,
+    output: str = "host",
+    stream: Any = None,
+    memory_limit: int | None = None,
+) -> Place:
     """Choose where a call runs.
 
     Parameters
@@ -186,8 +194,9 @@ def choose_device(device: str, method: str, work: Work | None, *, needs_gpu: boo
         Whose kernels it needs.
     work : Work or None
         None: ``"auto"`` keeps it on the CPU.
-    needs_gpu : bool
-        Whether only a GPU can do what the call asks for.
+    output, stream, memory_limit
+        Of the call: only a GPU leaves results there or follows a stream, and whoever limits the
+        memory means that of the host.
 
     Raises
     ------
@@ -195,8 +204,10 @@ def choose_device(device: str, method: str, work: Work | None, *, needs_gpu: boo
         The name is none, or the device cannot be used; the message says why and what to do.
     """
     named = _named(device)
-    if named == "auto" and needs_gpu:
+    if named == "auto" and (output == "device" or stream is not None):
         named = "cuda"
+    if memory_limit is not None:
+        work = None
     if named == "cpu" or (named == "auto" and (work is None or not _pays(work))):
         return Place("cpu")
     by_rule = named == "auto"

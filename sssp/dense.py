@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 
 from sssp._convert import entries_of
 from sssp._dense import Answer, ClosureQuery, DenseQuery, check_memory
-from sssp._device import SECONDS_PER_STEP, Place, Work, choose_device, dense_work, search_work
+from sssp._device import SECONDS_PER_STEP, Work, choose_device, dense_work, search_work
 from sssp._dtypes import INDEX, distance_dtype
 from sssp._johnson import johnson
 from sssp._matrix_graph import MatrixGraph, WeightRange, as_matrix, weight_range
@@ -35,6 +34,7 @@ from sssp.solve import (
     check_stream,
     check_threads,
     shortest_paths,
+    solver_of,
 )
 
 if TYPE_CHECKING:
@@ -179,11 +179,10 @@ def all_pairs(
         threads=check_threads(threads),
         progress=progress,
     )
-    work = None
-    if memory_limit is None:
-        work = _estimate(method, graph, query, weights.dtype if asked is None else asked)
-    needs_gpu = output == "device" or stream is not None
-    place = choose_device(device, method.name, work, needs_gpu=needs_gpu)
+    work = _estimate(method, graph, query, weights.dtype if asked is None else asked)
+    place = choose_device(
+        device, method.name, work, output=output, stream=stream, memory_limit=memory_limit
+    )
     _check_output(output, place.device)
     stream = check_stream(stream, place.device)
 
@@ -193,7 +192,7 @@ def all_pairs(
         if isinstance(method, Johnson):
             return johnson(graph, there)
         dense = _dense_query(there, graph, network, weights, zero_is_arc)
-        answer: Answer = _solver(method, device).solve(dense, method)
+        answer: Answer = solver_of(method, device, SOLVERS).solve(dense, method)
         return ShortestPaths(
             graph,
             there,
@@ -278,7 +277,13 @@ def transitive_closure(
         threads=check_threads(threads),
         progress=progress,
     )
-    place = _place_of_closure(chosen, query, device, packed, memory_limit, stream)
+    work = None
+    if chosen.name in SECONDS_PER_STEP:
+        host_bytes = n * (8 * query.words + (0 if packed else n))
+        work = dense_work(chosen.name, n, query.threads, host_bytes=host_bytes)
+    place = choose_device(
+        device, chosen.name, work, output=output, stream=stream, memory_limit=memory_limit
+    )
     if _check_output(output, place.device) == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
     stream = check_stream(stream, place.device)
@@ -288,7 +293,7 @@ def transitive_closure(
         there = replace(query, device=device, memory_limit=limit, stream=stream)
         if not packed and device == "cpu":
             check_memory(n * (n + 8 * query.words), limit, "a boolean matrix")
-        return _solver(chosen, device).solve(there, chosen)
+        return solver_of(chosen, device, SOLVERS).solve(there, chosen)
 
     words = place.answer(attempt)
     return words if packed else _unpacked(words, n)
@@ -370,32 +375,11 @@ def _estimate(method: Method, graph: Graph, query: Query, dtype: np.dtype[Any]) 
     return dense_work(method.name, n, query.threads, host_bytes=host_bytes)
 
 
-def _place_of_closure(
-    method: Method,
-    query: ClosureQuery,
-    device: str,
-    packed: bool,
-    memory_limit: int | None,
-    stream: Any,
-) -> Place:
-    work = None
-    if memory_limit is None and method.name in SECONDS_PER_STEP:
-        host_bytes = query.n * (8 * query.words + (0 if packed else query.n))
-        work = dense_work(method.name, query.n, query.threads, host_bytes=host_bytes)
-    needs_gpu = query.output == "device" or stream is not None
-    return choose_device(device, method.name, work, needs_gpu=needs_gpu)
-
-
 def _check_output(output: str, device: str) -> str:
     if output not in ("host", "device"):
         raise ValueError(f"output must be 'host' or 'device', not {output!r}")
     check_place(output, device)
     return output
-
-
-def _solver(method: Method, device: str) -> Any:
-    package = "cpu" if device == "cpu" else "cuda"
-    return import_module(f"sssp.{package}.{SOLVERS[method.name]}")
 
 
 def _unpacked(words: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:

@@ -238,9 +238,17 @@ def plan_query(
         threads=check_threads(threads),
         progress=progress,
     )
-    place = _choose_place(
-        g, chosen, query, device, needs_gpu=stream is not None, movable=memory_limit is None
+    work = None
+    if chosen.name in CUDA_METHODS and _same_everywhere(g, query):
+        work = _estimate(g, chosen, query)
+    place = choose_device(
+        device, chosen.name, work, output=output, stream=stream, memory_limit=memory_limit
     )
+    if place.device != "cpu" and chosen.name not in CUDA_METHODS:
+        raise DeviceError(
+            f"{chosen.name} does not run on cuda; methods that do: "
+            f"{', '.join(sorted(CUDA_METHODS))}"
+        )
     query = replace(
         query,
         output=_check_output(output, place.device, target_array, out),
@@ -260,11 +268,15 @@ def answer_query(g: Graph, plan: Plan) -> tuple[Query, Answer]:
         query = plan.query
         if device != query.device:
             query = replace(query, device=device, memory_limit=check_memory_limit(None, device))
-        package = "cpu" if device == "cpu" else "cuda"
-        solver = import_module(f"sssp.{package}.{SOLVERS[plan.method.name]}")
-        return query, solver.solve(g, query, plan.method)
+        return query, solver_of(plan.method, device, SOLVERS).solve(g, query, plan.method)
 
     return plan.place.answer(attempt)
+
+
+def solver_of(method: Method, device: str, modules: dict[str, str]) -> Any:
+    """Import the module, of those by names of methods, that has the solver for a device."""
+    package = "cpu" if device == "cpu" else "cuda"
+    return import_module(f"sssp.{package}.{modules[method.name]}")
 
 
 def _choose_method(g: Graph, method: str | Method) -> Method:
@@ -272,23 +284,6 @@ def _choose_method(g: Graph, method: str | Method) -> Method:
     if method != "auto":
         return as_method(method)
     return BellmanFord() if g.least_weight < 0 else DeltaStepping()
-
-
-def _choose_place(
-    g: Graph, method: Method, query: Query, device: str, *, needs_gpu: bool, movable: bool
-) -> Place:
-    """Obey the caller, or refuse a method that does not run there; else go by the work."""
-    work = None
-    if movable and method.name in CUDA_METHODS and _same_everywhere(g, query):
-        work = _estimate(g, method, query)
-    needs_gpu = needs_gpu or query.output == "device"
-    place = choose_device(device, method.name, work, needs_gpu=needs_gpu)
-    if place.device != "cpu" and method.name not in CUDA_METHODS:
-        raise DeviceError(
-            f"{method.name} does not run on cuda; methods that do: "
-            f"{', '.join(sorted(CUDA_METHODS))}"
-        )
-    return place
 
 
 def _same_everywhere(g: Graph, query: Query) -> bool:

@@ -24,6 +24,7 @@ from sssp.errors import (
     NegativeCycleError,
     NegativeWeightError,
 )
+from sssp.solve import solver_of
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]
@@ -498,7 +499,7 @@ def test_every_method_of_a_matrix_has_a_solver_on_the_cpu() -> None:
             assert kind.__doc__
             assert kind.__name__ in methods.__all__
             if name != "johnson":
-                assert callable(dense._solver(kind(), "cpu").solve)
+                assert callable(solver_of(kind(), "cpu", dense.SOLVERS).solve)
 
 
 def test_memory_is_planned_and_refused_with_numbers() -> None:

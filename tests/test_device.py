@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp import _device, dense, solve
+from sssp import _device, solve
 from sssp._device import START, WORTH_A_CALL, Place, Work, choose_device, search_work
 from sssp.errors import DeviceError, DistanceOverflowError
 
@@ -49,14 +49,14 @@ def untouchable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_device, "_number", fail)
 
 
-def place(work: Work | None, device: str = "auto", *, needs_gpu: bool = False) -> Place:
-    return choose_device(device, "delta-stepping", work, needs_gpu=needs_gpu)
+def place(work: Work | None, device: str = "auto", **options: Any) -> Place:
+    return choose_device(device, "delta-stepping", work, **options)
 
 
 def warm(*methods: str) -> None:
     """Let these methods have been used on the GPU."""
     for method in methods:
-        assert choose_device("cuda", method, None, needs_gpu=False).device == "cuda:0"
+        assert choose_device("cuda", method, None).device == "cuda:0"
 
 
 # what bench/devices.py measured: method, vertices, arcs, rows, threads, and whether the GPU, with
@@ -87,7 +87,7 @@ MEASURED = [
 def test_auto_takes_what_measured_faster(method, n, m, rows, threads, faster):
     warm(method)
     work = search_work(method, n, m, rows, threads)
-    chosen = choose_device("auto", method, work, needs_gpu=False)
+    chosen = choose_device("auto", method, work)
     assert chosen == (Place("cuda:0", by_rule=True) if faster else Place("cpu"))
 
 
@@ -105,7 +105,7 @@ def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enoug
     # neither small calls nor those of another method count
     for _ in range(1000):
         assert place(Work("delta-stepping", 0.9 * WORTH_A_CALL)).device == "cpu"
-    choose_device("auto", "bellman-ford", Work("bellman-ford", 0.9 * START), needs_gpu=False)
+    choose_device("auto", "bellman-ford", Work("bellman-ford", 0.9 * START))
     calls = int(START / SLOW.seconds)
     assert {place(SLOW).device for _ in range(calls - 1)} == {"cpu"}
     place(SLOW)
@@ -117,13 +117,11 @@ def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enoug
 @pytest.mark.usefixtures("gpu")
 def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it():
     assert place(VERY_SLOW).device == "cuda:0"
-    assert choose_device(
-        "auto", "bellman-ford", Work("bellman-ford", 1.0), needs_gpu=False
-    ) == Place("cpu")
+    assert choose_device("auto", "bellman-ford", Work("bellman-ford", 1.0)) == Place("cpu")
     warm("bellman-ford")
-    assert choose_device(
-        "auto", "bellman-ford", Work("bellman-ford", 1.0), needs_gpu=False
-    ) == Place("cuda:0", by_rule=True)
+    assert choose_device("auto", "bellman-ford", Work("bellman-ford", 1.0)) == Place(
+        "cuda:0", by_rule=True
+    )
 
 
 @pytest.mark.usefixtures("untouchable")
@@ -229,7 +227,8 @@ def test_a_device_that_is_none_is_refused(device):
 
 @pytest.mark.usefixtures("gpu")
 def test_what_only_a_gpu_can_do_goes_there_or_is_refused():
-    assert place(None, needs_gpu=True) == Place("cuda:0")
+    assert place(None, output="device") == Place("cuda:0")
+    assert place(None, stream=0) == Place("cuda:0")
     with pytest.raises(DeviceError, match="dijkstra does not run on cuda"):
         sssp.shortest_paths(GRAPH, 0, method="dijkstra", output="device")
     with pytest.raises(ValueError, match="needs device='cuda'"):
@@ -254,7 +253,6 @@ def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkey
         monkeypatch.setattr(_device, name, 0.0)
     broken = broken_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
     monkeypatch.setattr(solve, "import_module", broken)
-    monkeypatch.setattr(dense, "import_module", broken)
     for _ in range(2):
         r = sssp.shortest_paths(GRAPH, 0, predecessors=True)
         assert (r.device, r.distances.tolist(), r.path(2).tolist()) == (

@@ -7,14 +7,9 @@ from typing import Any
 import numpy as np
 from numba import int32, int64
 
-from sssp.cuda._numba import SIMULATOR, bits_of, cuda
+from sssp.cuda._numba import SIMULATOR, bits_of, inline
 
-__all__ = ["inline", "number_of_bits", "ordered_bits_of"]
-
-
-def inline(function: Any) -> Any:
-    """Decorate a device function that the type check can see through."""
-    return cuda.jit(device=True, inline="always")(function)
+__all__ = ["number_of_bits", "ordered_bits_of"]
 
 
 def number_of_bits(dtype: np.dtype[Any]) -> Any:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from sssp.cuda._numba import SIMULATOR, cuda
+from sssp.cuda._numba import SIMULATOR, cuda, inline
 
 __all__ = ["barrier_of", "blocks_at_once"]
 
 
-@cuda.jit(device=True, inline="always")
+@inline
 def _grid_barrier():
     cuda.cg.this_grid().sync()
 
 
-@cuda.jit(device=True, inline="always")
+@inline
 def _block_barrier():
     cuda.syncthreads()
 

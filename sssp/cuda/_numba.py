@@ -18,6 +18,7 @@ __all__ = [
     "copy_bytes",
     "cuda",
     "device_number",
+    "inline",
     "kernel",
     "pin",
     "select",
@@ -50,6 +51,11 @@ def kernel(**options: Any) -> Any:
     return cuda.jit if SIMULATOR else cuda.jit(**options)
 
 
+def inline(function: Any) -> Any:
+    """Decorate a device function that the type check can see through."""
+    return cuda.jit(device=True, inline="always")(function)
+
+
 def bits_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function that gives a number as the integer of the same bits.
 
@@ -78,7 +84,7 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
         def bits(value):
             return double_as_longlong(value)
 
-    return cuda.jit(device=True, inline="always")(bits)
+    return inline(bits)
 
 
 def address(array: Any) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda._numba import SIMULATOR, cuda
+from sssp.cuda._numba import SIMULATOR, cuda, inline
 
 if TYPE_CHECKING:
     from sssp.cuda._rows import Batch
@@ -46,7 +46,7 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
     halves = integral and not greatest
     start = (np.iinfo(np.int64).min if integral else -np.inf) if greatest else 0
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def fold(a, b):
         if greatest:
             return max(a, b)

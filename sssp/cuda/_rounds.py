@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from sssp._cycles import error_of, negative_cycle, unsupported_cycle
 from sssp._dtypes import largest_distance
 from sssp._status import OVERFLOW
-from sssp.cuda._bits import inline, ordered_bits_of
+from sssp.cuda._bits import ordered_bits_of
 from sssp.cuda._grid import blocks_at_once
-from sssp.cuda._numba import SIMULATOR, cuda
+from sssp.cuda._numba import SIMULATOR, cuda, inline
 from sssp.cuda._rows import CLIPPED_ROW, Batch, Search
 from sssp.graph import Graph
 

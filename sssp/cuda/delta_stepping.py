@@ -38,8 +38,9 @@ from sssp._typical import typical_weight
 from sssp.cuda._bits import number_of_bits
 from sssp.cuda._grid import barrier_of, blocks_at_once
 from sssp.cuda._memory import DeviceGraph
-from sssp.cuda._numba import SIMULATOR, bits_of, cuda, kernel
+from sssp.cuda._numba import SIMULATOR, bits_of, cuda, inline, kernel
 from sssp.cuda._rows import CLIPPED_ROW, Batch, Search, solve_rows
+from sssp.cuda._warp import ballot, from_lane
 from sssp.graph import Graph
 from sssp.methods import DeltaStepping
 
@@ -78,38 +79,12 @@ NEAR, FAR = 0, 3
 COMMON_NEAR, COMMON_FAR, BEYOND, COMMON_WORDS = 0, 3, 6, 8
 #: words of the counters
 EXPANDED, PHASES, ROUNDS, HOPS = 0, 1, 2, 3
-FULL_WARP = 0xFFFFFFFF
 UNSIGNED = {4: uint32, 8: uint64}
-
-if SIMULATOR:
-
-    @cuda.jit(device=True, inline="always")
-    def _ballot(predicate):
-        """Lanes of the warp for which `predicate` holds: none, for there are no warps."""
-        return 0
-
-    @cuda.jit(device=True, inline="always")
-    def _from_lane(value, lane):
-        """Value of another lane of the warp: here every thread has it itself."""
-        return value
-
-else:
-
-    @cuda.jit(device=True, inline="always")
-    def _ballot(predicate):
-        """Lanes of the warp for which `predicate` holds."""
-        return cuda.ballot_sync(FULL_WARP, predicate)
-
-    @cuda.jit(device=True, inline="always")
-    def _from_lane(value, lane):
-        """Value of another lane of the warp."""
-        return cuda.shfl_sync(FULL_WARP, value, lane)
-
 
 # arrays and places that belong together travel as tuples, which the compiler takes apart
 
 
-@cuda.jit(device=True, inline="always")
+@inline
 def _push_near(vertex, near, tallies):
     """Put `vertex` into the near pile of the block, or into the common one if that is full."""
     pile, size, common_pile, common_size = near
@@ -121,7 +96,7 @@ def _push_near(vertex, near, tallies):
         common_pile[cuda.atomic.add(common_counts, common_size, uint32(1))] = vertex
 
 
-@cuda.jit(device=True, inline="always")
+@inline
 def _push_far(vertex, far, tallies):
     """Put `vertex` into the far pile of the block, or into the common one if that is full."""
     pile, common_pile, common_size = far
@@ -143,11 +118,11 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     bits, number = bits_of(dtype), number_of_bits(dtype)
     unsigned = np.dtype(f"u{dtype.itemsize}").type if SIMULATOR else UNSIGNED[dtype.itemsize]
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def word_of(value, queued):
         return unsigned((unsigned(bits(value)) << unsigned(1)) | unsigned(queued))
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def number_of(word):
         return number(unsigned(word >> unsigned(1)))
 
@@ -177,7 +152,7 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
             first = (uint64(vertex) * uint64(LANES) + uint64(lane)) * uint64(2)
             return uint32(table[first]), number(table[first + uint64(1)])
 
-    return cuda.jit(device=True, inline="always")(arc_of)
+    return inline(arc_of)
 
 
 @cache
@@ -201,7 +176,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     popped = ~one
     unseen_bits = np.array(unseen, dtype).view(nothing.dtype)[()]
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def relax(head, candidate, limits, words, near, far, tallies, least):
         """Relax an arc; gives the lesser of `least` and the distance of a vertex in a far pile."""
         threshold, bound, overflows = limits
@@ -222,7 +197,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
             _push_far(head, far, tallies)
         return min(least, candidate)
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def take(i, lane, size, pile, common, words, table):
         """Take place `i` of the near vertices out of its pile.
 
@@ -242,7 +217,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
                 word = cuda.atomic.and_(words, vertex, popped)
         return active, vertex, head, weight, word
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def finish(words, vertex, word):
         """Turn a word into a distance."""
         if word != nothing:
@@ -351,7 +326,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
                     active, vertex, head, weight, word = take(
                         i, lane, size, pile, common, words, table
                     )
-                    length = _from_lane(number_of(tail_word), leader)
+                    length = from_lane(number_of(tail_word), leader)
                     heavy = False
                     arc, last = uint32(0), uint32(0)
                     if expands:
@@ -372,13 +347,13 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
                                 indices[arc], candidate, limits, words, near, far, tallies, least
                             )
                             arc = uint32(arc + LANES)
-                    waiting = uint32(_ballot(heavy and lane == 0))
+                    waiting = ballot(heavy and lane == 0)
                     while waiting != 0:
                         which = int32(cuda.ffs(waiting) - 1)
                         waiting = uint32(waiting & uint32(waiting - 1))
-                        heavy_length = _from_lane(length, which)
-                        heavy_arc = uint32(uint32(_from_lane(int32(arc), which)) + cuda.laneid)
-                        heavy_last = uint32(_from_lane(int32(last), which))
+                        heavy_length = from_lane(length, which)
+                        heavy_arc = uint32(uint32(from_lane(int32(arc), which)) + cuda.laneid)
+                        heavy_last = uint32(from_lane(int32(last), which))
                         while heavy_arc < heavy_last:
                             candidate = number(heavy_length + weights[heavy_arc])
                             least = relax(

@@ -24,7 +24,7 @@ from sssp._dense import Answer, ClosureQuery, DenseQuery, check_memory
 from sssp._dtypes import infinity
 from sssp.cuda._matrix import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda._memory import download, free_bytes, upload
-from sssp.cuda._numba import SIMULATOR, cuda, device_number, select
+from sssp.cuda._numba import SIMULATOR, cuda, device_number, inline, select
 from sssp.cuda._rows import SHARE
 from sssp.cuda.transitive_closure import packed_result
 from sssp.methods import (
@@ -65,13 +65,13 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
     number = from_dtype(dtype)
     unseen = infinity(dtype).item()
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def entry(matrix, n, row, column):
         if row < n and column < n:
             return matrix[int64(row) * int64(n) + int64(column)]
         return number(unseen)
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def put(matrix, n, row, column, value, flags):
         if row < n and column < n:
             matrix[int64(row) * int64(n) + int64(column)] = value

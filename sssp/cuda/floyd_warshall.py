@@ -24,7 +24,7 @@ from sssp._dense import Answer, DenseQuery
 from sssp._dtypes import infinity
 from sssp._progress import progress_bar
 from sssp.cuda._matrix import NEGATIVE, Matrix, solve_matrix
-from sssp.cuda._numba import cuda, kernel
+from sssp.cuda._numba import cuda, inline, kernel
 from sssp.cuda.min_plus import ALIGNMENT, SIDE, THREADS, make_product, per_thread, tile_side
 from sssp.methods import FloydWarshall
 
@@ -45,7 +45,7 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
     tile = tile_side(dtype, with_tails=with_tails)
     half, half_tile = per // 2, tile // 2
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def step(k, depth, own, place, arrays):
         """Relax all through vertex `k`, whose row and column are number `own` of their threads.
 

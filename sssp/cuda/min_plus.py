@@ -34,7 +34,7 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
 from sssp._dtypes import FLOAT64, infinity
-from sssp.cuda._numba import SIMULATOR, cuda, kernel
+from sssp.cuda._numba import SIMULATOR, cuda, inline, kernel
 
 __all__ = [
     "DEPTH",
@@ -136,7 +136,7 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
     loads = tile * DEPTH // THREADS
     a_rows, b_rows = THREADS // DEPTH, THREADS // tile
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def relax(a_slice, b_slice, k, begin, first_row, first_column, a_own, b_own, least, through):
         for i in range(per):
             a_own[i] = a_slice[k, uint32(first_row + (i // half) * half_tile + i % half)]
@@ -156,14 +156,14 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
                 else:
                     least[i, j] = min(number(a_own[i] + b_own[j]), least[i, j])
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def relax_four(a_slice, b_slice, k, begin, row, column, a_own, b_own, least, through):
         relax(a_slice, b_slice, k, begin, row, column, a_own, b_own, least, through)
         relax(a_slice, b_slice, k + 1, begin, row, column, a_own, b_own, least, through)
         relax(a_slice, b_slice, k + 2, begin, row, column, a_own, b_own, least, through)
         relax(a_slice, b_slice, k + 3, begin, row, column, a_own, b_own, least, through)
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def product(
         out, out_start, old, old_start, out_stride, a, a_start, a_stride, b, b_start, b_stride,
         rows, columns, depth, out_tails, old_tails,

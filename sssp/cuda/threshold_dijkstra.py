@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 from sssp._dtypes import INDEX, unreached
 from sssp._orders import arcs_by_weight
 from sssp._query import Answer, Query
-from sssp.cuda._bits import inline
 from sssp.cuda._memory import DeviceGraph
-from sssp.cuda._numba import SIMULATOR, bits_of, cuda, kernel
+from sssp.cuda._numba import SIMULATOR, bits_of, cuda, inline, kernel
 from sssp.cuda._rows import CLIPPED_ROW, Batch, Search, solve_rows
+from sssp.cuda._warp import WARP, ballot, least_of_warp, meet, rank, reserve
 from sssp.graph import Graph
 from sssp.methods import ThresholdDijkstra
 
@@ -64,71 +64,6 @@ SETTLED = 1
 ARRIVED, TAKEN, GONE, LONG = 0, 3, 6, 9
 #: what a block notices: a candidate above the bound, and that all targets are settled
 CLIPPED, STOP = 0, 1
-FULL_WARP = 0xFFFFFFFF
-
-if SIMULATOR:  # a warp is a thread of its own
-    WARP = 1
-
-    @inline
-    def _ballot(wants):
-        """Return which threads of the warp want something, one bit each."""
-        return uint32(1) if wants else uint32(0)
-
-    @inline
-    def _of_first(value):
-        """Value of the warp's first thread."""
-        return value
-
-    @inline
-    def _least_of_warp(value):
-        """Least value in the warp, known to its first thread."""
-        return value
-
-    @inline
-    def _meet():
-        """Barrier of the warp."""
-
-else:
-    WARP = 32
-
-    @inline
-    def _ballot(wants):
-        """Return which threads of the warp want something, one bit each."""
-        return uint32(cuda.ballot_sync(FULL_WARP, wants))
-
-    @inline
-    def _of_first(value):
-        """Value of the warp's first thread."""
-        return uint32(cuda.shfl_sync(FULL_WARP, int32(value), 0))
-
-    @inline
-    def _least_of_warp(value):
-        """Least value in the warp, known to its first thread."""
-        offset = 16
-        while offset > 0:
-            value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
-            offset >>= 1
-        return value
-
-    @inline
-    def _meet():
-        """Barrier of the warp."""
-        cuda.syncwarp()
-
-
-@inline
-def _rank(takers, lane):
-    """How many threads of the warp before this one are among the takers."""
-    return uint32(cuda.popc(takers & uint32((uint32(1) << lane) - uint32(1))))
-
-
-@inline
-def _reserve(counts, slot, takers, lane):
-    """Place in a list for every taker: one atomic operation a warp."""
-    place = uint32(0)
-    if lane == 0:
-        place = cuda.atomic.add(counts, slot, uint32(cuda.popc(takers)))
-    return uint32(_of_first(place) + _rank(takers, lane))
 
 
 @inline
@@ -145,6 +80,17 @@ def _put(shared, spilled, i, entry):
         shared[i] = entry
     else:
         spilled[uint32(i - uint32(shared.size))] = entry
+
+
+@inline
+def _least_near(vertex, near_ends, near_weights, settled, hidden, unseen):
+    """Weight of the lightest near arc of `vertex` whose other end is not settled, by the table."""
+    least = unseen
+    # no branch, so that all loads are under way together; padded with weight `unseen`
+    for k in range(NEAR):
+        end = near_ends[vertex, k] & VERTEX
+        least = min(least, max(near_weights[vertex, k], hidden[settled[end]]))
+    return least
 
 
 @inline
@@ -269,9 +215,9 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                 leasts[after] = unseen
 
             # A: take over arrivals; threshold and least open distance
-            asking = _ballot(end < count)
+            asking = ballot(end < count)
             while asking:
-                place = _reserve(counts, uint32(TAKEN + slot), asking, lane)
+                place = reserve(counts, uint32(TAKEN + slot), asking, lane)
                 takes = end < count and place < arrived
                 if takes:
                     vertex = _entry(arrivals, spilled_arrivals, place)
@@ -281,7 +227,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                             heads[k, end] = near_heads[vertex, k]
                             lightest[k, end] = near_weights[vertex, k]
                     end = uint32(end + threads)
-                asking = _ballot(takes and end < count)
+                asking = ballot(takes and end < count)
             threshold, least = unseen, unseen
             i = thread
             while i < end:
@@ -301,9 +247,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                             useful = min(useful, lightest[k, i])
                     more = heads[NEAR - 1, i] & MORE
                 else:
-                    for k in range(NEAR):
-                        head = near_heads[vertex, k] & VERTEX
-                        useful = min(useful, max(near_weights[vertex, k], hidden[settled[head]]))
+                    useful = _least_near(vertex, near_heads, near_weights, settled, hidden, unseen)
                     more = near_heads[vertex, NEAR - 1] & MORE
                 if useful == unseen and more:
                     useful = _least_far(vertex, indptr, indices, weights, pointers, settled, unseen)
@@ -313,21 +257,20 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                     threshold = min(threshold, number(distance + min(useful, bound)))
                 least = min(least, distance)
                 if in_out:
-                    useful = unseen
-                    for k in range(NEAR):
-                        tail = near_tails[vertex, k] & VERTEX
-                        useful = min(useful, max(near_in_weights[vertex, k], hidden[settled[tail]]))
+                    useful = _least_near(
+                        vertex, near_tails, near_in_weights, settled, hidden, unseen
+                    )
                     if useful == unseen and near_tails[vertex, NEAR - 1] & MORE:
                         useful = _least_far(
                             vertex, in_indptr, in_indices, in_weights, in_pointers, settled, unseen
                         )
                     in_least[i] = useful
                 i = uint32(i + threads)
-            threshold = _least_of_warp(threshold)
+            threshold = least_of_warp(threshold)
             if lane == 0 and threshold < thresholds[slot]:
                 cuda.atomic.min(thresholds, slot, threshold)
             if in_out or targets.size > 0:
-                least = _least_of_warp(least)
+                least = least_of_warp(least)
                 if lane == 0 and least < leasts[slot]:
                     cuda.atomic.min(leasts, slot, least)
             cuda.syncthreads()
@@ -349,7 +292,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
             # B: settle and relax; entries that stay close ranks
             i, kept = thread, thread
-            while _ballot(i < end):
+            while ballot(i < end):
                 settles = False
                 if i < end:
                     vertex = _entry(vertices, spilled_vertices, i)
@@ -372,14 +315,14 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                                         heads[k, kept] = near_heads[vertex, k]
                                         lightest[k, kept] = near_weights[vertex, k]
                         kept = uint32(kept + threads)
-                leaving = _ballot(settles)
+                leaving = ballot(settles)
                 if leaving:
                     if settles:
-                        settling[uint32(warp + _rank(leaving, lane))] = i
+                        settling[uint32(warp + rank(leaving, lane))] = i
                     leavers = uint32(cuda.popc(leaving))
                     if lane == 0:
                         cuda.atomic.add(counts, uint32(GONE + after), leavers)
-                    _meet()
+                    meet()
                     first = uint32(0)
                     while first < leavers * NEAR:
                         arc, head, arrives = uint32(first + lane), uint32(0), False
@@ -392,22 +335,21 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                             else:
                                 head, weight = near_heads[tail, k], near_weights[tail, k]
                             if k == NEAR - 1 and head & MORE:
-                                long[cuda.atomic.add(counts, uint32(LONG + after), uint32(1))] = (
-                                    tail
-                                )
+                                place = cuda.atomic.add(counts, uint32(LONG + after), uint32(1))
+                                long[place] = tail
                             head = uint32(head & VERTEX)
                             if weight != unseen:
                                 candidate = number(start + weight)
                                 arrives = reaches(
                                     head, candidate, bound, unseen, distances, distance_bits, flags
                                 )
-                        arriving = _ballot(arrives)
+                        arriving = ballot(arrives)
                         if arriving:
-                            place = _reserve(counts, uint32(ARRIVED + after), arriving, lane)
+                            place = reserve(counts, uint32(ARRIVED + after), arriving, lane)
                             if arrives:
                                 _put(arrivals, spilled_arrivals, place, head)
                         first = uint32(first + WARP)
-                    _meet()
+                    meet()
                 i = uint32(i + threads)
             end = kept
             cuda.syncthreads()
@@ -471,17 +413,17 @@ class _ThresholdSearch(Search):
     def _arcs(self, graph: Graph, on_device: DeviceGraph, *, reverse: bool) -> tuple[Any, ...]:
         side = "reverse " if reverse else ""
 
-        def near(part: int) -> Any:
-            name = f"{side}near {NEAR} {('ends', 'weights')[part]}, {self.dtype}"
-            return on_device.array(name, lambda: _near_arcs(graph, self.dtype, reverse)[part])
+        @cache
+        def table() -> tuple[NDArray[Any], ...]:
+            return _near_arcs(graph, self.dtype, reverse)
 
         indptr, ends, weights = on_device.arcs_by_weight(graph, self.dtype, reverse=reverse)
         return (
             indptr.view(np.uint32),
             ends.view(np.uint32),
             weights,
-            near(0),
-            near(1),
+            on_device.array(f"{side}near ends, {self.dtype}", lambda: table()[0]),
+            on_device.array(f"{side}near weights, {self.dtype}", lambda: table()[1]),
         )
 
     @property

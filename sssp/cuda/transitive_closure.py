@@ -31,7 +31,7 @@ from sssp.cuda import _tree
 from sssp.cuda._arrays import DeviceArray
 from sssp.cuda._grid import barrier_of, blocks_at_once
 from sssp.cuda._memory import download, free_bytes, upload
-from sssp.cuda._numba import SIMULATOR, after, cuda, device_number, kernel, select
+from sssp.cuda._numba import SIMULATOR, after, cuda, device_number, inline, kernel, select
 from sssp.cuda._rows import SHARE
 from sssp.methods import ClosureBySquaring, ClosureByWarshall
 
@@ -53,7 +53,7 @@ FULL_WARP = 0xFFFFFFFF
 
 if SIMULATOR:
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def _close_words(words, count):
         """Warshall's sweep over the 64 x 64 bits of some shared words."""
         if cuda.threadIdx.x == 0:
@@ -64,7 +64,7 @@ if SIMULATOR:
 
 else:
 
-    @cuda.jit(device=True, inline="always")
+    @inline
     def _close_words(words, count):
         """Warshall's sweep over the 64 x 64 bits of some shared words, by the first warp.
 
@@ -85,7 +85,7 @@ else:
             words[uint32(lane + 32)] = uint64(lower)
 
 
-@cuda.jit(device=True, inline="always")
+@inline
 def _fill_tables(pivots, tables):
     """Make all unions of every four of the 64 rows, by all threads."""
     i = uint32(cuda.threadIdx.x)
@@ -114,7 +114,7 @@ def _fill_tables(pivots, tables):
         i = uint32(i + THREADS)
 
 
-@cuda.jit(device=True, inline="always")
+@inline
 def _look_up(word, tables, lane):
     """Union of the rows that the bits of `word` stand for, in a thread's word of them."""
     low, high = uint32(word), uint32(word >> uint64(32))
