@@ -35,6 +35,7 @@ from sssp._dtypes import INDEX, largest_distance, unreached
 from sssp._jit import njit
 from sssp._query import Answer, Query
 from sssp._typical import typical_weight
+from sssp.cuda._anchor import anchored, anchored_shared
 from sssp.cuda._bits import number_of_bits
 from sssp.cuda._grid import barrier_of, blocks_at_once
 from sssp.cuda._memory import DeviceGraph
@@ -252,19 +253,19 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         if together:
             row, block, blocks = uint32(first_row), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
         number = weights.dtype.type
-        words = all_words[row]
+        words = anchored(all_words[row])
         common_counts, common_least = all_common_counts[row], all_common_least[row]
         if not together:
             # nobody else needs them
             common_counts = cuda.shared.array(COMMON_WORDS, uint32)
             common_least = cuda.shared.array(3, all_words.dtype)
-        near_piles = cuda.shared.array((2, NEAR_CAPACITY), uint32)
-        far_pile = cuda.shared.array(FAR_CAPACITY, uint32)
-        counts = cuda.shared.array(4, uint32)
+        near_piles = anchored_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32))
+        far_pile = anchored_shared(cuda.shared.array(FAR_CAPACITY, uint32))
+        counts = anchored_shared(cuda.shared.array(4, uint32))
         tallies = (counts, common_counts)
         # where the piles of the block go in the common ones
-        places = cuda.shared.array(2, uint32)
-        least_far = cuda.shared.array(1, all_words.dtype)
+        places = anchored_shared(cuda.shared.array(2, uint32))
+        least_far = anchored_shared(cuda.shared.array(1, all_words.dtype))
         if block == 0 and thread < COMMON_WORDS:
             common_counts[thread] = 0
         if block == 0 and thread < 3:
