@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from numba import int32, uint32
 
 from sssp.cuda._numba import SIMULATOR, cuda, inline
 
-__all__ = ["WARP", "ballot", "from_lane", "least_of_warp", "meet", "rank", "reserve"]
+__all__ = ["WARP", "ballot", "from_lane", "lower_of", "meet", "rank", "reserve"]
 
 WARP = 1 if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF
@@ -24,13 +27,18 @@ if SIMULATOR:
         return value
 
     @inline
-    def least_of_warp(value):
+    def _least_of_warp(value):
         """Least value in the warp, known to its first thread."""
         return value
 
     @inline
     def meet():
         """Barrier of the warp."""
+
+    @inline
+    def _own_lane():
+        """Number of the thread in the warp, read from the hardware."""
+        return uint32(0)
 
 else:
 
@@ -45,7 +53,7 @@ else:
         return cuda.shfl_sync(FULL_WARP, value, lane)
 
     @inline
-    def least_of_warp(value):
+    def _least_of_warp(value):
         """Least value in the warp, known to its first thread."""
         offset = 16
         while offset > 0:
@@ -57,6 +65,11 @@ else:
     def meet():
         """Barrier of the warp."""
         cuda.syncwarp()
+
+    @inline
+    def _own_lane():
+        """Number of the thread in the warp, read from the hardware."""
+        return uint32(cuda.laneid)
 
 
 @inline
@@ -70,5 +83,29 @@ def reserve(counts, slot, takers, lane):
     """Place in a list for every taker: one atomic operation a warp."""
     place = uint32(0)
     if lane == 0:
+        # plus its lane, which is 0 and which the compiler does not know to be: where all threads
+        # may add to one word it first gathers what they add, and here is only one
+        slot = uint32(slot + _own_lane())
         place = cuda.atomic.add(counts, slot, uint32(cuda.popc(takers)))
     return uint32(uint32(from_lane(int32(place), 0)) + rank(takers, lane))
+
+
+def lower_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that lowers a number in shared memory to the least of all threads.
+
+    It must be called by whole warps.
+    """
+    if dtype == np.int32:
+        # the compiler makes this one instruction and one atomic operation a warp
+        def lower(numbers, place, number):
+            if number < numbers[place]:
+                cuda.atomic.min(numbers, place, number)
+
+    else:
+
+        def lower(numbers, place, number):
+            least = _least_of_warp(number)
+            if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
+                cuda.atomic.min(numbers, place, least)
+
+    return inline(lower)

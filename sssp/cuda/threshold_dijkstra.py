@@ -34,23 +34,27 @@ from numpy.typing import NDArray
 from sssp._dtypes import INDEX, unreached
 from sssp._orders import arcs_by_weight
 from sssp._query import Answer, Query
+from sssp.cuda._anchor import anchored, anchored_shared
 from sssp.cuda._memory import DeviceGraph
 from sssp.cuda._numba import SIMULATOR, bits_of, cuda, inline, kernel
 from sssp.cuda._rows import CLIPPED_ROW, Batch, Search, solve_rows
-from sssp.cuda._warp import WARP, ballot, least_of_warp, meet, rank, reserve
+from sssp.cuda._warp import WARP, ballot, lower_of, meet, rank, reserve
 from sssp.graph import Graph
 from sssp.methods import ThresholdDijkstra
 
 __all__ = ["solve"]
 
-#: threads of a block for one source, and for many at once
-THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (768, 256)
-#: what the largest block may have
-MAX_REGISTERS = 64
+#: threads of a block for one source, and for many at once: an odd number of warps, so that what
+#: is dealt to them in turn lies in different banks of shared memory
+THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (736, 352)
+#: by bytes of a number: without spills, and with 4 bytes four blocks fit on a multiprocessor
+MAX_REGISTERS = {4: 40, 8: 48}
 #: bytes of each near arc of all open vertices in shared memory; what is beyond is in global memory
 CAPACITY_BYTES = 256 if SIMULATOR else 3072
 #: places for arrivals in shared memory
 ARRIVALS = 32 if SIMULATOR else 512
+#: and for vertices with more arcs than the near ones
+LONGS = 2 if SIMULATOR else 64
 #: lightest arcs of a vertex in the table
 NEAR = 4
 #: bit of the last near arc's end that says that the vertex has more arcs
@@ -112,6 +116,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
     was there at that moment.
     """
     bits = bits_of(dtype)
+    lower = lower_of(dtype)
     capacity = CAPACITY_BYTES // dtype.itemsize
 
     @inline
@@ -125,7 +130,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
-    @kernel(max_registers=MAX_REGISTERS)
+    @kernel(max_registers=MAX_REGISTERS[dtype.itemsize])
     def _threshold_dijkstra_kernel(
         indptr,
         indices,
@@ -155,28 +160,32 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
         row = uint32(cuda.blockIdx.x)
         number = all_distances.dtype.type
-        distances, distance_bits = all_distances[row], all_distance_bits[row]
-        settled, pointers = all_settled[row], all_pointers[row]
+        distances, settled = anchored(all_distances[row]), anchored(all_settled[row])
+        distance_bits, pointers = anchored(all_distance_bits[row]), all_pointers[row]
         in_pointers, in_least, spilled_seen = all_in_pointers[row], all_in_least[row], all_seen[row]
-        spilled_vertices, spilled_arrivals, long = spilled[row, 0], spilled[row, 1], spilled[row, 2]
+        spilled_vertices, spilled_arrivals = spilled[row, 0], spilled[row, 1]
+        spilled_long = spilled[row, 2]
         unseen_bits = bits(unseen)
         # of the open vertices, thread by thread: vertex, distance seen in A, near arcs
-        vertices = cuda.shared.array(capacity, uint32)
-        seen = cuda.shared.array(capacity, all_distances.dtype)
-        heads = cuda.shared.array((NEAR, capacity), uint32)
-        lightest = cuda.shared.array((NEAR, capacity), all_distances.dtype)
-        arrivals = cuda.shared.array(ARRIVALS, uint32)
-        counts = cuda.shared.array(12, uint32)
-        thresholds = cuda.shared.array(3, all_distances.dtype)
-        leasts = cuda.shared.array(3, all_distances.dtype)
-        flags = cuda.shared.array(2, int32)
+        vertices = anchored_shared(cuda.shared.array(capacity, uint32))
+        seen = anchored_shared(cuda.shared.array(capacity, all_distances.dtype))
+        heads = anchored_shared(cuda.shared.array((NEAR, capacity), uint32))
+        lightest = anchored_shared(cuda.shared.array((NEAR, capacity), all_distances.dtype))
+        arrivals = anchored_shared(cuda.shared.array(ARRIVALS, uint32))
+        long = anchored_shared(cuda.shared.array(LONGS, uint32))
+        counts = anchored_shared(cuda.shared.array(12, uint32))
+        thresholds = anchored_shared(cuda.shared.array(3, all_distances.dtype))
+        leasts = anchored_shared(cuda.shared.array(3, all_distances.dtype))
+        flags = anchored_shared(cuda.shared.array(2, int32))
         # what a weight becomes by the state of the arc's other end: itself, or out of the question
-        hidden = cuda.shared.array(2, all_distances.dtype)
+        hidden = anchored_shared(cuda.shared.array(2, all_distances.dtype))
         # entries that the warp is settling
-        settling = cuda.shared.array(THREADS_ALONE, uint32)
+        settling = anchored_shared(cuda.shared.array(THREADS_ALONE, uint32))
         states = cuda.local.array(NEAR, int32)
         lane = uint32(thread % WARP)
         warp = uint32(thread - lane)
+        # places are dealt to the warps in turn, for neighbours in the list settle together
+        first_place = uint32(lane * uint32(threads // WARP) + thread // WARP)
         if thread < 3:
             counts[ARRIVED + thread] = 0
             counts[TAKEN + thread] = 0
@@ -195,8 +204,8 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                 _put(arrivals, spilled_arrivals, place, source)
             i = uint32(i + threads)
         cuda.syncthreads()
-        # entries of this thread stand at thread, thread + threads, ... up to end
-        end, count = thread, uint32(0)
+        # entries of this thread stand at its first place, that + threads, ... up to end
+        end, count = first_place, uint32(0)
         phase, total_settled, most_open, total_open, target = uint32(0), 0, uint32(0), 0, 0
         slot, after, before = uint32(0), uint32(1), uint32(2)
         while True:
@@ -205,7 +214,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             count = uint32(count + arrived - gone)
             if count == 0:
                 break
-            # the last thread, for the first warps have most to do
+            # the last thread, which seldom owns a vertex
             if thread == threads - 1:
                 counts[uint32(ARRIVED + before)] = 0
                 counts[uint32(TAKEN + before)] = 0
@@ -229,7 +238,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                     end = uint32(end + threads)
                 asking = ballot(takes and end < count)
             threshold, least = unseen, unseen
-            i = thread
+            i = first_place
             while i < end:
                 vertex = _entry(vertices, spilled_vertices, i)
                 distance = distances[vertex]
@@ -266,13 +275,9 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                         )
                     in_least[i] = useful
                 i = uint32(i + threads)
-            threshold = least_of_warp(threshold)
-            if lane == 0 and threshold < thresholds[slot]:
-                cuda.atomic.min(thresholds, slot, threshold)
+            lower(thresholds, slot, threshold)
             if in_out or targets.size > 0:
-                least = least_of_warp(least)
-                if lane == 0 and least < leasts[slot]:
-                    cuda.atomic.min(leasts, slot, least)
+                lower(leasts, slot, least)
             cuda.syncthreads()
             threshold, least = thresholds[slot], leasts[slot]
             if targets.size > 0:
@@ -291,7 +296,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             total_open += count
 
             # B: settle and relax; entries that stay close ranks
-            i, kept = thread, thread
+            i, kept = first_place, first_place
             while ballot(i < end):
                 settles = False
                 if i < end:
@@ -336,7 +341,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
                                 head, weight = near_heads[tail, k], near_weights[tail, k]
                             if k == NEAR - 1 and head & MORE:
                                 place = cuda.atomic.add(counts, uint32(LONG + after), uint32(1))
-                                long[place] = tail
+                                _put(long, spilled_long, place, tail)
                             head = uint32(head & VERTEX)
                             if weight != unseen:
                                 candidate = number(start + weight)
@@ -357,7 +362,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             if long_count > 0:
                 i = uint32(thread // LANES)
                 while i < long_count:
-                    tail = long[i]
+                    tail = _entry(long, spilled_long, i)
                     start = distances[tail]
                     arc, last = uint32(indptr[tail] + NEAR), indptr[uint32(tail + 1)]
                     arc = uint32(arc + thread % LANES)
