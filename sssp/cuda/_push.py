@@ -23,7 +23,6 @@ from numba import int64, uint32
 
 from sssp._dtypes import INDEX, unreached
 from sssp._status import CLIPPED, OVERFLOW
-from sssp.cuda._anchor import anchored, anchored_shared
 from sssp.cuda._bits import ordered_bits_of
 from sssp.cuda._grid import barrier_of
 from sssp.cuda._memory import DeviceGraph
@@ -118,8 +117,8 @@ def _make_push_kernel(
         bound,
         lowest,
         patience,
-        all_words,
-        all_marks,
+        words,
+        marks,
         lists,
         counts,
         predecessors,
@@ -131,10 +130,9 @@ def _make_push_kernel(
             row, block, blocks = uint32(0), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
         number = weights.dtype.type
         nothing = bits(unseen)
-        words, marks = anchored(all_words[row]), anchored(all_marks[row])
-        staged = anchored_shared(cuda.shared.array(STAGED, uint32))
+        staged = cuda.shared.array(STAGED, uint32)
         # how many are staged, and where they go
-        stage = anchored_shared(cuda.shared.array(2, uint32))
+        stage = cuda.shared.array(2, uint32)
         lane = uint32(thread & ((1 << lane_bits) - 1))
         lanes = uint32(1 << lane_bits)
         group = uint32((block * threads + thread) >> lane_bits)
@@ -158,7 +156,7 @@ def _make_push_kernel(
             while i < size:
                 tail = current[VERTEX, i]
                 arc, last = current[FIRST_ARC, i], current[END_OF_ARCS, i]
-                start = number_of(key_of(words[tail]))
+                start = number_of(key_of(words[row, tail]))
                 i = uint32(i + groups)
                 if lane == 0:
                     relaxed = uint32(relaxed + last - arc)
@@ -171,13 +169,13 @@ def _make_push_kernel(
                     candidate = number(start + weights[arc])
                     arc = uint32(arc + lanes)
                     if candidate > bound:
-                        if key_of(words[head]) == nothing and counters[row, CLIPPED_ROW] == 0:
+                        if key_of(words[row, head]) == nothing and counters[row, CLIPPED_ROW] == 0:
                             cuda.atomic.max(counters, (row, CLIPPED_ROW), CLIPPED)
                     elif candidate < lowest:
                         cuda.atomic.max(counters, (row, CLIPPED_ROW), OVERFLOW)
                     else:
                         # not read before: a wasted minimum takes less than one more read in turn
-                        fallen = lower(words, marks, head, bits(candidate), stamp)
+                        fallen = lower(words, marks, row, head, bits(candidate), stamp)
                         if negative and fallen != 0:
                             predecessors[row, head] = tail
                         if streamed and fallen != 0 and places[head >> chunk_bits] == ABSENT:

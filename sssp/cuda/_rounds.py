@@ -74,10 +74,10 @@ def words_of(itemsize: int) -> Words:
             return value
 
         @inline
-        def lower_marked(words, marks, vertex, key, stamp):
-            if key >= cuda.atomic.min(words, vertex, key):
+        def lower_marked(words, marks, row, vertex, key, stamp):
+            if key >= cuda.atomic.min(words, (row, vertex), key):
                 return 0
-            return 2 if cuda.atomic.exch(marks, vertex, stamp) != stamp else 1
+            return 2 if cuda.atomic.exch(marks, (row, vertex), stamp) != stamp else 1
 
         return Words(same, same, lower_marked)
 
@@ -90,8 +90,8 @@ def words_of(itemsize: int) -> Words:
         return int32(word >> 32)
 
     @inline
-    def lower_stamped(words, marks, vertex, key, stamp):
-        before = cuda.atomic.min(words, vertex, (int64(key) << 32) | int64(stamp))
+    def lower_stamped(words, marks, row, vertex, key, stamp):
+        before = cuda.atomic.min(words, (row, vertex), (int64(key) << 32) | int64(stamp))
         if key >= int32(before >> 32):
             return 0
         return 2 if uint32(before & 0xFFFFFFFF) != stamp else 1
