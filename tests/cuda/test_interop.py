@@ -87,9 +87,9 @@ def test_a_call_stands_in_the_order_of_a_cupy_stream(graph, expected, device):
     r = solved(graph, device, stream=stream.ptr)
     assert stream.done  # the call began after what was queued
     assert r.distances.__cuda_array_interface__["stream"] == stream.ptr
-    with stream:
-        greatest = cupy.asarray(r.distances).max(axis=1)
-    np.testing.assert_array_equal(cupy.asnumpy(greatest), expected.distances.max(axis=1))
+    with stream:  # the way back as well, for no other stream waits for this one
+        greatest = cupy.asnumpy(cupy.asarray(r.distances).max(axis=1))
+    np.testing.assert_array_equal(greatest, expected.distances.max(axis=1))
 
 
 def test_a_call_stands_in_the_order_of_a_pytorch_stream(graph, expected, device):
@@ -103,8 +103,8 @@ def test_a_call_stands_in_the_order_of_a_pytorch_stream(graph, expected, device)
     r = solved(graph, device, stream=stream.cuda_stream)
     assert stream.query()
     with torch.cuda.stream(stream):
-        greatest = torch.as_tensor(r.distances, device="cuda").max(dim=1).values
-    np.testing.assert_array_equal(greatest.cpu().numpy(), expected.distances.max(axis=1))
+        greatest = torch.as_tensor(r.distances, device="cuda").max(dim=1).values.cpu().numpy()
+    np.testing.assert_array_equal(greatest, expected.distances.max(axis=1))
 
 
 def test_streams_are_objects_too(graph, expected, device):
