@@ -65,6 +65,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         bound,
         lowest,
         patience,
+        first_row,
         keys,
         other_keys,
         changes,
@@ -74,7 +75,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
         row, block, blocks = uint32(cuda.blockIdx.x), uint32(0), uint32(1)
         if together:
-            row, block, blocks = uint32(0), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
+            row, block, blocks = uint32(first_row), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
         number = weights.dtype.type
         tile = cuda.shared.array(tile_length, keys.dtype)
         nothing = bits(unseen)
@@ -182,24 +183,26 @@ class PullSearch(BellmanFordSearch):
         _make_root_kernel(self.dtype)[batch.rows, THREADS, batch.stream](
             batch.sources, batch.first_sources, self.keys(batch), changes
         )
-        together, blocks = self.grid(batch)
+        together, blocks, first_rows = self.grid(batch)
         pull = _make_pull_kernel(self.dtype, together=together)
         indptr, indices, weights = self.arcs
 
         def launch(patience: int) -> None:
-            pull[blocks, THREADS, batch.stream](
-                indptr.view(np.uint32),
-                indices.view(np.uint32),
-                weights,
-                batch.bound,
-                self.lowest,
-                patience,
-                self.keys(batch),
-                other_keys,
-                changes,
-                predecessors,
-                batch.counters,
-            )
+            for first_row in first_rows:
+                pull[blocks, THREADS, batch.stream](
+                    indptr.view(np.uint32),
+                    indices.view(np.uint32),
+                    weights,
+                    batch.bound,
+                    self.lowest,
+                    patience,
+                    first_row,
+                    self.keys(batch),
+                    other_keys,
+                    changes,
+                    predecessors,
+                    batch.counters,
+                )
 
         # after a round without changes both generations are the same
         self.run_rounds(batch, changes, predecessors, launch)

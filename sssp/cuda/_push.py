@@ -117,6 +117,7 @@ def _make_push_kernel(
         bound,
         lowest,
         patience,
+        first_row,
         words,
         marks,
         lists,
@@ -127,7 +128,7 @@ def _make_push_kernel(
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
         row, block, blocks = uint32(cuda.blockIdx.x), uint32(0), uint32(1)
         if together:
-            row, block, blocks = uint32(0), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
+            row, block, blocks = uint32(first_row), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
         number = weights.dtype.type
         nothing = bits(unseen)
         staged = cuda.shared.array(STAGED, uint32)
@@ -319,28 +320,30 @@ class PushSearch(BellmanFordSearch):
     ) -> Callable[[int], None]:
         """Return what `run_rounds` launches."""
         _, marks, lists, counts, predecessors = scratch
-        together, blocks = self.grid(batch)
+        together, blocks, first_rows = self.grid(batch)
         push = _make_push_kernel(self.dtype, together=together, streamed=self.streamed)
 
         def launch(patience: int) -> None:
-            push[blocks, THREADS, batch.stream](
-                self.indptr,
-                *arcs,
-                chunks.places,
-                chunks.bits,
-                chunks.pending,
-                chunks.wanted,
-                self.lane_bits,
-                self.negative,
-                batch.bound,
-                self.lowest,
-                patience,
-                self._words(batch, scratch),
-                marks,
-                lists,
-                counts,
-                predecessors,
-                batch.counters,
-            )
+            for first_row in first_rows:
+                push[blocks, THREADS, batch.stream](
+                    self.indptr,
+                    *arcs,
+                    chunks.places,
+                    chunks.bits,
+                    chunks.pending,
+                    chunks.wanted,
+                    self.lane_bits,
+                    self.negative,
+                    batch.bound,
+                    self.lowest,
+                    patience,
+                    first_row,
+                    self._words(batch, scratch),
+                    marks,
+                    lists,
+                    counts,
+                    predecessors,
+                    batch.counters,
+                )
 
         return launch

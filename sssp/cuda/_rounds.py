@@ -36,6 +36,8 @@ __all__ = [
 
 #: threads of a block
 THREADS = 32 if SIMULATOR else 384
+#: up to one source for so many vertices, they are searched one after the other, by all blocks
+VERTICES_A_SOURCE = 4_000
 #: expansions for every vertex before predecessors are first searched for a cycle; then twice, ..
 PATIENCE = 4
 FOREVER = 1 << 62
@@ -124,10 +126,14 @@ class BellmanFordSearch(Search):
         self.lowest = dtype.type(-largest_distance(dtype))
         self.integer = np.dtype(f"i{dtype.itemsize}")
 
-    def grid(self, batch: Batch) -> tuple[bool, int]:
-        """Whether the grid works on one row together, and how many blocks it has."""
-        together = batch.rows == 1
-        return together, blocks_at_once() if together else batch.rows
+    def grid(self, batch: Batch) -> tuple[bool, int, range]:
+        """Whether the grid works on one row together, its blocks, and the first rows of launches.
+
+        A few rows are done one after the other, many side by side, a block each.
+        """
+        if batch.rows <= max(1, self.graph.n // VERTICES_A_SOURCE):
+            return True, blocks_at_once(), range(batch.rows)
+        return False, batch.rows, range(1)
 
     def keys(self, batch: Batch) -> Any:
         """Distances as integers."""

@@ -75,6 +75,15 @@ def test_float32_and_int64_distances(method, device):
 
 
 @every_form
+def test_few_sources_are_searched_by_all_blocks_in_turn(method, device, monkeypatch):
+    from sssp.cuda import _rounds
+
+    monkeypatch.setattr(_rounds, "VERTICES_A_SOURCE", 4)
+    g = sssp.road_like(20)
+    assert_like_the_cpu(g, [0, 7, 19], device, method=method, predecessors=True)
+
+
+@every_form
 def test_negative_floats(method, device):
     g = sssp.Graph.from_arcs([0, 1, 2, 0, 3], [1, 2, 3, 3, 4], [0.5, -2.25, -0.125, 1.0, -7.5])
     assert_like_the_cpu(g, 0, device, method=method, predecessors=True)

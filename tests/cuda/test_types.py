@@ -70,7 +70,7 @@ def test_bellman_ford_push(streamed, dtype):
         push,
         *(array(uint32), array(uint32), array(number)),
         *(array(int32), uint32, array(uint8, 2), array(uint8)),  # places .. wanted
-        *(uint32, boolean, number, number, int64),  # lane_bits .. patience
+        *(uint32, boolean, number, number, int64, int64),  # lane_bits .. first_row
         *(array(int64, 2), array(uint32, 2), array(uint32, 4), array(uint32, 2)),  # words .. counts
         *(array(int32, 2), array(int64, 2)),
     )
@@ -83,7 +83,7 @@ def test_bellman_ford_pull_and_its_ends(dtype):
     pull = _pull._make_pull_kernel(dtype, together=True, barrier=barrier_of(together=False))
     check(
         pull,
-        *(array(uint32), array(uint32), array(number), number, number, int64),
+        *(array(uint32), array(uint32), array(number), number, number, int64, int64),
         *(array(bits, 2), array(bits, 2), array(uint32, 2), array(int32, 2), array(int64, 2)),
     )
     vertices, words = array(int64), array(uint32, 2)
