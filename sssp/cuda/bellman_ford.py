@@ -8,7 +8,8 @@ forms; `sssp.cpu.bellman_ford` is the serial twin.
 - Streamed (`sssp.cuda._streamed`): push, while the arcs are still on their way, or where they do
   not fit.
 
-One source has the whole grid, whose blocks meet at a barrier; many sources have a block each.
+A source has the whole grid, whose blocks meet at a barrier, and a few sources have it in turn; many
+have a block each.
 """
 
 from __future__ import annotations
