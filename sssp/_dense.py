@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp._dtypes import FLOAT64, INT64, infinity, integer_dtypes, largest_distance
-from sssp._query import Answer, Query
+from sssp._query import Answer, Call, Query
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.methods import BellmanFord
 
@@ -131,7 +131,7 @@ def check_memory(needed: int, limit: int, what: str) -> None:
 
 
 @dataclass(frozen=True)
-class DenseQuery:
+class DenseQuery(Call):
     """One call of `all_pairs` for a method that works on a matrix, checked.
 
     Attributes
@@ -149,17 +149,6 @@ class DenseQuery:
     dtype : dtype or None
         What the distances must be; None leaves it to the solver (int32 if all fit).
     predecessors : bool
-    output : {"host", "device"}
-    device : str
-        ``"cpu"`` or ``"cuda:N"``.
-    threads : int
-        Greatest number of worker threads.
-    memory_limit : int
-        Bytes that results and scratch of this call may take together on the device.
-    stream : int or None
-        CUDA only: handle of the caller's stream, in whose order the call stands.
-    progress : bool or None
-        None: only where somebody watches.
     as_graph : callable
         ``as_graph()`` is the graph, made from the matrix when it is first asked for.
     """
@@ -174,12 +163,6 @@ class DenseQuery:
     as_graph: Callable[[], Graph]
     dtype: Number | None = None
     predecessors: bool = False
-    output: str = "host"
-    device: str = "cpu"
-    threads: int = 1
-    memory_limit: int = 1 << 62
-    stream: int | None = None
-    progress: bool | None = None
 
     @property
     def negative(self) -> bool:
@@ -313,7 +296,7 @@ def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True)
-class ClosureQuery:
+class ClosureQuery(Call):
     """One call of `transitive_closure`, checked.
 
     Attributes
@@ -326,26 +309,12 @@ class ClosureQuery:
         diagonal are self-loops.
     reflexive : bool
         Whether every vertex reaches itself.
-    output : {"host", "device"}
-    device : str
-        ``"cpu"`` or ``"cuda:N"``.
-    threads : int
-    memory_limit : int
-    stream : int or None
-    progress : bool or None
-        As in `DenseQuery`.
     """
 
     n: int
     arcs: tuple[NDArray[Any], NDArray[Any]] | None
     matrix: NDArray[Any] | None
     reflexive: bool = True
-    output: str = "host"
-    device: str = "cpu"
-    threads: int = 1
-    memory_limit: int = 1 << 62
-    stream: int | None = None
-    progress: bool | None = None
 
     @property
     def words(self) -> int:

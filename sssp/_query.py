@@ -22,7 +22,7 @@ from sssp.errors import DistanceOverflowError, VertexError
 if TYPE_CHECKING:
     from sssp.graph import Graph
 
-__all__ = ["REDUCTIONS", "Answer", "Query", "Reduction", "as_limit", "as_vertices"]
+__all__ = ["REDUCTIONS", "Answer", "Call", "Query", "Reduction", "as_limit", "as_vertices"]
 
 REDUCTIONS = ("eccentricity", "sum", "count", "weight")
 
@@ -43,8 +43,36 @@ class Reduction:
     vertex_weights: NDArray[Any] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What every checked call says of where it runs, what it may take and where results go.
+
+    Attributes
+    ----------
+    output : {"host", "device", "sparse"}
+        The last for rows of shortest paths only.
+    device : str
+        ``"cpu"`` or ``"cuda:N"``.
+    threads : int
+        Greatest number of worker threads.
+    memory_limit : int
+        Bytes that results and scratch of this call may take together on the device.
+    stream : int or None
+        CUDA only: handle of the caller's stream, in whose order the call stands.
+    progress : bool or None
+        None: only where somebody watches.
+    """
+
+    output: str = "host"
+    device: str = "cpu"
+    threads: int = 1
+    memory_limit: int = 1 << 62
+    stream: int | None = None
+    progress: bool | None = None
+
+
 @dataclass(frozen=True)
-class Query:
+class Query(Call):
     """One call of `shortest_paths`, checked.
 
     Attributes
@@ -60,21 +88,10 @@ class Query:
         One search from all sources together instead of one from each.
     predecessors : bool
         Whether trees are wanted too.
-    output : {"host", "device", "sparse"}
-    device : str
-        ``"cpu"``, ``"cuda"`` or ``"cuda:N"``.
     reduction : Reduction or None
         Keep one number a row instead of distances.
     out : ndarray, shape (k, n) or (k, t), or None
         Where the distances go.
-    threads : int
-        Greatest number of worker threads.
-    memory_limit : int
-        Bytes that results and scratch of this call may take together on the device.
-    stream : int or None
-        CUDA only: handle of the caller's stream, in whose order the call stands.
-    progress : bool or None
-        None: only where somebody watches.
     """
 
     sources: NDArray[np.int64]
@@ -83,14 +100,8 @@ class Query:
     dtype: np.dtype[Any] | None = None
     nearest: bool = False
     predecessors: bool = False
-    output: str = "host"
-    device: str = "cpu"
     reduction: Reduction | None = None
     out: NDArray[Any] | None = None
-    threads: int = 1
-    memory_limit: int = 1 << 62
-    stream: int | None = None
-    progress: bool | None = None
 
     @property
     def rows(self) -> int:
