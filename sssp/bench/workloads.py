@@ -84,7 +84,7 @@ class GraphRecord:
     ----------
     name : str
     file : str or None
-        None: made by the built-in generator.
+        Its name, for its folder says nothing elsewhere. None: made by the built-in generator.
     n, m : int
     weights : str
         Their dtype.
@@ -121,7 +121,7 @@ def recorded(
     labels = sources if graph.labels is None else graph.labels[sources]
     return Workload(name, graph, sources), GraphRecord(
         name=name,
-        file=None if path is None else str(path),
+        file=None if path is None else path.name,
         n=graph.n,
         m=graph.m,
         weights=str(graph.weights.dtype),
