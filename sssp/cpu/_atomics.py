@@ -1,7 +1,7 @@
 """Atomic operations for kernels that several threads run on the same arrays.
 
-Numba offers none on the CPU, so these few come straight from LLVM: the only use of Numba's
-extension interface. All are sequentially consistent. Indices are not checked.
+Numba offers none on the CPU, so these few come straight from LLVM by Numba's extension
+interface. All are sequentially consistent. Indices are not checked.
 """
 
 from __future__ import annotations

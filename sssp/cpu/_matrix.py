@@ -32,6 +32,8 @@ __all__ = ["Matrix", "narrowed", "solve_matrix", "tails_from_arcs", "tight_tails
 
 #: entries of a block of rows that one thread fills at a time
 FILLED = 1 << 18
+#: steps of a kernel in the time that it takes to fill an entry
+FILLING = 32
 #: rows of the initial matrix that predecessors are looked for in at a time, and of the answer
 #: that a thread takes
 TAILS, ROWS = 256, 64
@@ -148,7 +150,7 @@ class Matrix:
                 matrix.tails[rows.start : rows.stop] = tails
 
         blocks = _blocks(n, max(1, FILLED // max(1, n)))
-        with _workers(team_size(query.threads, n * n)) as run:
+        with _workers(team_size(query.threads, FILLING * n * n)) as run:
             run(fill, blocks)
         return matrix
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from sssp._jit import njit
@@ -41,7 +40,7 @@ def run_team(threads: int, work: Callable[[int], T]) -> list[T]:
     """Call ``work(thread)`` for every thread of a team at once, and return what they return.
 
     Nobody starts before all can: inside a kernel, who waits for a thread that never came spins
-    for ever.
+    for ever. Threads of their own, for an executor takes half a millisecond more.
 
     Raises
     ------
@@ -51,18 +50,36 @@ def run_team(threads: int, work: Callable[[int], T]) -> list[T]:
     if threads == 1:
         return [work(0)]
     gate = threading.Barrier(threads)
+    results: dict[int, T] = {}
+    errors: list[BaseException] = []
 
-    def start(thread: int) -> T:
-        gate.wait()
-        return work(thread)
-
-    with ThreadPoolExecutor(threads - 1, thread_name_prefix="sssp") as executor:
+    def run(thread: int) -> None:
         try:
-            others = [executor.submit(start, thread) for thread in range(1, threads)]
-        except RuntimeError:
-            gate.abort()
-            raise
-        return [start(0), *(other.result() for other in others)]
+            try:
+                gate.wait()
+            except BaseException:  # Ctrl-C, say: then nobody is to start
+                gate.abort()
+                raise
+            results[thread] = work(thread)
+        except BaseException as error:
+            errors.append(error)
+
+    others = [
+        threading.Thread(target=run, args=(thread,), name=f"sssp_{thread}")
+        for thread in range(1, threads)
+    ]
+    try:
+        for other in others:
+            other.start()
+    except RuntimeError:
+        gate.abort()
+        raise
+    run(0)
+    for other in others:
+        other.join()
+    if errors:
+        raise errors[0]
+    return [results[thread] for thread in range(threads)]
 
 
 def step_of(steps_each: int) -> int:

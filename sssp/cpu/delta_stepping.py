@@ -31,8 +31,6 @@ superfluous work, and at the end the least proposal counts.
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -45,6 +43,7 @@ from sssp._status import CLIPPED, DONE
 from sssp._typical import typical_weight
 from sssp.cpu._atomics import atomic_add, wait_for_all
 from sssp.cpu._rows import Search, solve_rows
+from sssp.cpu._team import run_team
 from sssp.graph import Graph
 from sssp.methods import DeltaStepping
 
@@ -425,11 +424,7 @@ def _run_team(
     barrier = np.zeros(2, np.int64)
     announced = np.empty((len(links), 2), np.int64)
 
-    # nobody starts before all can: in the kernel, who waits for a thread that never came spins
-    gate = threading.Barrier(len(links))
-
     def work(thread: int) -> Any:
-        gate.wait()
         return _team_kernel(
             indptr,
             indices,
@@ -450,13 +445,7 @@ def _run_team(
             thread,
         )
 
-    with ThreadPoolExecutor(len(links), thread_name_prefix="sssp") as executor:
-        try:
-            others = [executor.submit(work, thread) for thread in range(1, len(links))]
-        except RuntimeError:  # the system has no more threads
-            gate.abort()
-            raise
-        parts = [work(0), *(other.result() for other in others)]
+    parts = run_team(len(links), work)
     counters[0] = sum(expanded for _, expanded, _, _ in parts)
     count = 0
     for _, _, first, last in parts:

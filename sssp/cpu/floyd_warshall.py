@@ -7,7 +7,8 @@ steps: the block on the diagonal; the blocks in its rows and columns; all others
 products are nearly all the work.
 
 The threads of a team share the tiles of a step and meet after it. Nothing is read in a step that
-another thread writes in it, so the result does not depend on their number.
+another thread writes in it, so the result does not depend on their number. The block of the next
+round is closed within the third step, by the thread that relaxed its tile: nobody else needs it.
 """
 
 from __future__ import annotations
@@ -112,26 +113,34 @@ def _floyd_warshall_kernel(
     n, threads = matrix.shape[0], taken.shape[2]
     panel, panel_tails = new_panels(matrix, tails)
     strips, spans = -(-n // TILE), -(-n // SPAN)
+    first = first_round * BLOCK
+    if thread == 0:
+        _close_block(matrix, tails, first, min(BLOCK, n - first))
+    wait_for_all(barrier, threads)
     for turn in range(last_round - first_round):
         first = (first_round + turn) * BLOCK
         depth = min(BLOCK, n - first)
-        if thread == 0:
-            if negative:
+        if negative:
+            if thread == 0:
                 for vertex in range(n):
                     if matrix[vertex, vertex] < 0:
                         stop[0] = 1
-            _close_block(matrix, tails, first, depth)
-        wait_for_all(barrier, threads)
-        if stop[0] != 0:
-            return
+            wait_for_all(barrier, threads)
+            if stop[0] != 0:
+                return
         task = next_task(taken[turn, 0], strips + spans, thread)
         while task < strips + spans:
             _relax_cross(matrix, tails, first, depth, task, panel, panel_tails)
             task = next_task(taken[turn, 0], strips + spans, thread)
         wait_for_all(barrier, threads)
+        # the next block lies in one tile, for sides of tiles are multiples of its own
+        after = first + depth
+        tile_of_next = after // SPAN * strips + after // TILE
         task = next_task(taken[turn, 1], strips * spans, thread)
         while task < strips * spans:
             _relax_tile(matrix, tails, first, depth, task, panel, panel_tails)
+            if task == tile_of_next and turn + 1 < last_round - first_round:
+                _close_block(matrix, tails, after, min(BLOCK, n - after))
             task = next_task(taken[turn, 1], strips * spans, thread)
         wait_for_all(barrier, threads)
 

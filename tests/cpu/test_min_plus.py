@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -89,9 +88,23 @@ def test_a_team_runs_together_or_not_at_all(monkeypatch):
     def no_more(*arguments):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", no_more)
+    monkeypatch.setattr(threading.Thread, "start", no_more)
     with pytest.raises(RuntimeError, match="new thread"):
         _team.run_team(2, work)
+
+
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_error_in_a_team_is_raised_once_all_are_done(failing):
+    done = []
+
+    def work(thread):
+        if thread == failing:
+            raise ValueError("thread gave up")
+        done.append(thread)
+
+    with pytest.raises(ValueError, match="gave up"):
+        _team.run_team(3, work)
+    assert sorted([*done, failing]) == [0, 1, 2]
 
 
 def test_a_team_is_no_larger_than_its_work():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp.cpu import delta_stepping
+from sssp.cpu._team import run_team
 from tests import naive
 from tests.strategies import (
     DYADIC,
@@ -69,12 +69,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Size of every team that has searched."""
     sizes = []
 
-    class Executor(ThreadPoolExecutor):
-        def __init__(self, size: int, **options: Any) -> None:
-            sizes.append(size)
-            super().__init__(size, **options)
+    def recorded(size: int, work: Any) -> Any:
+        sizes.append(size)
+        return run_team(size, work)
 
-    monkeypatch.setattr(delta_stepping, "ThreadPoolExecutor", Executor)
+    monkeypatch.setattr(delta_stepping, "run_team", recorded)
     return sizes
 
 
@@ -259,13 +258,14 @@ def test_small_graphs_are_not_worth_a_team(
 
 @never_stuck
 def test_a_team_that_cannot_start_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Executor(ThreadPoolExecutor):
-        def submit(self, work: Any, /, *arguments: Any, **options: Any) -> Any:
-            if arguments == (2,):
-                raise RuntimeError("can't start new thread")
-            return super().submit(work, *arguments, **options)
+    start = threading.Thread.start
 
-    monkeypatch.setattr(delta_stepping, "ThreadPoolExecutor", Executor)
+    def start_two(thread: threading.Thread) -> None:
+        if thread.name == "sssp_2":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_two)
     g = random_graph(500, 1500)
     with pytest.raises(RuntimeError, match="can't start new thread"):
         sssp.shortest_paths(g, 0, threads=3)
