@@ -33,6 +33,7 @@ from sssp.cuda._grid import barrier_of, blocks_at_once
 from sssp.cuda._memory import download, free_bytes, upload
 from sssp.cuda._numba import SIMULATOR, after, cuda, device_number, inline, kernel, select
 from sssp.cuda._rows import SHARE
+from sssp.cuda._warp import from_lane
 from sssp.methods import ClosureBySquaring, ClosureByWarshall
 
 __all__ = ["packed_matrix", "packed_result", "solve", "square", "sweep"]
@@ -49,7 +50,6 @@ ROWS = 2 if SIMULATOR else 8
 NIBBLE, UNIONS, HALF, TABLES = 4, 16, 8, 16
 #: steps on words in one launch of the sweep: a fraction of a second
 QUEUED = 1 << 41
-FULL_WARP = 0xFFFFFFFF
 
 if SIMULATOR:
 
@@ -74,11 +74,11 @@ else:
         if lane < 32:
             upper, lower = int64(words[lane]), int64(words[uint32(lane + 32)])
             for k in range(32):
-                pivot = cuda.shfl_sync(FULL_WARP, upper, k)
+                pivot = from_lane(upper, k)
                 upper |= pivot & -((upper >> k) & 1)
                 lower |= pivot & -((lower >> k) & 1)
             for k in range(32):
-                pivot = cuda.shfl_sync(FULL_WARP, lower, k)
+                pivot = from_lane(lower, k)
                 upper |= pivot & -((upper >> (k + 32)) & 1)
                 lower |= pivot & -((lower >> (k + 32)) & 1)
             words[lane] = uint64(upper)
