@@ -24,13 +24,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sssp
 from bench.record import Record
-from sssp._dense import ClosureQuery, DenseQuery, squarings
-from sssp._dtypes import INDEX, infinity
-from sssp.cuda import dense_baselines, floyd_warshall, repeated_squaring, transitive_closure
-from sssp.cuda._matrix import Matrix
-from sssp.cuda._memory import upload
-from sssp.cuda._numba import cuda
-from sssp.cuda.min_plus import View, multiply, tile_side
+from sssp.cuda.compiler import cuda
+from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
+from sssp.cuda.matrix.driver import Matrix
+from sssp.cuda.matrix.min_plus import View, multiply, tile_side
+from sssp.cuda.memory import upload
+from sssp.engine.matrix_query import ClosureQuery, DenseQuery, squarings
+from sssp.kernels.dtypes import INDEX, infinity
+from sssp.papers import cuda_matrix as dense_baselines
 
 RUNS, FEW_RUNS = 10, 3
 #: milliseconds from which on a run is one of few

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import sssp
-from sssp._jit import njit
+from sssp.kernels.jit import njit
 
 __all__ = ["percolated_grid"]
 

@@ -27,16 +27,16 @@ import sssp
 from bench.graphs import percolated_grid
 from bench.record import Record
 from sssp import datasets
-from sssp._dtypes import INT32, largest_distance, unreached
 from sssp.bench.tables import RANDOM_GRAPHS, random_graph
-from sssp.cuda._memory import DeviceGraph, device_graph
-from sssp.cuda._numba import cuda
-from sssp.cuda._pull import PullSearch
-from sssp.cuda._push import PushSearch
-from sssp.cuda._rows import COUNTERS, Batch, Search
-from sssp.cuda._streamed import StreamedSearch
-from sssp.cuda.delta_stepping import _DeltaSearch
-from sssp.cuda.threshold_dijkstra import _ThresholdSearch
+from sssp.cuda.compiler import cuda
+from sssp.cuda.memory import DeviceGraph, device_graph
+from sssp.cuda.rows import COUNTERS, Batch, Search
+from sssp.cuda.search.bellman_ford.pull import PullSearch
+from sssp.cuda.search.bellman_ford.push import PushSearch
+from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
+from sssp.cuda.search.delta_stepping import _DeltaSearch
+from sssp.cuda.search.threshold_dijkstra import _ThresholdSearch
+from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 #: timed runs of a figure, and of one that takes long
 RUNS, FEW_RUNS = 10, 3

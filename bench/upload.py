@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import sssp
 from bench.record import Record
-from sssp.cuda._memory import PIECE, STREAMS, upload
-from sssp.cuda._numba import cuda, device_number, select
+from sssp.cuda.compiler import cuda, device_number, select
+from sssp.cuda.memory import PIECE, STREAMS, upload
 
 PIECES = (4 << 20, 16 << 20, 32 << 20)
 STREAM_COUNTS = (1, 2, 4, 8)

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp._dtypes import INDEX, INT32, INT64
 from sssp.errors import GraphFormatError, VertexError
+from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.loaders._files import Pathname, compressed
 from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, locate_record
 

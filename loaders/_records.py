@@ -20,9 +20,9 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import INDEX, INT64
-from sssp._jit import njit
 from sssp.errors import GraphFormatError
+from sssp.kernels.dtypes import INDEX, INT64
+from sssp.kernels.jit import njit
 from sssp.loaders._files import Pathname, RefusedError, decompressed, printable
 from sssp.loaders._text import TextChunks
 

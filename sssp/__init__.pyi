@@ -1,8 +1,9 @@
-from sssp.blocks import iter_blocks as iter_blocks
-from sssp.blocks import reduce as reduce
+from sssp.calls.all_pairs import all_pairs as all_pairs
+from sssp.calls.all_pairs import transitive_closure as transitive_closure
+from sssp.calls.many_sources import iter_blocks as iter_blocks
+from sssp.calls.many_sources import reduce as reduce
+from sssp.calls.shortest_paths import shortest_paths as shortest_paths
 from sssp.certificate import verify as verify
-from sssp.dense import all_pairs as all_pairs
-from sssp.dense import transitive_closure as transitive_closure
 from sssp.errors import DeviceError as DeviceError
 from sssp.errors import DistanceOverflowError as DistanceOverflowError
 from sssp.errors import GraphFormatError as GraphFormatError
@@ -14,8 +15,8 @@ from sssp.errors import UnreachableError as UnreachableError
 from sssp.errors import VerificationError as VerificationError
 from sssp.errors import VertexError as VertexError
 from sssp.generate import road_like as road_like
-from sssp.graph import Graph as Graph
-from sssp.graph import read_graph as read_graph
+from sssp.graph.graph import Graph as Graph
+from sssp.graph.graph import read_graph as read_graph
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst
 from sssp.methods import ClosureBySquaring as ClosureBySquaring
@@ -26,8 +27,7 @@ from sssp.methods import FloydWarshall as FloydWarshall
 from sssp.methods import Johnson as Johnson
 from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
-from sssp.result import ShortestPaths as ShortestPaths
-from sssp.solve import shortest_paths as shortest_paths
+from sssp.results.shortest_paths import ShortestPaths as ShortestPaths
 
 __version__: str
 __all__: list[str]

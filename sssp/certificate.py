@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import INDEX, INT32, INT64, largest_distance, unreached
-from sssp._jit import njit
-from sssp._query import Query
+from sssp.engine.query import Query
 from sssp.errors import VerificationError
+from sssp.kernels.dtypes import INDEX, INT32, INT64, largest_distance, unreached
+from sssp.kernels.jit import njit
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra
 
 if TYPE_CHECKING:
-    from sssp.graph import Graph
-    from sssp.result import ShortestPaths
+    from sssp.graph.graph import Graph
+    from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = ["verify"]
 
@@ -427,7 +427,7 @@ def _certify_targets(certifier: _Certifier, row: _Row, result: ShortestPaths) ->
 
 
 def _solve_anew(graph: Graph, row: _Row, result: ShortestPaths) -> _Row:
-    from sssp.cpu import bellman_ford, dijkstra
+    from sssp.cpu.search import bellman_ford, dijkstra
 
     dtype = result.distances.dtype
     query = Query(

@@ -21,9 +21,9 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import INDEX, INT64
-from sssp._jit import njit
-from sssp.graph import Graph
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, INT64
+from sssp.kernels.jit import njit
 
 __all__ = ["road_like"]
 

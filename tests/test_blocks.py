@@ -198,9 +198,9 @@ def test_blocks_side_by_side_are_one_call(block_size: int | None) -> None:
 
 def test_a_block_of_no_given_size_holds_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     g = ring_with_chords(100)
-    monkeypatch.setattr("sssp.blocks.BLOCK_BYTES", 3 * 8 * 100)
+    monkeypatch.setattr("sssp.calls.many_sources.BLOCK_BYTES", 3 * 8 * 100)
     assert [r.rows for r in sssp.iter_blocks(g, range(8))] == [3, 3, 2]
-    monkeypatch.setattr("sssp.blocks.BLOCK_BYTES", 1)
+    monkeypatch.setattr("sssp.calls.many_sources.BLOCK_BYTES", 1)
     assert [r.rows for r in sssp.iter_blocks(g, [4, 4])] == [1, 1]
 
 
@@ -228,7 +228,9 @@ def test_blocks_are_solved_only_when_they_are_asked_for(monkeypatch: pytest.Monk
     blocks = sssp.iter_blocks(g, range(3), block_size=1)
     assert next(blocks).sources.tolist() == [0]
     asked: list[int] = []
-    monkeypatch.setattr("sssp.blocks.shortest_paths", lambda g, sources: asked.append(*sources))
+    monkeypatch.setattr(
+        "sssp.calls.many_sources.shortest_paths", lambda g, sources: asked.append(*sources)
+    )
     next(blocks)
     assert asked == [1]
 

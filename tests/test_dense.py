@@ -15,16 +15,17 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse import csgraph as scipy_csgraph
 
 import sssp
-from sssp import datasets, dense, methods
-from sssp._dense import DenseQuery, squarings
-from sssp.cpu import _team
+from sssp import datasets, methods
+from sssp.calls import all_pairs as dense
+from sssp.calls.shortest_paths import solver_of
+from sssp.cpu import team
+from sssp.engine.matrix_query import DenseQuery, squarings
 from sssp.errors import (
     DeviceError,
     DistanceOverflowError,
     NegativeCycleError,
     NegativeWeightError,
 )
-from sssp.solve import solver_of
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]
@@ -81,7 +82,7 @@ def reference(matrix: Any) -> Any:
 @pytest.fixture
 def teams(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start threads for the smallest matrices too."""
-    monkeypatch.setattr(_team, "SHARE", 1)
+    monkeypatch.setattr(team, "SHARE", 1)
 
 
 # -- distances ---------------------------------------------------------------------------------
@@ -357,7 +358,7 @@ def test_float_paths_are_as_long_as_their_distances(method: str, negative: bool)
 
 
 def test_a_broken_row_of_tails_is_mended() -> None:
-    from sssp.cpu._matrix import _mend
+    from sssp.cpu.matrix.driver import _mend
 
     g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 1], [1.0, 0.0, 0.0])
     query = DenseQuery(3, g, None, False, g.weights.dtype, 0.0, 1.0, lambda: g)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp import _device, solve
-from sssp._device import START, WORTH_A_CALL, Place, Work, choose_device, search_work
+from sssp.calls import placement
+from sssp.calls import shortest_paths as solve
+from sssp.calls.placement import START, WORTH_A_CALL, Place, Work, choose_device, search_work
 from sssp.errors import DeviceError, DistanceOverflowError
 
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
@@ -24,19 +25,19 @@ VERY_SLOW = Work("delta-stepping", 2 * START)
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows of its GPU."""
-    monkeypatch.delenv(_device.VARIABLE, raising=False)
-    monkeypatch.setattr(_device, "_started", set())
-    monkeypatch.setattr(_device, "_spent", {})
-    for remembered in (_device._gpu_is_usable, _device._warn_once):
+    monkeypatch.delenv(placement.VARIABLE, raising=False)
+    monkeypatch.setattr(placement, "_started", set())
+    monkeypatch.setattr(placement, "_spent", {})
+    for remembered in (placement._gpu_is_usable, placement._warn_once):
         remembered.cache_clear()
 
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a GPU, which is never really used."""
-    monkeypatch.setattr(_device, "_number", lambda named: int(named.partition(":")[2] or 0))
-    monkeypatch.setattr(_device, "_gpu_is_usable", lambda: True)
-    monkeypatch.setattr(_device, "_has_room", lambda needed: True)
+    monkeypatch.setattr(placement, "_number", lambda named: int(named.partition(":")[2] or 0))
+    monkeypatch.setattr(placement, "_gpu_is_usable", lambda: True)
+    monkeypatch.setattr(placement, "_has_room", lambda needed: True)
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def untouchable(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(named: str) -> int:
         raise AssertionError(f"the driver was asked for {named}")
 
-    monkeypatch.setattr(_device, "_number", fail)
+    monkeypatch.setattr(placement, "_number", fail)
 
 
 def place(work: Work | None, device: str = "auto", **options: Any) -> Place:
@@ -126,7 +127,7 @@ def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it
 
 @pytest.mark.usefixtures("untouchable")
 def test_small_work_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(_device, "_started", set(_device.SECONDS_PER_VERTEX))
+    monkeypatch.setattr(placement, "_started", set(placement.SECONDS_PER_VERTEX))
     g = sssp.road_like(1000)
     assert sssp.shortest_paths(g, 0).device == "cpu"
     assert sssp.shortest_paths(g, range(20), predecessors=True, targets=[5]).device == "cpu"
@@ -139,9 +140,9 @@ def test_small_work_asks_no_driver(monkeypatch):
 
 @pytest.mark.usefixtures("untouchable")
 def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(_device, "_started", {"delta-stepping", "floyd-warshall"})
+    monkeypatch.setattr(placement, "_started", {"delta-stepping", "floyd-warshall"})
     for name in ("WORTH_A_CALL", "START"):
-        monkeypatch.setattr(_device, name, 0.0)
+        monkeypatch.setattr(placement, name, 0.0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
     for method in ("dijkstra", "breadth-first", "baseline-dijkstra"):
         assert sssp.shortest_paths(GRAPH, 0, method=method).device == "cpu"
@@ -154,7 +155,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     assert sssp.all_pairs([[0, 5]] * 2, method="floyd-warshall", dtype=float).device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, method="baseline-floyd-warshall").device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, memory_limit=1 << 30).device == "cpu"
-    monkeypatch.setattr(_device, "_home", os.getpid() + 1)
+    monkeypatch.setattr(placement, "_home", os.getpid() + 1)
     assert sssp.shortest_paths(GRAPH, 0).device == "cpu"
 
 
@@ -168,7 +169,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
 )
 @pytest.mark.usefixtures("gpu")
 def test_results_and_graphs_that_do_not_fit_stay_on_the_cpu(work, answer, monkeypatch):
-    monkeypatch.setattr(_device, "_has_room", lambda needed: needed < 1 << 40)
+    monkeypatch.setattr(placement, "_has_room", lambda needed: needed < 1 << 40)
     assert place(work).device == answer
 
 
@@ -179,7 +180,7 @@ def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, cap
         asked.append(named)
         raise DeviceError("no NVIDIA driver works here")
 
-    monkeypatch.setattr(_device, "_number", missing)
+    monkeypatch.setattr(placement, "_number", missing)
     with caplog.at_level(logging.INFO, "sssp"):
         assert [place(VERY_SLOW).device for _ in range(3)] == ["cpu"] * 3
     assert asked == ["cuda"]
@@ -189,9 +190,9 @@ def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, cap
 
 
 def test_the_simulator_is_no_gpu(monkeypatch, caplog):
-    numba = pytest.importorskip("sssp.cuda._numba", exc_type=sssp.MissingExtraError)
+    numba = pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
     monkeypatch.setattr(numba, "SIMULATOR", True)
-    monkeypatch.setattr(_device, "_number", lambda named: 0)
+    monkeypatch.setattr(placement, "_number", lambda named: 0)
     with caplog.at_level(logging.INFO, "sssp"):
         assert place(VERY_SLOW).device == "cpu"
     assert "simulator" in caplog.text
@@ -200,20 +201,20 @@ def test_the_simulator_is_no_gpu(monkeypatch, caplog):
 @pytest.mark.usefixtures("gpu")
 def test_the_variable_names_the_device_of_auto_alone(monkeypatch):
     for value, chosen in {"cpu": "cpu", "cuda": "cuda:0", "cuda:3": "cuda:3", "": "cpu"}.items():
-        monkeypatch.setenv(_device.VARIABLE, value)
+        monkeypatch.setenv(placement.VARIABLE, value)
         assert place(None) == Place(chosen)
         assert place(None, "cpu") == Place("cpu")
         assert place(None, "cuda:1") == Place("cuda:1")
-    monkeypatch.setenv(_device.VARIABLE, "cpu")
+    monkeypatch.setenv(placement.VARIABLE, "cpu")
     assert place(VERY_SLOW) == Place("cpu")
-    monkeypatch.setenv(_device.VARIABLE, "cuda")
+    monkeypatch.setenv(placement.VARIABLE, "cuda")
     with pytest.raises(DeviceError, match=r"dijkstra does not run on cuda; .*delta-stepping"):
         sssp.shortest_paths(GRAPH, 0, method="dijkstra")
 
 
 @pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "auto", "CPU"])
 def test_a_variable_that_names_no_device_is_refused(value, monkeypatch):
-    monkeypatch.setenv(_device.VARIABLE, value)
+    monkeypatch.setenv(placement.VARIABLE, value)
     with pytest.raises(DeviceError, match=f"SSSP_DEVICE is '{value}'; set it to cpu, cuda or"):
         sssp.shortest_paths(GRAPH, 0)
     assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
@@ -250,7 +251,7 @@ def broken_gpu(error: Exception) -> Any:
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkeypatch, caplog):
     for name in ("WORTH_A_CALL", "START"):
-        monkeypatch.setattr(_device, name, 0.0)
+        monkeypatch.setattr(placement, name, 0.0)
     broken = broken_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
     monkeypatch.setattr(solve, "import_module", broken)
     for _ in range(2):
@@ -275,7 +276,7 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
     with pytest.raises(DeviceError, match="too small"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
     for name in ("WORTH_A_CALL", "START"):
-        monkeypatch.setattr(_device, name, 0.0)
+        monkeypatch.setattr(placement, name, 0.0)
     monkeypatch.setattr(solve, "import_module", broken_gpu(DistanceOverflowError("too long")))
     with pytest.raises(DistanceOverflowError, match="too long"):
         sssp.shortest_paths(GRAPH, 0)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import pickle
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sssp
-from sssp import methods, solve
-from sssp.cpu.delta_stepping import bucket_width
+from sssp import methods
+from sssp.calls import shortest_paths as solve
+from sssp.cpu.search.delta_stepping import bucket_width
 
 
 def test_the_methods_stand_in_the_order_of_the_documentation() -> None:
@@ -34,8 +34,8 @@ def test_the_methods_stand_in_the_order_of_the_documentation() -> None:
 
 def test_every_method_has_a_solver() -> None:
     assert solve.SOLVERS.keys() == methods.METHODS.keys()
-    for module in set(solve.SOLVERS.values()):
-        assert callable(import_module(f"sssp.cpu.{module}").solve)
+    for kind in methods.METHODS.values():
+        assert callable(solve.solver_of(kind(), "cpu", solve.SOLVERS).solve)
 
 
 @pytest.mark.parametrize("name", methods.METHODS)

@@ -87,11 +87,11 @@ def test_importing_loads_nothing_heavy():
 def test_docstring_examples_hold():
     import doctest
 
-    import sssp.blocks
-    import sssp.dense
-    import sssp.solve
+    import sssp.calls.all_pairs
+    import sssp.calls.many_sources
+    import sssp.calls.shortest_paths
 
-    for module in (sssp, sssp.blocks, sssp.dense, sssp.solve):
+    for module in (sssp, sssp.calls.many_sources, sssp.calls.all_pairs, sssp.calls.shortest_paths):
         outcome = doctest.testmod(module)
         assert outcome.attempted > 0
         assert outcome.failed == 0

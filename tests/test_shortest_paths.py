@@ -619,7 +619,7 @@ def test_a_float_overflow_is_never_taken_for_unreached(method: Method) -> None:
 def test_a_progress_bar_appears_only_where_it_is_wanted(
     square: sssp.Graph, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sssp._progress.DELAY", 0)
+    monkeypatch.setattr("sssp.engine.progress.DELAY", 0)
     sssp.shortest_paths(square, [0, 1, 2])
     assert capsys.readouterr() == ("", "")
     sssp.shortest_paths(square, [0, 1, 2], progress=True)

@@ -12,7 +12,7 @@ from sssp.errors import VertexError
 from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
-    from sssp.graph import Graph
+    from sssp.graph.graph import Graph
 
 __all__ = ["GraphSource", "graph_source", "method_list", "method_text", "one_method", "vertex_of"]
 
@@ -45,7 +45,7 @@ class GraphSource:
             from sssp.generate import road_like
 
             return road_like(self.size)
-        from sssp.graph import read_graph
+        from sssp.graph.graph import read_graph
 
         return read_graph(self.path, coordinates=coordinates)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sssp._cli._arguments import graph_source
 
 if TYPE_CHECKING:
-    from sssp.graph import Graph
+    from sssp.graph.graph import Graph
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 

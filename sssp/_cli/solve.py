@@ -21,8 +21,8 @@ from sssp._cli._arguments import graph_source, one_method, vertex_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sssp.graph import Graph
-    from sssp.result import ShortestPaths
+    from sssp.graph.graph import Graph
+    from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Solve, print the answer, and write it to a file if asked for."""
-    from sssp.solve import shortest_paths
+    from sssp.calls.shortest_paths import shortest_paths
 
     g = options.graph.load()
     source = vertex_of(g, options.source)

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._dtypes import INT32
 from sssp.bench.harness import Plan, Row
 from sssp.bench.report import Cell, Comparison, Report, verdict
-from sssp.dense import all_pairs, transitive_closure
+from sssp.calls.all_pairs import all_pairs, transitive_closure
 from sssp.errors import SSSPError
+from sssp.kernels.dtypes import INT32
 from sssp.methods import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,

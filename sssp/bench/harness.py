@@ -23,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp._cli._arguments import method_text
-from sssp._dtypes import INT32, INT64
 from sssp.bench.machine import usable_cores
 from sssp.bench.rivals import Rival
 from sssp.bench.workloads import Workload
+from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify
 from sssp.errors import SSSPError, VerificationError
-from sssp.graph import Graph
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
-from sssp.result import ShortestPaths
-from sssp.solve import shortest_paths
+from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = ["Harness", "Ours", "Plan", "Row"]
 

@@ -78,7 +78,7 @@ def _commit(checkout: Path) -> str | None:
 def _gpu(device: str) -> dict[str, str]:
     """Name and driver of a GPU; empty where it cannot be used, as the skipped rows explain."""
     try:
-        from sssp.cuda._numba import SIMULATOR, cuda, device_number, select
+        from sssp.cuda.compiler import SIMULATOR, cuda, device_number, select
 
         number = device_number(device)
     except SSSPError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from sssp.graph import Graph
+from sssp.graph.graph import Graph
 
 __all__ = ["RIVALS", "Rival"]
 

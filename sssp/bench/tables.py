@@ -18,7 +18,7 @@ from sssp._cli._arguments import BUILT_IN, GraphSource
 from sssp.bench.harness import Harness, Ours, Plan, Row
 from sssp.bench.report import Cell, Comparison, Report, verdict
 from sssp.bench.workloads import Loader, recorded
-from sssp.graph import Graph
+from sssp.graph.graph import Graph
 from sssp.methods import (
     BaselineBellmanFord,
     BaselineDijkstra,

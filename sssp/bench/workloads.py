@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sssp._cli._arguments import GraphSource, vertex_of
 from sssp.errors import VertexError
-from sssp.graph import Graph
+from sssp.graph.graph import Graph
 
 __all__ = ["GraphRecord", "Loader", "Workload", "chosen_sources", "random_sources", "recorded"]
 

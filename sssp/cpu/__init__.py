@@ -1,5 +1,5 @@
-"""Solvers for the CPU, in Numba, one algorithm a file.
+"""Solvers for the CPU, in Numba: `search` from one source, and on a dense `matrix`.
 
-Every one-source solver is a kernel that fills one row of distances, and a driver that hands it
-to `sssp.cpu._rows`, which runs it over all sources.
+A search is a kernel that fills one row of distances, and a driver that hands it to
+`sssp.cpu.rows`, which runs it over all sources. `team` lets several threads work on one row.
 """

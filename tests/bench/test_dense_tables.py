@@ -23,7 +23,7 @@ def tiny(monkeypatch):
     for name, spec in DENSE_TABLES.items():
         monkeypatch.setitem(DENSE_TABLES, name, replace(spec, sizes=SIZES))
     monkeypatch.setattr(dense_tables, "BLOCKS_SIZES", SIZES)
-    target = pytest.importorskip("sssp.cuda._numba", exc_type=ImportError)
+    target = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
 
     def without_gpu(device):
         raise DeviceError("CUDA cannot be used: not today")

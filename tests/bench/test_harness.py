@@ -12,11 +12,11 @@ from sssp.bench.__main__ import main
 from sssp.bench.harness import Harness, Ours, Plan
 from sssp.bench.rivals import RIVALS, Rival
 from sssp.bench.workloads import Workload
+from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
-from sssp.graph import Graph
+from sssp.graph.graph import Graph
 from sssp.loaders import write_gr
 from sssp.methods import Dijkstra
-from sssp.solve import shortest_paths
 
 QUICK = Plan(trials=2, threads=1)
 

@@ -13,9 +13,9 @@ from sssp.bench import harness, machine, tables
 from sssp.bench.__main__ import main
 from sssp.bench.tables import RANDOM_GRAPHS, RandomGraph, random_graph
 from sssp.bench.workloads import Workload
+from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
 from sssp.methods import Dijkstra
-from sssp.solve import shortest_paths
 from tests.bench.test_bench import grid_file, table_of
 
 
@@ -41,7 +41,7 @@ def tiny(tmp_path, monkeypatch):
 
 def cuda_target():
     """Return the module that knows the GPU; skips where Numba's CUDA target is not installed."""
-    return pytest.importorskip("sssp.cuda._numba", exc_type=ImportError)
+    return pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
 
 
 def without_gpu(device):

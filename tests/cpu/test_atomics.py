@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sssp._jit import njit
-from sssp.cpu._atomics import atomic_add, atomic_load, wait_for_all
+from sssp.cpu.atomics import atomic_add, atomic_load, wait_for_all
+from sssp.kernels.jit import njit
 
 THREADS = 4
 

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from sssp._dtypes import infinity
-from sssp.cpu import _team
-from sssp.cpu._min_plus import BLOCK, TILE, new_panels, pack, relax
+from sssp.cpu import team
+from sssp.cpu.matrix.min_plus import BLOCK, TILE, new_panels, pack, relax
+from sssp.kernels.dtypes import infinity
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_a_panel_is_as_large_as_a_block_and_has_tails_only_if_asked():
 @pytest.mark.parametrize(("threads", "tasks"), [(1, 5), (2, 7), (3, 3), (5, 2), (4, 0)])
 def test_every_task_is_taken_once_whoever_is_slow(threads, tasks):
     taken = np.zeros(threads, np.int64)
-    fair = [_team.next_task(taken, tasks, thread) for thread in range(threads)]
+    fair = [team.next_task(taken, tasks, thread) for thread in range(threads)]
     rest = []
-    while (task := _team.next_task(taken, tasks, threads - 1)) < tasks:
+    while (task := team.next_task(taken, tasks, threads - 1)) < tasks:
         rest.append(task)
     assert sorted([task for task in fair if task < tasks] + rest) == list(range(tasks))
-    assert _team.next_task(taken, tasks, 0) == tasks
+    assert team.next_task(taken, tasks, 0) == tasks
 
 
 def test_a_team_runs_together_or_not_at_all(monkeypatch):
@@ -82,15 +82,15 @@ def test_a_team_runs_together_or_not_at_all(monkeypatch):
         meeting.wait(timeout=30)
         return thread
 
-    assert _team.run_team(3, work) == [0, 1, 2]
-    assert _team.run_team(1, lambda thread: thread) == [0]
+    assert team.run_team(3, work) == [0, 1, 2]
+    assert team.run_team(1, lambda thread: thread) == [0]
 
     def no_more(*arguments):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", no_more)
     with pytest.raises(RuntimeError, match="new thread"):
-        _team.run_team(2, work)
+        team.run_team(2, work)
 
 
 @pytest.mark.parametrize("failing", [0, 2])
@@ -103,13 +103,13 @@ def test_an_error_in_a_team_is_raised_once_all_are_done(failing):
         done.append(thread)
 
     with pytest.raises(ValueError, match="gave up"):
-        _team.run_team(3, work)
+        team.run_team(3, work)
     assert sorted([*done, failing]) == [0, 1, 2]
 
 
 def test_a_team_is_no_larger_than_its_work():
-    assert _team.team_size(8, 0) == 1
-    assert _team.team_size(8, 3 * _team.SHARE) == 3
-    assert _team.team_size(2, 1 << 60) == 2
-    assert _team.step_of(1) == _team.STEPS
-    assert _team.step_of(1 << 60) == 1
+    assert team.team_size(8, 0) == 1
+    assert team.team_size(8, 3 * team.SHARE) == 3
+    assert team.team_size(2, 1 << 60) == 2
+    assert team.step_of(1) == team.STEPS
+    assert team.step_of(1 << 60) == 1

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp import _collect
-from sssp.cpu import _rows
+from sssp.cpu import rows as runner
+from sssp.engine import forms
 from sssp.methods import METHODS
 from tests import naive
 from tests.strategies import (
@@ -81,7 +81,7 @@ def test_two_first_rows_at_once_share_one_matrix(monkeypatch: pytest.MonkeyPatch
         matrix[...] = -7
         return matrix
 
-    monkeypatch.setattr(_collect, "np", SimpleNamespace(**{**vars(np), "empty": slow_empty}))
+    monkeypatch.setattr(forms, "np", SimpleNamespace(**{**vars(np), "empty": slow_empty}))
     assert_same(sssp.shortest_paths(g, [0, 1], predecessors=True, threads=2), expected)
 
 
@@ -303,7 +303,7 @@ def test_only_so_many_threads_work_as_have_memory(monkeypatch: pytest.MonkeyPatc
             sizes.append(size)
             super().__init__(size, **options)
 
-    monkeypatch.setattr(_rows, "ThreadPoolExecutor", Executor)
+    monkeypatch.setattr(runner, "ThreadPoolExecutor", Executor)
     expected = sssp.shortest_paths(g, range(10), method="dijkstra", threads=1).distances
     for workers in (1, 2, 3, 9):
         r = sssp.shortest_paths(
@@ -318,7 +318,7 @@ def test_only_so_many_threads_work_as_have_memory(monkeypatch: pytest.MonkeyPatc
 def test_scratch_beyond_what_a_graph_keeps_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     expected = sssp.shortest_paths(g, [0, 1, 2], targets=[5], predecessors=True, threads=1)
-    monkeypatch.setattr(_rows, "KEPT_SCRATCH", 0)
+    monkeypatch.setattr(runner, "KEPT_SCRATCH", 0)
     for _ in range(2):
         r = sssp.shortest_paths(g, [0, 1, 2], targets=[5], predecessors=True, threads=2)
         assert_same(r, expected)
@@ -341,7 +341,7 @@ def test_a_row_that_breaks_off_leaves_nothing_to_the_next_call(
         if i >= 3:
             raise error
 
-    for collector in (_collect.DenseCollector, _collect.SparseCollector):
+    for collector in (forms.DenseCollector, forms.SparseCollector):
         monkeypatch.setattr(collector, "take", break_off)
     with pytest.raises(error):
         sssp.shortest_paths(g, range(20), **options)
@@ -380,7 +380,7 @@ def test_an_overflow_leaves_nothing_to_the_next_call(threads: int) -> None:
 def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     told: list[bool] = []
-    solve_row = _rows._Rows._solve_row
+    solve_row = runner._Rows._solve_row
 
     def solve_row_once_stopped(self: Any, i: int, scratch: Any) -> None:
         told.append(all(told) and self.stop.wait(5))
@@ -389,8 +389,8 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_rows._Rows, "_solve_row", solve_row_once_stopped)
-    monkeypatch.setattr(_rows, "wait", interrupted)
+    monkeypatch.setattr(runner._Rows, "_solve_row", solve_row_once_stopped)
+    monkeypatch.setattr(runner, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sssp.shortest_paths(g, range(200), threads=2)
     assert len(told) <= 2  # the rows in hand
@@ -400,7 +400,7 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
 def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     told: list[bool] = []
-    solve_row = _rows._Rows._solve_row
+    solve_row = runner._Rows._solve_row
 
     def fail_at_first(self: Any, i: int, scratch: Any) -> None:
         if i == 0:
@@ -408,7 +408,7 @@ def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyP
         told.append(all(told) and self.stop.wait(5))
         solve_row(self, i, scratch)
 
-    monkeypatch.setattr(_rows._Rows, "_solve_row", fail_at_first)
+    monkeypatch.setattr(runner._Rows, "_solve_row", fail_at_first)
     with pytest.raises(MemoryError, match="no more"):
         sssp.shortest_paths(g, range(200), threads=3)
     assert len(told) <= 2
@@ -428,7 +428,7 @@ def test_a_bar_appears_unasked_on_a_terminal_only(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     g = city()
-    monkeypatch.setattr("sssp._progress.DELAY", 0)
+    monkeypatch.setattr("sssp.engine.progress.DELAY", 0)
     shown = {}
     for name, stream in (("terminal", Terminal()), ("file", io.StringIO())):
         for wanted in (None, False, True):

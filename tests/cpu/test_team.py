@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.cpu import delta_stepping
-from sssp.cpu._team import run_team
+from sssp.cpu.search import delta_stepping
+from sssp.cpu.team import run_team
 from tests import naive
 from tests.strategies import (
     DYADIC,

@@ -16,7 +16,7 @@ SIMULATOR = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 def device() -> str:
     """Name of a device that works; skips with the reason where there is none."""
     try:
-        from sssp.cuda._numba import device_number
+        from sssp.cuda.compiler import device_number
 
         device_number("cuda")
     except SSSPError as error:

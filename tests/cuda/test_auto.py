@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp import _device
+from sssp.calls import placement
 from tests.cuda.conftest import SIMULATOR
 
 pytestmark = [
@@ -20,8 +20,8 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def by_the_rule(device, monkeypatch):
     monkeypatch.delenv("SSSP_DEVICE", raising=False)
-    monkeypatch.setattr(_device, "_started", set())
-    monkeypatch.setattr(_device, "_spent", {})
+    monkeypatch.setattr(placement, "_started", set())
+    monkeypatch.setattr(placement, "_spent", {})
 
 
 def assert_same(found, expected):
@@ -48,7 +48,7 @@ def test_large_calls_go_to_a_gpu_in_use_and_small_ones_do_not(device):
 
 
 def test_work_that_adds_up_starts_the_gpu(monkeypatch):
-    monkeypatch.setattr(_device, "START", 0.2)
+    monkeypatch.setattr(placement, "START", 0.2)
     g = sssp.road_like(20_000)
     places = [sssp.shortest_paths(g, range(200), threads=2).device for _ in range(9)]
     assert places[0] == "cpu"
@@ -68,10 +68,10 @@ def test_matrices_go_there_too_but_for_floats(device):
 
 
 def test_a_graph_without_room_on_the_gpu_stays_on_the_cpu(device, monkeypatch, caplog):
-    monkeypatch.setattr(_device, "BYTES_PER_VERTEX", 1 << 40)
+    monkeypatch.setattr(placement, "BYTES_PER_VERTEX", 1 << 40)
     g = sssp.road_like(20_000)
     sssp.shortest_paths(g, 0, device=device)
-    _device._warn_once.cache_clear()
+    placement._warn_once.cache_clear()
     for _ in range(2):
         assert sssp.shortest_paths(g, range(1000), threads=2).device == "cpu"
     assert [record.levelname for record in caplog.records] == ["WARNING"]

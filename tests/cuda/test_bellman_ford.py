@@ -76,9 +76,9 @@ def test_float32_and_int64_distances(method, device):
 
 @every_form
 def test_few_sources_are_searched_by_all_blocks_in_turn(method, device, monkeypatch):
-    from sssp.cuda import _rounds
+    from sssp.cuda.search.bellman_ford import rounds
 
-    monkeypatch.setattr(_rounds, "VERTICES_A_SOURCE", 4)
+    monkeypatch.setattr(rounds, "VERTICES_A_SOURCE", 4)
     g = sssp.road_like(20)
     assert_like_the_cpu(g, [0, 7, 19], device, method=method, predecessors=True)
 

@@ -107,7 +107,7 @@ def test_stops_once_all_targets_are_settled(device):
 
 @pytest.mark.parametrize("sources", [1, MANY])
 def test_piles_that_are_full_go_on_in_the_common_ones(sources, device, monkeypatch):
-    from sssp.cuda import delta_stepping
+    from sssp.cuda.search import delta_stepping
 
     small = {"NEAR_CAPACITY": 2, "FAR_CAPACITY": 2, "VERTICES_A_BLOCK": 8}
     for name, value in small.items():

@@ -9,7 +9,7 @@ import pytest
 
 import sssp
 from sssp import datasets
-from sssp._dtypes import infinity
+from sssp.kernels.dtypes import infinity
 from sssp.methods import (
     BaselineClosure,
     BaselineSquaring,
@@ -143,8 +143,8 @@ def test_float_paths_are_as_long_as_their_distances(method, negative, dtype, dev
 
 
 def test_rows_of_tails_that_are_no_tree_are_noticed(device):
-    from sssp.cuda._matrix import BROKEN, Matrix, _broken_row
-    from sssp.cuda._numba import cuda
+    from sssp.cuda.compiler import cuda
+    from sssp.cuda.matrix.driver import BROKEN, Matrix, _broken_row
 
     matrix = Matrix(3, np.dtype(np.float64), cuda.stream(), with_tails=True)
     distances = np.array([[0, 1, 1], [np.inf, 0, 0], [np.inf, 0, 0]])
@@ -201,8 +201,8 @@ def test_memory_is_planned_and_refused_with_numbers(method, device):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_product_of_rectangles_inside_larger_matrices(dtype, device):
-    from sssp.cuda._numba import cuda
-    from sssp.cuda.min_plus import View, multiply
+    from sssp.cuda.compiler import cuda
+    from sssp.cuda.matrix.min_plus import View, multiply
 
     random = np.random.default_rng(0)
     stream = cuda.stream()

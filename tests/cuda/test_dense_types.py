@@ -16,16 +16,16 @@ pytest.importorskip("numba_cuda")
 
 from numba import float32, float64, from_dtype, int32, int64, uint8, uint32, uint64
 
-from sssp.cuda import (
-    _forms,
-    _matrix,
-    dense_baselines,
+from sssp.cuda import forms
+from sssp.cuda.device.grid import barrier_of
+from sssp.cuda.matrix import (
+    driver,
     floyd_warshall,
     min_plus,
     repeated_squaring,
     transitive_closure,
 )
-from sssp.cuda._grid import barrier_of
+from sssp.papers import cuda_matrix
 from tests.cuda.test_types import DTYPES, array, check
 
 FLAGS = array(int32)
@@ -61,21 +61,21 @@ def test_the_block_on_the_diagonal(dtype: np.dtype[Any]) -> None:
 
 def test_baselines(dtype: np.dtype[Any]) -> None:
     matrix = array(from_dtype(dtype))
-    check(dense_baselines._step_kernel, matrix, uint32, uint32, FLAGS)
-    for kernel in dense_baselines._make_block_kernels(dtype):
+    check(cuda_matrix._step_kernel, matrix, uint32, uint32, FLAGS)
+    for kernel in cuda_matrix._make_block_kernels(dtype):
         check(kernel, matrix, uint32, uint32, FLAGS)
-    check(dense_baselines._make_square_kernel(dtype, 16), matrix, matrix, uint32, FLAGS)
+    check(cuda_matrix._make_square_kernel(dtype, 16), matrix, matrix, uint32, FLAGS)
 
 
 def test_passes_over_the_matrix(dtype: np.dtype[Any]) -> None:
     number = from_dtype(dtype)
     matrix, words = array(number), array(int32)
-    check(_matrix._scatter_kernel, words, words, matrix, matrix)
-    check(_matrix._diagonal_kernel, matrix, int64, FLAGS)
-    check(_matrix._least_kernel, matrix, matrix)
-    check(_matrix._settle_kernel, matrix, number, number, matrix)
-    check(_matrix._first_tails_kernel, matrix, int64, number, words)
-    check(_matrix._broken_kernel, matrix, words, int64, number, FLAGS)
+    check(driver._scatter_kernel, words, words, matrix, matrix)
+    check(driver._diagonal_kernel, matrix, int64, FLAGS)
+    check(driver._least_kernel, matrix, matrix)
+    check(driver._settle_kernel, matrix, number, number, matrix)
+    check(driver._first_tails_kernel, matrix, int64, number, words)
+    check(driver._broken_kernel, matrix, words, int64, number, FLAGS)
 
 
 def test_what_has_no_dtype() -> None:
@@ -83,6 +83,6 @@ def test_what_has_no_dtype() -> None:
     sweep = transitive_closure._make_sweep_kernel(barrier_of(together=False))
     check(sweep, words, uint32, uint32, uint32, uint32)
     check(transitive_closure._square_kernel, words, words, uint32, uint32, FLAGS)
-    check(_forms.narrow_kernel, array(int64), int64, array(int32), int32)
+    check(forms.narrow_kernel, array(int64), int64, array(int32), int32)
     bits = array(uint8)
-    check(dense_baselines._make_boolean_square_kernel(16), bits, bits, uint32)
+    check(cuda_matrix._make_boolean_square_kernel(16), bits, bits, uint32)

@@ -13,8 +13,8 @@ pytest.importorskip("numba_cuda")
 
 from numba import boolean, float64, from_dtype, int32, int64
 
-from sssp._query import REDUCTIONS
-from sssp.cuda import _forms, _reduce, _tree
+from sssp.cuda import forms, reduce, tree
+from sssp.engine.query import REDUCTIONS
 from tests.cuda.test_types import DTYPES, array, check
 
 
@@ -22,11 +22,11 @@ from tests.cuda.test_types import DTYPES, array, check
 def test_forms_of_an_answer(dtype):
     number = from_dtype(dtype)
     rows, words = array(number, 2), array(int32, 2)
-    check(_forms._gather_kernel, rows, array(int64), rows)
-    check(_forms._count_kernel, rows, number, words)
+    check(forms._gather_kernel, rows, array(int64), rows)
+    check(forms._count_kernel, rows, number, words)
     entries = (array(int32), array(number), array(int32))
-    check(_forms._compact_kernel, rows, number, words, boolean, array(int64, 2), *entries)
-    check(_tree._finals_kernel, rows, array(int64), boolean, number, number, array(number))
+    check(forms._compact_kernel, rows, number, words, boolean, array(int64, 2), *entries)
+    check(tree._finals_kernel, rows, array(int64), boolean, number, number, array(number))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -34,11 +34,11 @@ def test_forms_of_an_answer(dtype):
 def test_reductions(what, dtype):
     number = from_dtype(dtype)
     for total in (int64, float64):
-        vertices, blocks = _reduce._make_kernels(what, total is int64)
+        vertices, blocks = reduce._make_kernels(what, total is int64)
         check(vertices, array(number, 2), number, array(total), array(total, 3))
         check(blocks, array(total, 3), int64, array(total, 2))
 
 
 def test_narrowing():
-    check(_forms._magnitude_kernel, array(int64), int64, array(int64))
-    check(_forms.narrow_kernel, array(int64), int64, array(int32), int32)
+    check(forms._magnitude_kernel, array(int64), int64, array(int64))
+    check(forms.narrow_kernel, array(int64), int64, array(int32), int32)

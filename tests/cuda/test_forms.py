@@ -22,7 +22,7 @@ large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr("sssp.cuda._rows.LARGEST_BATCH", 2)
+    monkeypatch.setattr("sssp.cuda.rows.LARGEST_BATCH", 2)
 
 
 @pytest.mark.parametrize("what", REDUCTIONS)
@@ -127,7 +127,7 @@ def test_rows_go_into_any_out(device):
 
 
 def test_an_answer_larger_than_the_host_is_refused_with_numbers(device, monkeypatch):
-    monkeypatch.setattr("sssp.cuda._forms.physical_memory", lambda: 399)
+    monkeypatch.setattr("sssp.cuda.forms.physical_memory", lambda: 399)
     g = sssp.road_like(20)
     with pytest.raises(sssp.DeviceError, match="takes 400 bytes, but the host has 399"):
         sssp.shortest_paths(g, range(5), method=METHOD, device=device)
@@ -152,7 +152,7 @@ def test_blocks_on_the_device(device):
 
 @large
 def test_many_batches_of_a_real_size(device, monkeypatch):
-    monkeypatch.setattr("sssp.cuda._rows.LARGEST_BATCH", 60)
+    monkeypatch.setattr("sssp.cuda.rows.LARGEST_BATCH", 60)
     g = sssp.road_like(50_000)
     sources = np.random.default_rng(1).integers(0, g.n, 500)
     found = sssp.shortest_paths(g, sources, method=METHOD, device=device, predecessors=True)

@@ -17,12 +17,12 @@ pinned = pytest.mark.skipif(SIMULATOR, reason="the simulator knows no pinned mem
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 262_144, 262_145, 5_000_001])
 def test_arrays_come_back_as_they_went(size, device):
-    from sssp.cuda import _memory
-    from sssp.cuda._numba import cuda
+    from sssp.cuda import memory
+    from sssp.cuda.compiler import cuda
 
     array = np.random.default_rng(size).integers(0, 1 << 30, size, np.int32)
     back = np.full_like(array, -1)
-    _memory.download(_memory.upload(array), back, cuda.stream())
+    memory.download(memory.upload(array), back, cuda.stream())
     np.testing.assert_array_equal(back, array)
 
 
@@ -30,48 +30,48 @@ def test_arrays_come_back_as_they_went(size, device):
 @pytest.mark.parametrize("streams", [1, 3, 8])
 @pytest.mark.parametrize("pages", [1, 100, 10_000])
 def test_any_number_of_streams_and_any_piece_will_do(streams, pages, device):
-    from sssp.cuda import _memory
-    from sssp.cuda._numba import cuda
+    from sssp.cuda import memory
+    from sssp.cuda.compiler import cuda
 
     array = np.random.default_rng(1).random((1237, 501))
     for whole in (array, array.reshape(-1)[3:-5]):
-        there = _memory.upload(whole, streams, pages * PAGESIZE)
+        there = memory.upload(whole, streams, pages * PAGESIZE)
         back = np.zeros_like(whole)
-        _memory.download(there, back, cuda.stream())
+        memory.download(there, back, cuda.stream())
         np.testing.assert_array_equal(back, whole)
 
 
 @pinned
 def test_what_cannot_be_pinned_travels_too(device, tmp_path):
-    from sssp.cuda import _memory
-    from sssp.cuda._numba import pin, unpin
+    from sssp.cuda import memory
+    from sssp.cuda.compiler import pin, unpin
 
     array = np.arange(2_000_000)
     array.tofile(tmp_path / "array")
     mapped = np.memmap(tmp_path / "array", np.int64, mode="r")
-    np.testing.assert_array_equal(_memory.upload(mapped).copy_to_host(), array)
+    np.testing.assert_array_equal(memory.upload(mapped).copy_to_host(), array)
     # whole pages of its own: those at the ends may hold what comes next to it as well
     start = -(-array.ctypes.data // PAGESIZE) * PAGESIZE
     end = (array.ctypes.data + array.nbytes) // PAGESIZE * PAGESIZE
     assert pin(start, end - start)
     assert not pin(start, end - start)
-    np.testing.assert_array_equal(_memory.upload(array).copy_to_host(), array)
+    np.testing.assert_array_equal(memory.upload(array).copy_to_host(), array)
     unpin(start)
-    np.testing.assert_array_equal(_memory.upload(array).copy_to_host(), array)
+    np.testing.assert_array_equal(memory.upload(array).copy_to_host(), array)
 
 
 @pinned
 def test_threads_share_pinned_buffers_but_never_one_at_a_time(device):
-    from sssp.cuda import _memory
-    from sssp.cuda._numba import cuda, select
+    from sssp.cuda import memory
+    from sssp.cuda.compiler import cuda, select
 
-    staging = _memory.Staging(1 << 16)
+    staging = memory.Staging(1 << 16)
 
     def there_and_back(seed: int) -> bool:
         array = np.random.default_rng(seed).random(500_000)
         back = np.zeros_like(array)
         with select(0):
-            there = _memory.upload(array)
+            there = memory.upload(array)
             for _ in range(3):
                 staging.fetch(there, back)
             cuda.synchronize()
@@ -90,8 +90,8 @@ def test_threads_share_pinned_buffers_but_never_one_at_a_time(device):
 @pinned
 def test_results_that_are_dropped_do_not_pile_up(device):
     import sssp
-    from sssp.cuda import _memory
-    from sssp.cuda._numba import select
+    from sssp.cuda import memory
+    from sssp.cuda.compiler import select
 
     g = sssp.road_like(50_000)
 
@@ -103,6 +103,6 @@ def test_results_that_are_dropped_do_not_pile_up(device):
             assert r.distances.nbytes == 20_000_000
         gc.collect()
         with select(0):
-            return _memory.free_bytes()
+            return memory.free_bytes()
 
     assert free_after(2) - free_after(6) < 3 * 20_000_000

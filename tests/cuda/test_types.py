@@ -16,8 +16,10 @@ compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda
 
 from numba import boolean, from_dtype, int32, int64, types, uint8, uint32, uint64  # noqa: E402
 
-from sssp.cuda import _pull, _push, _rounds, _streamed, _tree, delta_stepping, threshold_dijkstra  # noqa: E402
-from sssp.cuda._grid import barrier_of  # noqa: E402
+from sssp.cuda import tree  # noqa: E402
+from sssp.cuda.device.grid import barrier_of  # noqa: E402
+from sssp.cuda.search import delta_stepping, threshold_dijkstra  # noqa: E402
+from sssp.cuda.search.bellman_ford import pull, push, rounds, streamed  # noqa: E402
 
 DTYPES = [np.dtype(name) for name in ("int32", "int64", "float32", "float64")]
 
@@ -63,11 +65,11 @@ def test_threshold_dijkstra(in_out, dtype):
 def test_bellman_ford_push(streamed, dtype):
     number = from_dtype(dtype)
     # a barrier of the grid needs the driver, so a block's stands in
-    push = _push._make_push_kernel(
+    push_kernel = push._make_push_kernel(
         dtype, together=True, streamed=streamed, barrier=barrier_of(together=False)
     )
     check(
-        push,
+        push_kernel,
         *(array(uint32), array(uint32), array(number)),
         *(array(int32), uint32, array(uint8, 2), array(uint8)),  # places .. wanted
         *(uint32, boolean, number, number, int64, int64),  # lane_bits .. first_row
@@ -80,20 +82,20 @@ def test_bellman_ford_push(streamed, dtype):
 def test_bellman_ford_pull_and_its_ends(dtype):
     number = from_dtype(dtype)
     bits = int32 if dtype.itemsize == 4 else int64
-    pull = _pull._make_pull_kernel(dtype, together=True, barrier=barrier_of(together=False))
+    pull_kernel = pull._make_pull_kernel(dtype, together=True, barrier=barrier_of(together=False))
     check(
-        pull,
+        pull_kernel,
         *(array(uint32), array(uint32), array(number), number, number, int64, int64),
         *(array(bits, 2), array(bits, 2), array(uint32, 2), array(int32, 2), array(int64, 2)),
     )
     vertices, words = array(int64), array(uint32, 2)
     check(
-        _push._make_start_kernel(dtype),
+        push._make_start_kernel(dtype),
         *(vertices, vertices, array(uint32), array(int64, 2), array(uint32, 4), words),
     )
-    check(_pull._make_root_kernel(dtype), vertices, vertices, array(bits, 2), words)
-    check(_rounds.make_finish_kernel(dtype, packed=True), array(int64), array(number))
-    check(_rounds.make_finish_kernel(dtype, packed=False), array(bits), array(number))
+    check(pull._make_root_kernel(dtype), vertices, vertices, array(bits, 2), words)
+    check(rounds.make_finish_kernel(dtype, packed=True), array(int64), array(number))
+    check(rounds.make_finish_kernel(dtype, packed=False), array(bits), array(number))
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -102,9 +104,9 @@ def test_trees(dtype):
     words, rows = array(int32), array(int32, 2)
     arcs = (words, words, array(number))
     found = (array(number), array(number, 2))  # finals, distances
-    check(_tree._smallest_tails_kernel, *arcs, *found, words, boolean, rows, words)
+    check(tree._smallest_tails_kernel, *arcs, *found, words, boolean, rows, words)
     check(
-        _tree._fewest_arcs_kernel,
+        tree._fewest_arcs_kernel,
         *arcs,
         array(int64),
         array(int64),
@@ -117,18 +119,18 @@ def test_trees(dtype):
         rows,
         rows,
     )
-    check(_tree._spread_kernel, *arcs, *found, words, words)
-    check(_tree._root_kernel, array(int64), array(number, 2), words)
-    check(_tree._fill_kernel, array(number), number)
+    check(tree._spread_kernel, *arcs, *found, words, words)
+    check(tree._root_kernel, array(int64), array(number, 2), words)
+    check(tree._fill_kernel, array(number), number)
 
 
 def test_what_has_no_dtype():
-    check(_tree._finish_kernel, array(int32))
-    check(_tree._fill_kernel, array(uint8), uint8)
+    check(tree._finish_kernel, array(int32))
+    check(tree._fill_kernel, array(uint8), uint8)
     lists, counts, pending = array(uint32, 4), array(uint32, 2), array(uint8, 2)
-    check(_streamed._await_arcs_kernel, lists, counts, uint32, pending, array(uint8))
+    check(streamed._await_arcs_kernel, lists, counts, uint32, pending, array(uint8))
     check(
-        _streamed._admit_kernel,
+        streamed._admit_kernel,
         *(uint32, uint32, int32, array(uint32), array(int64, 2), array(int32), array(uint8)),
         *(pending, lists, counts),
     )

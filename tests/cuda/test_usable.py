@@ -16,7 +16,7 @@ import sssp
 
 pytest.importorskip("numba_cuda")
 
-from sssp.cuda import _numba
+from sssp.cuda import compiler
 
 GRAPH = sssp.Graph.from_arcs([0], [1], [1])
 
@@ -41,8 +41,8 @@ def import_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", package)
     monkeypatch.delitem(sys.modules, "numba.cuda", raising=False)
     monkeypatch.setattr(sys, "meta_path", [Broken(error), *sys.meta_path])
-    assert _numba.__file__ is not None
-    runpy.run_path(_numba.__file__)
+    assert compiler.__file__ is not None
+    runpy.run_path(compiler.__file__)
 
 
 def machine(
@@ -101,18 +101,18 @@ def machine(
     ids=["no driver", "no libNVVM", "no NVRTC", "toolkit too new"],
 )
 def test_a_machine_that_runs_no_kernel_says_why(found, reason, command, monkeypatch):
-    monkeypatch.setattr(_numba, "cuda", found)
-    monkeypatch.setattr(_numba, "SIMULATOR", False)
+    monkeypatch.setattr(compiler, "cuda", found)
+    monkeypatch.setattr(compiler, "SIMULATOR", False)
     with pytest.raises(sssp.DeviceError, match=f"CUDA cannot be used: .*{reason}.*{command}"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
 
 
 def test_a_driver_newer_than_the_toolkit_is_fine(monkeypatch):
-    monkeypatch.setattr(_numba, "cuda", machine(driver=(13, 0), toolkit=(12, 8)))
-    monkeypatch.setattr(_numba, "SIMULATOR", False)
-    assert _numba.device_number("cuda:0") == 0
+    monkeypatch.setattr(compiler, "cuda", machine(driver=(13, 0), toolkit=(12, 8)))
+    monkeypatch.setattr(compiler, "SIMULATOR", False)
+    assert compiler.device_number("cuda:0") == 0
     with pytest.raises(sssp.DeviceError, match=r"no device 'cuda:1'.* 1 GPU"):
-        _numba.device_number("cuda:1")
+        compiler.device_number("cuda:1")
 
 
 def test_a_numpy_that_is_too_new_is_named(monkeypatch):

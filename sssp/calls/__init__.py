@@ -1,0 +1,1 @@
+"""What a user calls: arguments checked once, a place chosen, one solver asked."""

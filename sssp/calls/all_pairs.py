@@ -1,0 +1,388 @@
+"""All pairs: `all_pairs` and `transitive_closure` check their arguments and call one solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import csr_array, issparse
+
+from sssp.calls.johnson import johnson
+from sssp.calls.placement import SECONDS_PER_STEP, Work, choose_device, dense_work, search_work
+from sssp.calls.shortest_paths import (
+    check_memory_limit,
+    check_place,
+    check_stream,
+    check_threads,
+    shortest_paths,
+    solver_of,
+)
+from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
+from sssp.engine.query import Query
+from sssp.graph.graph import Graph
+from sssp.graph.interop import entries_of
+from sssp.graph.matrix import MatrixGraph, WeightRange, as_matrix, weight_range
+from sssp.kernels.dtypes import INDEX, distance_dtype
+from sssp.methods import (
+    CLOSURE_METHODS,
+    DENSE_METHODS,
+    METHODS,
+    ClosureByWarshall,
+    FloydWarshall,
+    Johnson,
+    Method,
+    as_method,
+)
+from sssp.results.shortest_paths import ShortestPaths
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray, spmatrix
+
+__all__ = ["all_pairs", "transitive_closure"]
+
+#: module of the solver of every method, below the package of the device
+SOLVERS = {
+    "floyd-warshall": "matrix.floyd_warshall",
+    "repeated-squaring": "matrix.repeated_squaring",
+    "baseline-floyd-warshall": "papers.matrix",
+    "baseline-blocked-floyd-warshall": "papers.matrix",
+    "baseline-squaring": "papers.matrix",
+    "closure-by-warshall": "matrix.transitive_closure",
+    "closure-by-squaring": "matrix.transitive_closure",
+    "baseline-closure": "papers.matrix",
+}
+#: a search spends on a vertex and on an arc the time in which Floyd-Warshall relaxes so many
+#: pairs; measured on one core in int32 on random graphs of 300 to 2,000 vertices. On an H100, whose
+#: way back to the host is longer than either takes, it is as good: 3,000 vertices with 30 arcs each
+#: 11.6 ms by searches and 9.2 by Floyd-Warshall, 10,000 vertices 65 and 105
+PAIRS_PER_VERTEX, PAIRS_PER_ARC = 800, 100
+
+
+def all_pairs(
+    g_or_matrix: Graph | ArrayLike | sparray | spmatrix,
+    *,
+    method: str | Method = "auto",
+    device: str = "auto",
+    predecessors: bool = False,
+    dtype: DTypeLike | None = None,
+    output: Literal["host", "device"] = "host",
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: bool | None = None,
+    zero_is_arc: bool = False,
+) -> ShortestPaths:
+    """Find shortest paths from every vertex to every other.
+
+    Parameters
+    ----------
+    g_or_matrix : Graph, array_like of shape (n, n), or SciPy sparse matrix
+        The graph. An entry (i, j) of a dense matrix is the weight of the arc i -> j; off the
+        diagonal 0 and inf mean that there is none. The diagonal counts only where it is negative.
+        In a sparse matrix every stored entry is an arc, zeros too.
+    method : str or Method
+        ``"floyd-warshall"``, ``"repeated-squaring"``, ``"johnson"``, or a method of
+        `sssp.shortest_paths` (``"dijkstra"``) to run from every vertex. ``"auto"`` picks what
+        measured fastest: Floyd-Warshall for dense graphs, searches from every vertex for others
+        (Johnson's if a weight is negative).
+    device : str
+        As for `sssp.shortest_paths`; ``"auto"`` keeps the CPU for what it does in 40 ms
+        (Floyd-Warshall for 2,000 vertices on 16 cores, 1,000 on 2), and for floats on a matrix, of
+        which another device adds up other paths of the same length.
+    predecessors : bool
+        Also find the trees, for `path`.
+    dtype : dtype, optional
+        int32, int64, float32 or float64 for the distances. By default int32 if every distance
+        fits, else int64; float64 for floats.
+    output : {"host", "device"}
+        Where the result is left.
+    threads : int, optional
+        Greatest number of threads; by default all cores that the process may use.
+    memory_limit : int, optional
+        Bytes that results and scratch of this call may take; by default the machine's memory.
+    stream : int or object with ``__cuda_stream__``, optional
+        CUDA only: the stream in whose order the call stands.
+    progress : bool, optional
+        Show a bar on stderr; by default on a terminal or notebook, after two seconds.
+    zero_is_arc : bool
+        Whether an off-diagonal 0 of a dense matrix is an arc of weight 0 instead of none.
+
+    Returns
+    -------
+    ShortestPaths
+        Of n rows: `distances` has shape (n, n), row i from vertex i. Its `graph` is made from a
+        dense matrix when it is first needed (by `path_arcs`, `skim`, `load`, `verify`), so the
+        matrix must not change before that.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length; ``.cycle`` is one. On an undirected graph a
+        negative arc is one.
+    NegativeWeightError
+        The method cannot take the graph's negative weights.
+    DistanceOverflowError
+        A distance does not fit the dtype fixed by the call, or int64.
+    DeviceError
+        The device does not exist, or the matrix needs more memory than the call may take.
+    ValueError, TypeError
+        Another argument is not what it should be; the message says which and why.
+
+    Notes
+    -----
+    Floyd-Warshall takes n^3 steps, in place in one (n, n) matrix; repeated squaring log n times
+    as many in two; searches from every vertex O(n m log n). Integers are exact whatever the
+    method. Floyd-Warshall and repeated squaring add floats in another order than along the path:
+    distances agree with those of searches within a few eps times the number of arcs, relative to
+    the lengths along the path, and predecessors are those of the paths that were added up.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> r = sssp.all_pairs([[0, 5, 20], [0, 0, 5], [1, 0, 0]], predecessors=True)
+    >>> r.distances.tolist(), r.path(2, row=0).tolist()
+    ([[0, 5, 10], [6, 0, 5], [1, 6, 0]], [0, 1, 2])
+    """
+    network = _as_network(g_or_matrix)
+    graph = network if isinstance(network, Graph) else MatrixGraph.of(network, zero_is_arc)
+    weights = (
+        WeightRange(network.weights.dtype, network.least_weight, max(0, network.greatest_weight))
+        if isinstance(network, Graph)
+        else weight_range(network)
+    )
+    if method == "auto":
+        method = _fastest(graph, network, weights)
+    if method != "auto":
+        method = as_method(method, METHODS | DENSE_METHODS)
+    if isinstance(method, str) or method.name in METHODS:
+        return shortest_paths(
+            graph,
+            np.arange(graph.n),
+            method=method,
+            device=device,
+            predecessors=predecessors,
+            dtype=dtype,
+            output=output,
+            threads=threads,
+            memory_limit=memory_limit,
+            stream=stream,
+            progress=progress,
+        )
+    asked = distance_dtype(dtype, weights.dtype)
+    query = Query(
+        sources=np.arange(graph.n),
+        dtype=asked,
+        predecessors=predecessors,
+        output=output,
+        threads=check_threads(threads),
+        progress=progress,
+    )
+    work = _estimate(method, graph, query, weights.dtype if asked is None else asked)
+    place = choose_device(
+        device, method.name, work, output=output, stream=stream, memory_limit=memory_limit
+    )
+    _check_output(output, place.device)
+    stream = check_stream(stream, place.device)
+
+    def attempt(device: str) -> ShortestPaths:
+        limit = check_memory_limit(memory_limit, device)
+        there = replace(query, device=device, memory_limit=limit, stream=stream)
+        if isinstance(method, Johnson):
+            return johnson(graph, there)
+        dense = _dense_query(there, graph, network, weights, zero_is_arc)
+        answer: Answer = solver_of(method, device, SOLVERS).solve(dense, method)
+        return ShortestPaths(
+            graph,
+            there,
+            answer,
+            single=False,
+            single_target=False,
+            method=method.name,
+            device=device,
+        )
+
+    return place.answer(attempt)
+
+
+def transitive_closure(
+    g_or_matrix: Graph | ArrayLike | sparray | spmatrix,
+    *,
+    reflexive: bool = True,
+    method: str | Method = "auto",
+    device: str = "auto",
+    packed: bool = False,
+    output: Literal["host", "device"] = "host",
+    threads: int | None = None,
+    memory_limit: int | None = None,
+    stream: Any = None,
+    progress: bool | None = None,
+) -> Any:
+    """Find out which vertex reaches which.
+
+    Parameters
+    ----------
+    g_or_matrix : Graph, array_like of shape (n, n), or SciPy sparse matrix
+        The graph; weights do not matter. In a dense matrix every entry but 0 (False) and inf is
+        an arc, also on the diagonal; in a sparse one every stored entry, but for stored False
+        and inf.
+    reflexive : bool
+        Whether every vertex reaches itself; if not, only over a cycle or a self-loop.
+    method : str or Method
+        ``"closure-by-warshall"`` or ``"closure-by-squaring"``; ``"auto"`` is the former, which
+        measured faster.
+    device : str
+        As for `sssp.shortest_paths`; ``"auto"`` keeps the CPU for what it does in 40 ms (15,000
+        vertices on 16 cores, 7,000 on 2).
+    packed : bool
+        Return 64 columns to a word.
+    output : {"host", "device"}
+        Where the result is left; on a device it is packed.
+    threads, memory_limit, stream, progress
+        As for `sssp.all_pairs`.
+
+    Returns
+    -------
+    ndarray of bool, shape (n, n)
+        Row i: whether i reaches j. Packed: ndarray of uint64, shape (n, ceil(n / 64)); column j
+        is bit ``j % 64`` of word ``j // 64``, and bits beyond n are 0.
+
+    Raises
+    ------
+    DeviceError
+        The device does not exist, or the matrix needs more memory than the call may take.
+    ValueError, TypeError
+        Another argument is not what it should be; or ``reflexive=False`` for a `Graph` that has
+        dropped self-loops, of which it does not know where they were.
+
+    Notes
+    -----
+    n^3 / 512 steps on words of 64 vertices (see `sssp.cpu.matrix.transitive_closure`).
+
+    Examples
+    --------
+    >>> import sssp
+    >>> sssp.transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
+    [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
+    """
+    chosen = ClosureByWarshall() if method == "auto" else as_method(method, CLOSURE_METHODS)
+    n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
+    query = ClosureQuery(
+        n=n,
+        arcs=arcs,
+        matrix=matrix,
+        reflexive=bool(reflexive),
+        output=output,
+        threads=check_threads(threads),
+        progress=progress,
+    )
+    work = None
+    if chosen.name in SECONDS_PER_STEP:
+        host_bytes = n * (8 * query.words + (0 if packed else n))
+        work = dense_work(chosen.name, n, query.threads, host_bytes=host_bytes)
+    place = choose_device(
+        device, chosen.name, work, output=output, stream=stream, memory_limit=memory_limit
+    )
+    if _check_output(output, place.device) == "device" and not packed:
+        raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
+    stream = check_stream(stream, place.device)
+
+    def attempt(device: str) -> Any:
+        limit = check_memory_limit(memory_limit, device)
+        there = replace(query, device=device, memory_limit=limit, stream=stream)
+        if not packed and device == "cpu":
+            check_memory(n * (n + 8 * query.words), limit, "a boolean matrix")
+        return solver_of(chosen, device, SOLVERS).solve(there, chosen)
+
+    words = place.answer(attempt)
+    return words if packed else _unpacked(words, n)
+
+
+def _as_network(g_or_matrix: Any) -> Graph | NDArray[Any]:
+    if isinstance(g_or_matrix, Graph):
+        return g_or_matrix
+    if issparse(g_or_matrix):
+        return Graph.from_scipy(g_or_matrix)
+    return as_matrix(g_or_matrix)
+
+
+def _as_pattern(
+    g_or_matrix: Any, reflexive: bool
+) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
+    """Return n, and the arcs in CSR form or a dense matrix."""
+    if isinstance(g_or_matrix, Graph):
+        if g_or_matrix.self_loops and not reflexive:
+            raise ValueError(
+                f"this graph has dropped {g_or_matrix.self_loops} self-loops, so it does not know "
+                "which vertices reach themselves over one; pass a matrix, or reflexive=True"
+            )
+        return g_or_matrix.n, (g_or_matrix.indptr, g_or_matrix.indices), None
+    if issparse(g_or_matrix):
+        entries = entries_of(g_or_matrix)
+        kept = np.isfinite(entries.data) & (entries.data.dtype.kind != "b" or entries.data)
+        ends = entries.row[kept], entries.col[kept]
+        pattern = csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=entries.shape)
+        return pattern.shape[0], (pattern.indptr, pattern.indices), None
+    matrix = as_matrix(g_or_matrix)
+    return len(matrix), None, matrix
+
+
+def _dense_query(
+    query: Query,
+    graph: Graph,
+    network: Graph | NDArray[Any],
+    weights: WeightRange,
+    zero_is_arc: bool,
+) -> DenseQuery:
+    return DenseQuery(
+        n=graph.n,
+        graph=network if isinstance(network, Graph) else None,
+        matrix=None if isinstance(network, Graph) else network,
+        zero_is_arc=zero_is_arc,
+        weights_dtype=weights.dtype,
+        least_weight=weights.least,
+        greatest_weight=weights.greatest,
+        as_graph=lambda: graph,
+        dtype=query.dtype,
+        predecessors=query.predecessors,
+        output=query.output,
+        device=query.device,
+        threads=query.threads,
+        memory_limit=query.memory_limit,
+        stream=query.stream,
+        progress=query.progress,
+    )
+
+
+def _fastest(graph: Graph, network: Graph | NDArray[Any], weights: WeightRange) -> str | Method:
+    """Return what measured fastest: a dense method, or ``"auto"`` for searches."""
+    n = graph.n
+    arcs = graph.m if isinstance(network, Graph) else int(np.count_nonzero(network))
+    if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
+        return FloydWarshall()
+    return Johnson() if weights.least < 0 else "auto"
+
+
+def _estimate(method: Method, graph: Graph, query: Query, dtype: np.dtype[Any]) -> Work | None:
+    """Return what ``device="auto"`` goes by; None for what stays on the CPU."""
+    n = graph.n
+    host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * query.predecessors)
+    if isinstance(method, Johnson):
+        return search_work("delta-stepping", n, graph.m, n, query.threads, host_bytes=host_bytes)
+    if method.name not in SECONDS_PER_STEP or dtype.kind == "f":
+        return None
+    return dense_work(method.name, n, query.threads, host_bytes=host_bytes)
+
+
+def _check_output(output: str, device: str) -> str:
+    if output not in ("host", "device"):
+        raise ValueError(f"output must be 'host' or 'device', not {output!r}")
+    check_place(output, device)
+    return output
+
+
+def _unpacked(words: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
+    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(n, 8 * words.shape[1])
+    bits = np.unpackbits(octets, axis=1, count=n, bitorder="little")
+    return bits.view(np.bool_)

@@ -1,0 +1,293 @@
+"""Where a call runs: what ``device=`` and ``SSSP_DEVICE`` name, and the rule behind ``"auto"``.
+
+A caller who names a device gets it, or an error. ``"auto"`` goes to the GPU by a rule that rests
+on whole calls, from and to arrays of the host (``bench/devices.py``):
+
+- What the CPU does in `WORTH_A_CALL` seconds stays there: the least call on a GPU takes 2 ms, and
+  first the graph has to travel. So one source belongs on the CPU but on the largest graphs, and
+  the more cores there are, the more sources.
+- In a new process driver and kernels take `START` seconds to load and compile. So the CPU goes on
+  until calls of a method that were worth the GPU have taken it that long together. A single
+  call of that length goes to the GPU at once, and so does any that is worth it once the process
+  has used that method on a GPU.
+- What could differ between the two (sums of floats added in another order), and a call with a
+  ``memory_limit`` of the caller's, who means the memory of the host, stay on the CPU.
+
+Times are estimated from sizes, so that no driver is asked, and nothing imported, before it pays.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from sssp.engine.query import physical_memory
+from sssp.errors import DeviceError, MissingExtraError
+
+__all__ = ["Place", "Work", "choose_device", "dense_work", "search_work"]
+
+#: names the device of calls with device="auto"
+VARIABLE = "SSSP_DEVICE"
+#: seconds of the CPU from which on a call is faster on the GPU, upload of the graph included:
+#: on an H100 against 16 cores 64 sources on NY (46 ms against 19) and 4 on a million vertices
+#: (36 against 36); against 2 cores one source on a million vertices (26 against 26)
+WORTH_A_CALL = 0.04
+#: seconds until a new process has its first results from the GPU: there 5.2 for one source and
+#: 3.6 more for many, 16 for Floyd-Warshall
+START = 10.0
+#: seconds that a core takes for a vertex of a search; on NY, but for bellman-ford, which took
+#: 1.4e-6 there and takes less where paths have fewer arcs
+SECONDS_PER_VERTEX = {
+    "delta-stepping": 30e-9,
+    "threshold-dijkstra": 80e-9,
+    "bellman-ford": 300e-9,
+}
+#: an arc takes the time of a vertex divided by this
+ARCS_PER_VERTEX = 8
+#: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
+SECONDS_PER_ROW = 20e-6
+#: cores that one source gains from for sure: 16 took 0.5 to 1.6 times as long as 2
+TEAM = 2
+#: seconds that a core takes for one of the n^3 steps; at n = 3,000, of closure at 10,000
+SECONDS_PER_STEP = {
+    "floyd-warshall": 7e-11,
+    "repeated-squaring": 7e-10,
+    "closure-by-warshall": 2e-13,
+}
+#: least bytes of a search on the GPU: arcs, a table of first arcs, one row with its piles
+BYTES_PER_VERTEX, BYTES_PER_ARC = 92, 12
+
+T = TypeVar("T")
+logger = logging.getLogger("sssp")
+_lock = threading.Lock()
+#: a child after a fork cannot use the driver that its parent has started
+_home = os.getpid()
+#: methods whose kernels this process has used, and seconds that calls of the others took the CPU
+_started: set[str] = set()
+_spent: dict[str, float] = {}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a call that may run in either place takes.
+
+    Attributes
+    ----------
+    method : str
+        Whose kernels it needs.
+    seconds : float
+        Estimated, on the CPU with the threads of the call.
+    device_bytes : int
+        Needed on a GPU before its driver can divide the work by what is free.
+    host_bytes : int
+        Of the result on the host.
+    """
+
+    method: str
+    seconds: float
+    device_bytes: int = 0
+    host_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A chosen device.
+
+    Attributes
+    ----------
+    device : str
+        ``"cpu"`` or ``"cuda:N"``, checked to be usable.
+    by_rule : bool
+        Whether the rule has chosen a GPU, so that the CPU may take over.
+    """
+
+    device: str
+    by_rule: bool = False
+
+    def answer(self, attempt: Callable[[str], T]) -> T:
+        """Return ``attempt(device)``; on the CPU if a GPU that the rule has chosen cannot do it.
+
+        Raises
+        ------
+        DeviceError
+            The device cannot do it, and the caller named it.
+        """
+        try:
+            return attempt(self.device)
+        except DeviceError as error:
+            if not self.by_rule:
+                raise
+            _warn_once(f"device='auto' falls back to the CPU: {error}")
+        return attempt("cpu")
+
+
+def search_work(
+    method: str,
+    n: int,
+    m: int,
+    rows: int,
+    threads: int,
+    *,
+    targets: int | None = None,
+    limited: bool = False,
+    host_bytes: int = 0,
+) -> Work:
+    """Estimate searches over rows.
+
+    Parameters
+    ----------
+    method : str
+        One of `SECONDS_PER_VERTEX`.
+    n, m : int
+        Size of the graph.
+    rows, threads : int
+        Searches, and threads that share them.
+    targets : int, optional
+        Vertices at which a search stops: taken to stand anywhere, so that t of them are settled
+        with t / (t + 1) of the graph.
+    limited : bool
+        Whether distances have a limit: it is taken to be close.
+    host_bytes : int
+        As of `Work`.
+    """
+    share = 1.0 if targets is None else targets / (targets + 1)
+    abreast = min(rows, threads)
+    if rows == 1 and method == "delta-stepping":
+        abreast = min(TEAM, threads)
+    vertices = 0.0 if limited else share * (n + m / ARCS_PER_VERTEX)
+    searching = rows / max(abreast, 1) * vertices * SECONDS_PER_VERTEX[method]
+    return Work(
+        method,
+        rows * SECONDS_PER_ROW + searching,
+        BYTES_PER_VERTEX * n + BYTES_PER_ARC * m,
+        host_bytes,
+    )
+
+
+def dense_work(method: str, n: int, threads: int, *, host_bytes: int) -> Work:
+    """Estimate a method on a matrix, one of `SECONDS_PER_STEP`."""
+    return Work(method, n**3 * SECONDS_PER_STEP[method] / threads, 0, host_bytes)
+
+
+def choose_device(
+    device: str,
+    method: str,
+    work: Work | None,
+    *,
+    output: str = "host",
+    stream: Any = None,
+    memory_limit: int | None = None,
+) -> Place:
+    """Choose where a call runs.
+
+    Parameters
+    ----------
+    device : str
+        As the caller of the package gave it.
+    method : str
+        Whose kernels it needs.
+    work : Work or None
+        None: ``"auto"`` keeps it on the CPU.
+    output, stream, memory_limit
+        Of the call: only a GPU leaves results there or follows a stream, and whoever limits the
+        memory means that of the host.
+
+    Raises
+    ------
+    DeviceError
+        The name is none, or the device cannot be used; the message says why and what to do.
+    """
+    named = _named(device)
+    if named == "auto" and (output == "device" or stream is not None):
+        named = "cuda"
+    if memory_limit is not None:
+        work = None
+    if named == "cpu" or (named == "auto" and (work is None or not _pays(work))):
+        return Place("cpu")
+    by_rule = named == "auto"
+    place = Place(f"cuda:{_number('cuda' if by_rule else named)}", by_rule)
+    with _lock:
+        _started.add(method)
+    return place
+
+
+def _named(device: str) -> str:
+    """Return the device that is named, or ``"auto"``."""
+    if device != "auto":
+        if not _is_name(device):
+            raise DeviceError(
+                f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'"
+            )
+        return device
+    named = os.environ.get(VARIABLE, "")
+    if named and not _is_name(named):
+        raise DeviceError(
+            f"the environment variable {VARIABLE} is {named!r}; set it to cpu, cuda or cuda:N, or "
+            "unset it"
+        )
+    return named or device
+
+
+def _is_name(device: str) -> bool:
+    return isinstance(device, str) and re.fullmatch(r"cpu|cuda(:\d+)?", device) is not None
+
+
+def _number(named: str) -> int:
+    """Number of a GPU, checked to be usable; the first call starts the driver."""
+    from sssp.cuda.compiler import device_number
+
+    return device_number(named)
+
+
+def _pays(work: Work) -> bool:
+    """Whether a call belongs on the GPU, which is asked only if it does by its size."""
+    if work.seconds < WORTH_A_CALL or os.getpid() != _home:
+        return False
+    with _lock:
+        if work.method not in _started:
+            _spent[work.method] = _spent.get(work.method, 0.0) + work.seconds
+            if _spent[work.method] < START:
+                return False
+    return (
+        work.host_bytes <= physical_memory() and _gpu_is_usable() and _has_room(work.device_bytes)
+    )
+
+
+@cache
+def _gpu_is_usable() -> bool:
+    """Ask once, and log the answer."""
+    try:
+        number = _number("cuda")
+        from sssp.cuda.compiler import SIMULATOR
+    except (DeviceError, MissingExtraError) as error:
+        logger.info("device='auto' is the CPU: %s", error)
+        return False
+    if SIMULATOR:
+        logger.info("device='auto' is the CPU: Numba's CUDA simulator is no GPU")
+        return False
+    logger.info("device='auto' uses cuda:%d for calls that are worth it", number)
+    return True
+
+
+def _has_room(needed: int) -> bool:
+    """Whether the GPU has so much memory free; a shortage is logged."""
+    from sssp.cuda.compiler import select
+    from sssp.cuda.memory import free_bytes
+    from sssp.cuda.rows import SHARE
+
+    with select(_number("cuda")):
+        fits = needed <= free_bytes() * SHARE
+    if not fits:
+        _warn_once(f"device='auto' is the CPU for a graph that takes {needed:,} bytes on the GPU")
+    return fits
+
+
+@cache
+def _warn_once(text: str) -> None:
+    logger.warning(text)

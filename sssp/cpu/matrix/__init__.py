@@ -1,0 +1,1 @@
+"""All pairs on the CPU: solvers that work on a dense matrix, one algorithm a file."""

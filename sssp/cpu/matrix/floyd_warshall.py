@@ -1,0 +1,206 @@
+"""Blocked Floyd-Warshall: all pairs in n^3 steps, in place.
+
+R. W. Floyd, "Algorithm 97: shortest path" (1962); S. Warshall, "A theorem on boolean matrices"
+(1962); in blocks: G. Venkataraman, S. Sahni, S. Mukhopadhyaya, "A blocked all-pairs
+shortest-paths algorithm" (2003). A round takes a block of vertices as intermediate ones, in three
+steps: the block on the diagonal; the blocks in its rows and columns; all others, whose min-plus
+products are nearly all the work.
+
+The threads of a team share the tiles of a step and meet after it. Nothing is read in a step that
+another thread writes in it, so the result does not depend on their number. The block of the next
+round is closed within the third step, by the thread that relaxed its tile: nobody else needs it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sssp.cpu.atomics import wait_for_all
+from sssp.cpu.matrix.driver import Matrix, solve_matrix
+from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
+from sssp.cpu.team import next_task, run_team, step_of, team_size
+from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.progress import progress_bar
+from sssp.kernels.jit import njit
+from sssp.methods import FloydWarshall
+
+__all__ = ["solve"]
+
+
+@njit
+def _close_block(matrix, tails, first, depth):
+    """Plain Floyd-Warshall on the block of `depth` vertices from `first` on."""
+    number = matrix.dtype.type
+    for k in range(first, first + depth):
+        through = matrix[k, first : first + depth]
+        for i in range(first, first + depth):
+            start = matrix[i, k]
+            row = matrix[i, first : first + depth]
+            for j in range(depth):
+                candidate = number(start + through[j])
+                if tails is None:
+                    row[j] = min(row[j], candidate)
+                elif candidate < row[j]:
+                    row[j] = candidate
+                    tails[i, first + j] = tails[k, first + j]
+
+
+@njit
+def _beside(side, begin, end, first, after):
+    """Part of ``begin..end`` before (side 0) or behind (side 1) the block ``first..after``."""
+    if side == 0:
+        return begin, min(end, first)
+    return max(begin, after), end
+
+
+@njit
+def _relax_cross(matrix, tails, first, depth, task, panel, panel_tails):
+    """Relax a strip of the block's rows, or behind all of them a span of its columns."""
+    n, after = matrix.shape[0], first + depth
+    strips = -(-n // TILE)
+    if task < strips:
+        for side in range(2):
+            left, right = _beside(side, task * TILE, min(n, (task + 1) * TILE), first, after)
+            if left < right:
+                width = right - left
+                pack(matrix, tails, first, depth, left, width, panel, panel_tails)
+                relax(
+                    matrix, tails, matrix, first, depth,
+                    first, after, left, width, panel, panel_tails,
+                )  # fmt: skip
+        return
+    span = task - strips
+    pack(matrix, tails, first, depth, first, depth, panel, panel_tails)
+    for side in range(2):
+        top, bottom = _beside(side, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+        if top < bottom:
+            relax(
+                matrix, tails, matrix, first, depth,
+                top, bottom, first, depth, panel, panel_tails,
+            )  # fmt: skip
+
+
+@njit
+def _relax_tile(matrix, tails, first, depth, task, panel, panel_tails):
+    """Relax a tile, but for the block's own rows and columns, through the block."""
+    n, after = matrix.shape[0], first + depth
+    strips = -(-n // TILE)
+    strip, span = task % strips, task // strips
+    for side in range(2):
+        left, right = _beside(side, strip * TILE, min(n, (strip + 1) * TILE), first, after)
+        if left >= right:
+            continue
+        width = right - left
+        pack(matrix, tails, first, depth, left, width, panel, panel_tails)
+        for half in range(2):
+            top, bottom = _beside(half, span * SPAN, min(n, (span + 1) * SPAN), first, after)
+            if top < bottom:
+                relax(
+                    matrix, tails, matrix, first, depth,
+                    top, bottom, left, width, panel, panel_tails,
+                )  # fmt: skip
+
+
+@njit
+def _floyd_warshall_kernel(
+    matrix, tails, first_round, last_round, negative, taken, stop, barrier, thread
+):
+    """Rounds of one thread of the team, until the diagonal is negative somewhere.
+
+    ``taken`` int64, zeros, shape (rounds, 2, threads): for `next_task` in its second and third
+    step. ``stop`` int64, a zero: whether the first thread has seen a negative cycle.
+    """
+    n, threads = matrix.shape[0], taken.shape[2]
+    panel, panel_tails = new_panels(matrix, tails)
+    strips, spans = -(-n // TILE), -(-n // SPAN)
+    first = first_round * BLOCK
+    if thread == 0:
+        _close_block(matrix, tails, first, min(BLOCK, n - first))
+    wait_for_all(barrier, threads)
+    for turn in range(last_round - first_round):
+        first = (first_round + turn) * BLOCK
+        depth = min(BLOCK, n - first)
+        if negative:
+            if thread == 0:
+                for vertex in range(n):
+                    if matrix[vertex, vertex] < 0:
+                        stop[0] = 1
+            wait_for_all(barrier, threads)
+            if stop[0] != 0:
+                return
+        task = next_task(taken[turn, 0], strips + spans, thread)
+        while task < strips + spans:
+            _relax_cross(matrix, tails, first, depth, task, panel, panel_tails)
+            task = next_task(taken[turn, 0], strips + spans, thread)
+        wait_for_all(barrier, threads)
+        # the next block lies in one tile, for sides of tiles are multiples of its own
+        after = first + depth
+        tile_of_next = after // SPAN * strips + after // TILE
+        task = next_task(taken[turn, 1], strips * spans, thread)
+        while task < strips * spans:
+            _relax_tile(matrix, tails, first, depth, task, panel, panel_tails)
+            if task == tile_of_next and turn + 1 < last_round - first_round:
+                _close_block(matrix, tails, after, min(BLOCK, n - after))
+            task = next_task(taken[turn, 1], strips * spans, thread)
+        wait_for_all(barrier, threads)
+
+
+def _run_rounds(matrix: Matrix, first: int, last: int, negative: bool, threads: int) -> None:
+    taken = np.zeros((last - first, 2, threads), np.int64)
+    stop, barrier = np.zeros(1, np.int64), np.zeros(2, np.int64)
+
+    def work(thread: int) -> None:
+        _floyd_warshall_kernel(
+            matrix.distances,
+            matrix.tails,
+            first,
+            last,
+            negative,
+            taken,
+            stop,
+            barrier,
+            thread,
+        )
+
+    run_team(threads, work)
+
+
+def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
+    """Answer `query` in ``ceil(n / 64)`` rounds of three steps.
+
+    Parameters
+    ----------
+    query : DenseQuery
+        Weights of any sign.
+    method : FloydWarshall
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``rounds``.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length.
+    DistanceOverflowError
+        A distance fits none of the dtypes that the call may use.
+    DeviceError
+        The matrix needs more memory than the call may take.
+    """
+    n = query.n
+    rounds = -(-n // BLOCK)
+    step = step_of(n * n * BLOCK)
+    threads = team_size(query.threads, n**3)
+
+    def close(matrix: Matrix) -> int:
+        with progress_bar(n, query.progress, "vertex") as advance:
+            for first in range(0, rounds, step):
+                last = min(first + step, rounds)
+                _run_rounds(matrix, first, last, query.negative, threads)
+                if matrix.negative_vertex() is not None:
+                    return last
+                advance(min(last * BLOCK, n) - first * BLOCK)
+        return rounds
+
+    return solve_matrix(query, close)

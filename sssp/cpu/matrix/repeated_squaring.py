@@ -1,0 +1,126 @@
+"""Repeated squaring over (min, +): all pairs in ``ceil(log2(n - 1))`` products of n^3 steps.
+
+Xiao et al., "All-source pair shortest path parallel algorithm based on GPU acceleration" (2023).
+The matrix holds the shortest walks of at most one arc; after every squaring, of twice as many.
+Walks of n - 1 arcs hold all shortest paths; one more squaring finds a negative cycle of n arcs.
+
+Every product goes from one matrix to another, tile by tile, so the threads of a team never meet.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sssp.cpu.matrix.driver import Matrix, solve_matrix
+from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
+from sssp.cpu.team import next_task, run_team, step_of, team_size
+from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.progress import progress_bar
+from sssp.kernels.jit import njit
+from sssp.methods import RepeatedSquaring
+
+__all__ = ["solve"]
+
+
+@njit
+def _differs(before, after, row, end, left, right):
+    for i in range(row, end):
+        for j in range(left, right):
+            if before[i, j] != after[i, j]:
+                return True
+    return False
+
+
+@njit
+def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks, taken, thread):
+    """Make `tasks` tiles of the product with others; return whether one of these changed."""
+    n = before.shape[0]
+    panel, panel_tails = new_panels(before, tails_before)
+    strips = -(-n // TILE)
+    changed = False
+    task = next_task(taken, tasks, thread)
+    while task < tasks:
+        tile = first_task + task
+        left, row = tile % strips * TILE, tile // strips * SPAN
+        right, end = min(n, left + TILE), min(n, row + SPAN)
+        after[row:end, left:right] = before[row:end, left:right]
+        if tails_after is not None:
+            tails_after[row:end, left:right] = tails_before[row:end, left:right]
+        for first in range(0, n, BLOCK):
+            depth, width = min(BLOCK, n - first), right - left
+            pack(before, tails_before, first, depth, left, width, panel, panel_tails)
+            relax(
+                after, tails_after, before, first, depth,
+                row, end, left, width, panel, panel_tails,
+            )  # fmt: skip
+        changed |= _differs(before, after, row, end, left, right)
+        task = next_task(taken, tasks, thread)
+    return changed
+
+
+def _square(matrix: Matrix, after: Matrix, first: int, last: int, threads: int) -> bool:
+    """Make the tiles from `first` to `last` of the square."""
+    taken = np.zeros(threads, np.int64)
+
+    def work(thread: int) -> bool:
+        changed: bool = _squaring_kernel(
+            matrix.distances,
+            after.distances,
+            matrix.tails,
+            after.tails,
+            first,
+            last - first,
+            taken,
+            thread,
+        )
+        return changed
+
+    return any(run_team(threads, work))
+
+
+def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
+    """Answer `query` with at most ``query.squarings`` products.
+
+    Parameters
+    ----------
+    query : DenseQuery
+        Weights of any sign.
+    method : RepeatedSquaring
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``rounds``, the squarings.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length.
+    DistanceOverflowError
+        A distance fits none of the dtypes that the call may use.
+    DeviceError
+        Two matrices need more memory than the call may take.
+    """
+    n = query.n
+    tiles = -(-n // TILE) * -(-n // SPAN)
+    step = step_of(SPAN * TILE * n)
+    threads = team_size(query.threads, n**3)
+
+    def close(matrix: Matrix) -> int:
+        other = matrix.room()
+        rounds = query.squarings
+        with progress_bar(rounds * tiles, query.progress, "tile") as advance:
+            for finished in range(rounds):
+                if matrix.negative_vertex() is not None:
+                    return finished
+                changed = False
+                for first in range(0, tiles, step):
+                    last = min(first + step, tiles)
+                    changed |= _square(matrix, other, first, last, threads)
+                    advance(last - first)
+                matrix.swap(other)
+                if method.early_stop and not changed:
+                    return finished + 1
+        return rounds
+
+    return solve_matrix(query, close, copies=2)

@@ -1,0 +1,1 @@
+"""Searches from one source on the CPU, one algorithm a file."""

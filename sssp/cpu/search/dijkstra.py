@@ -1,0 +1,144 @@
+"""Dijkstra's algorithm with a lazy 4-ary heap.
+
+E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik 1
+(1959). The heap is implicit and 4-ary: half as deep as a binary one, and the four children of
+a node share a cache line. Instead of decreasing a key the vertex is pushed again and the entry
+with the old distance is skipped when it comes up. O(m log m) time, O(m) memory in the worst
+case; every arc is relaxed once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sssp.cpu.rows import Search, solve_rows
+from sssp.engine.query import Answer, Query
+from sssp.graph.graph import Graph
+from sssp.kernels.jit import njit
+from sssp.kernels.status import CLIPPED, DONE
+from sssp.methods import Dijkstra
+
+__all__ = ["solve"]
+
+ZERO, ONE, TWO, THREE = (np.uint64(i) for i in range(4))
+FIRST_CAPACITY = 4096
+
+
+@njit
+def _grown(array):
+    bigger = np.empty(2 * array.size, array.dtype)
+    bigger[: array.size] = array
+    return bigger
+
+
+@njit
+def _sift_up(keys, vertices, position, key, vertex):
+    while position > ZERO:
+        parent = (position - ONE) >> TWO
+        if keys[parent] <= key:
+            break
+        keys[position] = keys[parent]
+        vertices[position] = vertices[parent]
+        position = parent
+    keys[position] = key
+    vertices[position] = vertex
+
+
+@njit
+def _sift_down(keys, vertices, size, key, vertex):
+    """Put an entry into the vacant root of a heap of `size` entries."""
+    position = ZERO
+    while True:
+        child = (position << TWO) + ONE
+        if child >= size:
+            break
+        least, least_key = child, keys[child]
+        if child + THREE < size:  # the usual case, without a loop
+            second, third, fourth = keys[child + ONE], keys[child + TWO], keys[child + THREE]
+            if second < least_key:
+                least, least_key = child + ONE, second
+            if third < least_key:
+                least, least_key = child + TWO, third
+            if fourth < least_key:
+                least, least_key = child + THREE, fourth
+        else:
+            for sibling in range(child + ONE, size):
+                if keys[sibling] < least_key:
+                    least, least_key = sibling, keys[sibling]
+        if least_key >= key:
+            break
+        keys[position] = least_key
+        vertices[position] = vertices[least]
+        position = least
+    keys[position] = key
+    vertices[position] = vertex
+
+
+@njit
+def _dijkstra_kernel(
+    indptr, indices, weights, sources, targets, bound, distances, reached, counters
+):
+    number = distances.dtype.type
+    unseen = distances[0]  # as every entry is still
+    keys = np.empty(FIRST_CAPACITY, distances.dtype)
+    vertices = np.empty(FIRST_CAPACITY, np.uint32)
+    size, count, target, settled = ZERO, 0, 0, 0
+    status = DONE
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            reached[count] = source
+            count += 1
+            if size == np.uint64(keys.size):
+                keys, vertices = _grown(keys), _grown(vertices)
+            _sift_up(keys, vertices, size, number(0), np.uint32(source))
+            size += ONE
+    while size > ZERO:
+        start, tail = keys[0], vertices[0]
+        size -= ONE
+        _sift_down(keys, vertices, size, keys[size], vertices[size])
+        # only once all targets lie below the least open distance: ties of the last are final too
+        while target < targets.size and distances[targets[target]] < start:
+            target += 1
+        if target == targets.size and target > 0:
+            break
+        if distances[tail] != start:
+            continue
+        settled += 1
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            head = indices[arc]
+            before = distances[head]
+            candidate = number(start + weights[arc])
+            if candidate >= before:
+                continue
+            if candidate > bound:
+                status = CLIPPED
+                continue
+            if before == unseen:
+                reached[count] = head
+                count += 1
+            distances[head] = candidate
+            if size == np.uint64(keys.size):
+                keys, vertices = _grown(keys), _grown(vertices)
+            _sift_up(keys, vertices, size, candidate, head)
+            size += ONE
+    counters[0] = settled
+    return status, count
+
+
+def solve(graph: Graph, query: Query, method: Dijkstra) -> Answer:
+    """Answer `query` with one heap search a row.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights >= 0.
+    query : Query
+    method : Dijkstra
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``settled``, the vertices expanded.
+    """
+    return solve_rows(graph, query, lambda dtype: Search(_dijkstra_kernel, ("settled",)))

@@ -1,0 +1,182 @@
+"""Shortest-path trees and origins, found from final distances.
+
+Solvers find distances only. A tree follows from them in one pass over the tight arcs (arcs with
+``d[tail] + w == d[head]``), always the same one: the smallest tail. Where a tight arc joins two
+vertices at the same distance (a zero weight, or a float absorbed by rounding), or weights are
+negative, tails chosen one by one might close a cycle; then the whole row takes, among all
+trees of tight arcs, the fewest arcs from the source, and then the smallest tail.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX
+from sssp.kernels.jit import njit
+
+__all__ = ["Tree", "fill", "reset"]
+
+ONE = np.uint64(1)
+
+
+@njit
+def fill(row, value):
+    """Set every entry of `row` without holding the GIL."""
+    for i in range(row.size):
+        row[i] = value
+
+
+@njit
+def reset(row, vertices, value):
+    """Set the entries of `row` at `vertices`."""
+    for i in range(vertices.size):
+        row[vertices[i]] = value
+
+
+@njit
+def _smallest_tails_kernel(
+    indptr, indices, weights, distances, reached, final, origin, predecessors
+):
+    """Give every final vertex its smallest tight tail; True if equal distances forbid that."""
+    for i in range(reached.size):
+        tail = np.uint32(reached[i])
+        start = distances[tail]
+        if start > final:
+            continue
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            head = indices[arc]
+            end = distances[head]
+            if end > final or distances.dtype.type(start + weights[arc]) != end:
+                continue
+            if start == end:
+                return True
+            if origin is not None:  # noqa: SIM102 (Numba prunes this test at compile time)
+                if origin[head] != origin[tail]:
+                    continue
+            if predecessors[head] < 0 or np.int32(tail) < predecessors[head]:
+                predecessors[head] = tail
+    return False
+
+
+@njit
+def _fewest_arcs_kernel(
+    indptr, indices, weights, sources, distances, reached, final, origin, predecessors
+):
+    """Breadth-first search over the tight arcs; among equal hop counts the smallest tail."""
+    hops = np.empty(distances.size, np.int32)
+    queue = np.empty(reached.size, np.int32)
+    for i in range(reached.size):
+        hops[reached[i]] = -1
+        predecessors[reached[i]] = -1
+    size = 0
+    for source in sources:
+        if hops[source] < 0 and distances[source] == 0:
+            hops[source] = 0
+            queue[size] = source
+            size += 1
+    first = 0
+    while first < size:
+        tail = np.uint32(queue[first])
+        first += 1
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            head = indices[arc]
+            end = distances[head]
+            if end > final or distances.dtype.type(distances[tail] + weights[arc]) != end:
+                continue
+            if origin is not None:  # noqa: SIM102 (Numba prunes this test at compile time)
+                if origin[head] != origin[tail]:
+                    continue
+            if hops[head] < 0:
+                hops[head] = hops[tail] + 1
+                predecessors[head] = tail
+                queue[size] = head
+                size += 1
+            elif hops[head] == hops[tail] + 1 and np.int32(tail) < predecessors[head]:
+                predecessors[head] = tail
+
+
+@njit
+def _origins_kernel(indptr, indices, weights, sources, distances, final, origin, queue):
+    """Claim vertices along tight arcs, from the smallest source to the largest."""
+    for source in sources:
+        if distances[source] == 0:
+            origin[source] = source
+    for source in sources:
+        if origin[source] != source:
+            continue
+        queue[0] = source
+        first, size = 0, 1
+        while first < size:
+            tail = np.uint32(queue[first])
+            first += 1
+            for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+                head = indices[arc]
+                end = distances[head]
+                if (
+                    end <= final
+                    and origin[head] < 0
+                    and distances.dtype.type(distances[tail] + weights[arc]) == end
+                ):
+                    origin[head] = source
+                    queue[size] = head
+                    size += 1
+
+
+class Tree:
+    """The tree of one row.
+
+    Parameters
+    ----------
+    graph : Graph
+    arcs : tuple of ndarray
+        ``indptr``, ``indices``, ``weights`` as the search saw them.
+    sources : ndarray, shape (s,), int64
+        All sources of the row: more than one in a nearest search.
+    distances : ndarray, shape (n,)
+    reached : ndarray, int32
+        The vertices at a distance.
+    final : number
+        Only vertices at or below this distance belong to the tree.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        arcs: tuple[NDArray[Any], ...],
+        sources: NDArray[np.int64],
+        distances: NDArray[Any],
+        reached: NDArray[np.int32],
+        final: Any,
+    ) -> None:
+        self.graph, self.arcs, self.sources = graph, arcs, sources
+        self.distances, self.reached, self.final = distances, reached, final
+
+    def origins(self) -> NDArray[np.int32]:
+        """Winning source of every vertex, -1 where there is none: the smallest of several."""
+        origin = np.full(self.graph.n, -1, INDEX)
+        queue = np.empty(self.graph.n, INDEX)
+        sources = np.unique(self.sources)
+        _origins_kernel(*self.arcs, sources, self.distances, self.final, origin, queue)
+        return origin
+
+    def predecessors(
+        self, origin: NDArray[np.int32] | None, predecessors: NDArray[np.int32]
+    ) -> None:
+        """Fill `predecessors`, which is -1 everywhere on entry."""
+        negative = self.graph.least_weight < 0
+        if negative or _smallest_tails_kernel(
+            *self.arcs, self.distances, self.reached, self.final, origin, predecessors
+        ):
+            _fewest_arcs_kernel(
+                *self.arcs,
+                self.sources,
+                self.distances,
+                self.reached,
+                self.final,
+                origin,
+                predecessors,
+            )

@@ -1,0 +1,110 @@
+"""Arrays of a result that stay on the GPU."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, address, cuda, select
+from sssp.cuda.memory import download
+
+__all__ = ["DeviceArray"]
+
+#: what the interface calls the default stream, where others call it 0
+DEFAULT_STREAM = 1
+
+
+class DeviceArray:
+    """An array on a GPU that other libraries take as it is, without a copy.
+
+    ``cupy.asarray(a)`` and ``torch.as_tensor(a, device="cuda")`` share its memory and keep it
+    alive; so does whatever else reads ``__cuda_array_interface__``. `to_host` copies it. It
+    pickles as its host copy.
+
+    Parameters
+    ----------
+    flat : device array, one axis
+        Its entries.
+    shape : tuple of int
+    number : int
+        Its device.
+    stream : int, optional
+        Handle of the stream in whose order it is ready; by default it is ready for all.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Length of every axis.
+    dtype : dtype
+        Type of an entry.
+    """
+
+    def __init__(
+        self, flat: Any, shape: tuple[int, ...], number: int, stream: int | None = None
+    ) -> None:
+        if math.prod(shape) != flat.size:
+            raise ValueError(f"{flat.size} entries do not make the shape {shape}")
+        self._flat, self._number, self._stream = flat, number, stream
+        self.shape = shape
+        self.dtype: np.dtype[Any] = np.dtype(flat.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def device(self) -> str:
+        """Name of the device that holds it: ``"cuda:N"``."""
+        return f"cuda:{self._number}"
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3 of the interface, with the stream to wait for."""
+        stream = self._stream
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "data": (address(self._flat) if self.size else 0, False),
+            "strides": None,
+            "version": 3,
+            "stream": DEFAULT_STREAM if stream == 0 else stream,
+        }
+
+    def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
+        """Return a view of another shape."""
+        return DeviceArray(self._flat, shape, self._number, self._stream)
+
+    def to_host(self) -> NDArray[Any]:
+        """Return a copy on the host, made when all work on the device is done."""
+        host: NDArray[Any] = np.empty(self.size, self.dtype)
+        with select(self._number):
+            if not SIMULATOR:
+                cuda.synchronize()
+            download(self._flat, host, cuda.stream())
+        return host.reshape(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<DeviceArray on {self.device}: {self.dtype}, shape {self.shape}>"
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise TypeError(f"this array lives on {self.device}: copy it with to_host()")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (self.to_host(),)

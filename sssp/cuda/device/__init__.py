@@ -1,0 +1,1 @@
+"""Device functions that kernels share: bits of numbers, warps, grids, addresses."""

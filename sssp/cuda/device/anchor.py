@@ -1,0 +1,62 @@
+"""Arrays whose address stays in a register.
+
+The compiler takes the address of a row, or of an array in shared memory, for so cheap that it
+computes it anew before every access: a multiplication in 64 bits there, on Hopper the read of a
+special register here. Where a kernel is a chain of short accesses that is a tenth of its time, and
+many of its registers. An address that an assembly instruction returned cannot be computed anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sssp.cuda.compiler import SIMULATOR
+
+__all__ = ["anchored", "anchored_shared"]
+
+GLOBAL, SHARED = 1, 3
+
+if SIMULATOR:
+
+    def anchored(array):
+        """Return a view of global memory as it is."""
+        return array
+
+    def anchored_shared(array):
+        """Return an array in shared memory as it is."""
+        return array
+
+else:
+    from llvmlite import ir
+    from numba.cuda.extending import intrinsic
+
+    def _anchored_in(space: int) -> Any:
+        """Return a device function for arrays of an address space."""
+        # addresses in shared memory have 32 bits
+        bits, register = (32, "r") if space == SHARED else (64, "l")
+
+        @intrinsic
+        def function(typing_context, array):
+            def generate(context, builder, signature, arguments):
+                view = context.make_array(array)(context, builder, value=arguments[0])
+                generic = view.data.type
+                # loads and stores are those of the space only if the compiler sees the casts
+                pointer = ir.PointerType(generic.pointee, addrspace=space)
+                address = ir.IntType(bits)
+                move = ir.InlineAsm(
+                    ir.FunctionType(address, [address]),
+                    f"mov.b{bits} $0, $1;",
+                    f"={register},{register}",
+                    side_effect=False,
+                )
+                start = builder.ptrtoint(builder.addrspacecast(view.data, pointer), address)
+                start = builder.inttoptr(builder.call(move, [start]), pointer)
+                view.data = builder.addrspacecast(start, generic)
+                return view._getvalue()
+
+            return array(array), generate
+
+        return function
+
+    anchored = _anchored_in(GLOBAL)
+    anchored_shared = _anchored_in(SHARED)

@@ -1,0 +1,111 @@
+"""Threads of a warp that act together; in the simulator a warp is a thread of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import int32, uint32
+
+from sssp.cuda.compiler import SIMULATOR, cuda, inline
+
+__all__ = ["WARP", "ballot", "from_lane", "lower_of", "meet", "rank", "reserve"]
+
+WARP = 1 if SIMULATOR else 32
+FULL_WARP = 0xFFFFFFFF
+
+if SIMULATOR:
+
+    @inline
+    def ballot(wants):
+        """Return which threads of the warp want something, one bit each."""
+        return uint32(1) if wants else uint32(0)
+
+    @inline
+    def from_lane(value, lane):
+        """Value of a thread of the warp."""
+        return value
+
+    @inline
+    def _least_of_warp(value):
+        """Least value in the warp, known to its first thread."""
+        return value
+
+    @inline
+    def meet():
+        """Barrier of the warp."""
+
+    @inline
+    def _own_lane():
+        """Number of the thread in the warp, read from the hardware."""
+        return uint32(0)
+
+else:
+
+    @inline
+    def ballot(wants):
+        """Return which threads of the warp want something, one bit each."""
+        return uint32(cuda.ballot_sync(FULL_WARP, wants))
+
+    @inline
+    def from_lane(value, lane):
+        """Value of a thread of the warp."""
+        return cuda.shfl_sync(FULL_WARP, value, lane)
+
+    @inline
+    def _least_of_warp(value):
+        """Least value in the warp, known to its first thread."""
+        offset = 16
+        while offset > 0:
+            value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
+            offset >>= 1
+        return value
+
+    @inline
+    def meet():
+        """Barrier of the warp."""
+        cuda.syncwarp()
+
+    @inline
+    def _own_lane():
+        """Number of the thread in the warp, read from the hardware."""
+        return uint32(cuda.laneid)
+
+
+@inline
+def rank(takers, lane):
+    """How many threads of the warp before this one are among the takers."""
+    return uint32(cuda.popc(takers & uint32((uint32(1) << lane) - uint32(1))))
+
+
+@inline
+def reserve(counts, slot, takers, lane):
+    """Place in a list for every taker: one atomic operation a warp."""
+    place = uint32(0)
+    if lane == 0:
+        # plus its lane, which is 0 and which the compiler does not know to be: where all threads
+        # may add to one word it first gathers what they add, and here is only one
+        slot = uint32(slot + _own_lane())
+        place = cuda.atomic.add(counts, slot, uint32(cuda.popc(takers)))
+    return uint32(uint32(from_lane(int32(place), 0)) + rank(takers, lane))
+
+
+def lower_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that lowers a number in shared memory to the least of all threads.
+
+    It must be called by whole warps.
+    """
+    if dtype == np.int32:
+        # the compiler makes this one instruction and one atomic operation a warp
+        def lower(numbers, place, number):
+            if number < numbers[place]:
+                cuda.atomic.min(numbers, place, number)
+
+    else:
+
+        def lower(numbers, place, number):
+            least = _least_of_warp(number)
+            if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
+                cuda.atomic.min(numbers, place, least)
+
+    return inline(lower)

@@ -1,0 +1,386 @@
+"""What every CUDA solver of a `DenseQuery` does before and after: the matrix, its dtype, the tree.
+
+The twin of `sssp.cpu.matrix.driver`. The initial matrix is made on the device where a graph is
+given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import int32, int64
+from numpy.typing import NDArray
+
+from sssp.cuda.arrays import DeviceArray
+from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, select
+from sssp.cuda.forms import narrow_kernel
+from sssp.cuda.memory import device_graph, download, free_bytes, upload
+from sssp.cuda.rows import SHARE, Batch
+from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, fill, tree_bytes
+from sssp.engine.forms import REMEDY
+from sssp.engine.matrix_query import Answer, DenseQuery, check_memory, overflowed, threshold
+from sssp.engine.query import Query
+from sssp.errors import DistanceOverflowError
+from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
+
+__all__ = ["CHANGED", "NEGATIVE", "Matrix", "solve_matrix"]
+
+THREADS = 32 if SIMULATOR else 256
+#: blocks of a pass over the matrix
+BLOCKS = 1 if SIMULATOR else 1056
+#: bytes of the rows that travel at once
+TRAVELLING = 64 << 20
+#: greatest number of rows whose trees are looked for side by side
+TREES = 1024
+#: words of ``flags``: a vertex, counted from 1, whose entry on the diagonal is negative; whether
+#: anything changed; a row, counted from 1, whose tails are no tree
+NEGATIVE, CHANGED, BROKEN = 0, 1, 2
+
+
+@cuda.jit
+def _scatter_kernel(indptr, indices, weights, matrix):
+    """Write the arcs of a graph, a block a tail."""
+    n = indptr.size - 1
+    tail = cuda.blockIdx.x
+    while tail < n:
+        arc = indptr[tail] + cuda.threadIdx.x
+        while arc < indptr[tail + 1]:
+            matrix[int64(tail) * n + indices[arc]] = weights[arc]
+            arc += cuda.blockDim.x
+        tail += cuda.gridDim.x
+
+
+@cuda.jit
+def _diagonal_kernel(matrix, n, flags):
+    """Let no entry of the diagonal exceed 0; note negative ones."""
+    vertex = cuda.grid(1)
+    if vertex < n:
+        place = int64(vertex) * n + vertex
+        matrix[place] = min(matrix[place], matrix.dtype.type(0))
+        if matrix[place] < 0:
+            cuda.atomic.max(flags, NEGATIVE, int32(vertex + 1))
+
+
+@cuda.jit
+def _first_tails_kernel(matrix, n, unseen, tails):
+    """Write the tail of every arc, -1 where there is none and on the diagonal."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        row = i // n
+        tails[i] = int32(row) if matrix[i] < unseen and i - row * n != row else int32(-1)
+        i += stride
+
+
+@cuda.jit
+def _broken_kernel(matrix, tails, n, missing, flags):
+    """Note a row in which the tails of a reached vertex do not lead to the row's source."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        row = i // n
+        vertex, steps = i - row * n, int64(0)
+        if matrix[i] != missing:
+            while vertex != row and vertex >= 0 and steps <= n:
+                vertex = int64(tails[row * n + vertex])
+                steps += 1
+            if vertex != row:
+                cuda.atomic.max(flags, BROKEN, int32(row + 1))
+        i += stride
+
+
+@cuda.jit
+def _least_kernel(matrix, leasts):
+    """Find the least entry that each thread sees, or 0."""
+    own = matrix.dtype.type(0)
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        own = min(own, matrix[i])
+        i += stride
+    leasts[cuda.grid(1)] = own
+
+
+@cuda.jit
+def _settle_kernel(matrix, above, missing, greatests):
+    """Write the public sentinel; find the greatest other entry that each thread sees, or 0."""
+    own = matrix.dtype.type(0)
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        if matrix[i] >= above:
+            matrix[i] = missing
+        else:
+            own = max(own, matrix[i])
+        i += stride
+    greatests[cuda.grid(1)] = own
+
+
+class Matrix:
+    """The matrix that a solver works in.
+
+    Attributes
+    ----------
+    n : int
+    flat : device array, shape (n * n,)
+        Row by row.
+    tails : device array, shape (n * n,), int32, or None
+        Where the solver has to carry them along: the tail of the last arc of the path that an
+        entry came from, -1 for none.
+    flags : device array, shape (3,), int32
+        See `NEGATIVE`, `CHANGED` and `BROKEN`.
+    stream : stream
+        Of all work on it.
+    """
+
+    def __init__(self, n: int, dtype: np.dtype[Any], stream: Any, *, with_tails: bool) -> None:
+        self.n, self.stream = n, stream
+        self.flat = cuda.device_array(n * n, dtype)
+        self.tails = cuda.device_array(n * n, INDEX) if with_tails else None
+        self.flags = cuda.device_array(3, INDEX)
+
+    @classmethod
+    def of(cls, query: DenseQuery, dtype: np.dtype[Any], number: int) -> Matrix:
+        """Return the initial matrix of a query, negative entries of its diagonal noted."""
+        matrix = cls(query.n, dtype, cuda.stream(), with_tails=query.carries_tails(dtype))
+        if query.stream is not None:
+            after(query.stream, [matrix.stream])
+        fill(matrix.flags, INDEX.type(0), matrix.stream)
+        if query.graph is None:
+            matrix._travel(query)
+        else:
+            arcs = device_graph(query.graph, number).arcs(query.graph, dtype)
+            fill(matrix.flat, infinity(dtype), matrix.stream)
+            blocks = 1 if SIMULATOR else min(matrix.n, 1 << 16)
+            _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.flat)
+        blocks = -(-matrix.n // THREADS)
+        _diagonal_kernel[blocks, THREADS, matrix.stream](matrix.flat, matrix.n, matrix.flags)
+        if matrix.tails is not None:
+            _first_tails_kernel[BLOCKS, THREADS, matrix.stream](
+                matrix.flat, matrix.n, infinity(dtype), matrix.tails
+            )
+        return matrix
+
+    def _travel(self, query: DenseQuery) -> None:
+        """Bring the rows of the query's matrix here, block by block."""
+        dtype, n = np.dtype(self.flat.dtype), self.n
+        step = max(1, TRAVELLING // (n * dtype.itemsize))
+        for first in range(0, n, step):
+            rows = range(first, min(first + step, n))
+            block = np.empty((len(rows), n), dtype)
+            query.fill(block, rows)
+            part = self.flat[first * n : rows.stop * n]
+            part.copy_to_device(upload(block.reshape(-1)), stream=self.stream)
+            self.stream.synchronize()
+
+    def room(self) -> Matrix:
+        """Return another of this size, not filled, with the same flags."""
+        dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
+        other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
+        other.flags = self.flags
+        return other
+
+    def flag(self, which: int) -> int:
+        """Return a flag, when all work so far is done."""
+        flags = self.flags.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return int(flags[which])
+
+    def negative_vertex(self) -> int | None:
+        """Vertex whose entry on the diagonal is negative."""
+        found = self.flag(NEGATIVE)
+        return found - 1 if found else None
+
+    def partials(self, run: Callable[[Any], None]) -> NDArray[Any]:
+        """Return what the threads of a pass over the matrix found, an entry each."""
+        found = cuda.device_array(BLOCKS * THREADS, self.flat.dtype)
+        run(found)
+        host: NDArray[Any] = found.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return host
+
+
+def solve_matrix(
+    query: DenseQuery, close: Callable[[Matrix], tuple[Matrix, int]], *, copies: int = 1
+) -> Answer:
+    """Answer `query` with the solver that `close` is.
+
+    Parameters
+    ----------
+    query : DenseQuery
+    close : callable
+        ``close(matrix)`` returns the closure, in the same matrix or another, and how many rounds
+        that took. It may stop at a negative entry on the diagonal, which its kernels note.
+    copies : int
+        Matrices that it needs, the first included.
+
+    Raises
+    ------
+    NegativeCycleError, DistanceOverflowError, DeviceError
+        As the solvers document.
+    """
+    number = device_number(query.device)
+
+    def attempt(dtype: np.dtype[Any]) -> Answer | None:
+        _plan_memory(query, dtype, copies)
+        if query.n == 0:
+            return _empty(query, dtype, number)
+        matrix, rounds = close(Matrix.of(query, dtype, number))
+        vertex = matrix.negative_vertex()
+        if vertex is not None:
+            return _brought_back(query.answer_alarm(vertex), query, number)
+        extremes = _settled(query, matrix)
+        if extremes is None:
+            return None
+        tails = None
+        if matrix.tails is not None:
+            row = _broken_row(matrix)
+            if row is not None:
+                return _brought_back(query.answer_alarm(row), query, number)
+            tails = _result(query, matrix.tails, query.n, number)
+        elif query.predecessors:
+            tails = _Trees(query, matrix, number).found()
+        distances = _result(query, _narrowed(matrix, extremes, query.dtype), query.n, number)
+        return Answer(distances, tails, stats={"rounds": np.full(query.n, rounds, np.int64)})
+
+    with select(number):
+        return query.widened(attempt)
+
+
+def _plan_memory(query: DenseQuery, dtype: np.dtype[Any], copies: int) -> None:
+    entries = query.n * query.n
+    tails = trees = 0
+    if query.carries_tails(dtype):
+        tails = copies * INDEX.itemsize
+    elif query.predecessors:
+        tails = INDEX.itemsize if query.output == "device" else 0
+        trees = query.n * ROW_WORDS * INDEX.itemsize
+    needed = entries * (copies * dtype.itemsize + tails) + trees
+    free = min(int(free_bytes() * SHARE), query.memory_limit)
+    check_memory(needed, free, f"a matrix of {query.n:,} vertices in {dtype} on {query.device}")
+
+
+def _empty(query: DenseQuery, dtype: np.dtype[Any], number: int) -> Answer:
+    """Return the answer for a graph without vertices."""
+    kind = query.dtype or dtype
+
+    def nothing(dtype: np.dtype[Any]) -> Any:
+        if query.output == "device":
+            return DeviceArray(cuda.device_array(0, dtype), (0, 0), number)
+        return np.empty((0, 0), dtype)
+
+    tails = nothing(INDEX) if query.predecessors else None
+    return Answer(nothing(kind), tails, stats={"rounds": np.zeros(0, np.int64)})
+
+
+def _settled(query: DenseQuery, matrix: Matrix) -> tuple[Any, Any] | None:
+    """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
+    dtype, launch = np.dtype(matrix.flat.dtype), (BLOCKS, THREADS, matrix.stream)
+    least = matrix.partials(lambda found: _least_kernel[launch](matrix.flat, found)).min()
+    above = threshold(dtype, least)
+    if above is None:
+        return None
+    greatest = matrix.partials(
+        lambda found: _settle_kernel[launch](
+            matrix.flat, dtype.type(above), unreached(dtype), found
+        )
+    ).max()
+    if overflowed(dtype, above, greatest, query.greatest_weight):
+        return None
+    return least, greatest
+
+
+def _broken_row(matrix: Matrix) -> int | None:
+    """Row whose tails are no tree, which rounding on cycles of length zero can cause."""
+    _broken_kernel[BLOCKS, THREADS, matrix.stream](
+        matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
+    )
+    found = matrix.flag(BROKEN)
+    return found - 1 if found else None
+
+
+def _narrowed(matrix: Matrix, extremes: tuple[Any, Any], asked: np.dtype[Any] | None) -> Any:
+    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit."""
+    if matrix.flat.dtype != INT64 or asked == INT64:
+        return matrix.flat
+    least, greatest = (int(value) for value in extremes)
+    if max(greatest, -least) >= int(unreached(INT32)):
+        if asked is None:
+            return matrix.flat
+        raise DistanceOverflowError(
+            f"distances from {least} to {greatest} do not fit int32; {REMEDY}"
+        )
+    narrow = cuda.device_array(matrix.flat.size, INT32)
+    narrow_kernel[BLOCKS, THREADS, matrix.stream](
+        matrix.flat, unreached(INT64), narrow, unreached(INT32)
+    )
+    return narrow
+
+
+def _result(query: DenseQuery, flat: Any, n: int, number: int) -> Any:
+    """Return a matrix where the call wants it."""
+    if query.output == "device":
+        cuda.synchronize()
+        return DeviceArray(flat, (n, n), number)
+    host: NDArray[Any] = np.empty(n * n, flat.dtype)
+    cuda.synchronize()
+    download(flat, host, cuda.stream())
+    return host.reshape(n, n)
+
+
+def _brought_back(answer: Answer | None, query: DenseQuery, number: int) -> Answer | None:
+    """Bring an answer from the host to where the call wants it."""
+    if answer is not None and query.output == "device":
+        for name in ("distances", "predecessors"):
+            array = getattr(answer, name)
+            if array is not None:
+                flat = upload(np.ascontiguousarray(array).reshape(-1))
+                setattr(answer, name, DeviceArray(flat, array.shape, number))
+    return answer
+
+
+class _Trees:
+    """Predecessors of final integer distances, from the tight arcs of the graph."""
+
+    def __init__(self, query: DenseQuery, matrix: Matrix, number: int) -> None:
+        self.query, self.matrix, self.number = query, matrix, number
+        self.graph = query.as_graph()
+        self.dtype = np.dtype(matrix.flat.dtype)
+        self.arcs = device_graph(self.graph, number).arcs(self.graph, self.dtype)
+        self.tree_query = Query(
+            np.empty(0, np.int64), predecessors=True, output=query.output, device=query.device
+        )
+        n = query.n
+        flat = query.output == "device"
+        self.on_device = cuda.device_array(n * n, INDEX) if flat else None
+        self.on_host = None if flat else np.empty((n, n), INDEX)
+
+    def found(self) -> Any:
+        """Return them where the call wants them."""
+        n = self.query.n
+        row = tree_bytes(self.graph, self.tree_query)
+        free = min(int(free_bytes() * SHARE), self.query.memory_limit)
+        size = max(1, min(n, TREES, free // max(1, row)))
+        scratch = allocate_tree(self.graph, self.tree_query, size, self.dtype)
+        for first in range(0, n, size):
+            self._find(range(first, min(first + size, n)), scratch)
+        self.matrix.stream.synchronize()
+        if self.on_device is not None:
+            return DeviceArray(self.on_device, (n, n), self.number)
+        return self.on_host
+
+    def _find(self, rows: range, scratch: Any) -> None:
+        n, stream = self.query.n, self.matrix.stream
+        shape, part = (len(rows), n), slice(rows.start * n, rows.stop * n)
+        batch = Batch(
+            cuda.to_device(np.arange(rows.start, rows.stop)),
+            cuda.to_device(np.arange(len(rows) + 1)),
+            cuda.to_device(np.empty(0, np.int64)),
+            largest_distance(self.dtype),
+            unreached(self.dtype),
+            self.matrix.flat[part].reshape(shape),
+            None,
+            stream,
+        )
+        place = None if self.on_device is None else self.on_device[part].reshape(shape)
+        tails = Tree(self.graph, self.arcs, batch, scratch).predecessors(None, place)
+        if self.on_host is not None:
+            download(tails, self.on_host[rows.start : rows.stop], stream)

@@ -1,0 +1,240 @@
+"""Blocked Floyd-Warshall on the GPU: three kernels a round, in place.
+
+The twin of `sssp.cpu.matrix.floyd_warshall`. A round takes a block of vertices as intermediate
+ones:
+
+1. the block on the diagonal is closed, by one thread block that holds it in registers and hands
+   around a row and a column at a time;
+2. the cross: the tiles in the block's rows and columns meet the closed block;
+3. all other tiles meet their tiles of the cross: nearly all the work.
+
+The last two are min-plus products of tiles (`sssp.cuda.matrix.min_plus`), so a block is as wide as
+a tile. Every kernel returns at once when the diagonal has been seen negative, so that the run stops
+although the host queues rounds ahead.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint32
+
+from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, THREADS, make_product, per_thread, tile_side
+from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.progress import progress_bar
+from sssp.kernels.dtypes import infinity
+from sssp.methods import FloydWarshall
+
+__all__ = ["launch_round", "solve"]
+
+#: updates that are queued before the host looks at the flags: a fraction of a second
+QUEUED = 1 << 41
+#: phases of a round that share a kernel
+CROSS, OTHERS = 0, 1
+
+
+@cache
+def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
+    """Return the kernel of the first phase: plain Floyd-Warshall on the block."""
+    number = from_dtype(dtype)
+    unseen = infinity(dtype).item()
+    per = per_thread(dtype, with_tails=with_tails)
+    tile = tile_side(dtype, with_tails=with_tails)
+    half, half_tile = per // 2, tile // 2
+
+    @inline
+    def step(k, depth, own, place, arrays):
+        """Relax all through vertex `k`, whose row and column are number `own` of their threads.
+
+        `own` is a literal: registers have no addresses.
+        """
+        if k < depth:
+            first_row, first_column = place
+            rows, columns, row_tails, starts, ends, least, own_tails = arrays
+            # two pairs of buffers in turn, so that one barrier a step is enough
+            side = uint32(k & 1)
+            owner = uint32(k % half_tile // half * half)
+            if first_row == owner:
+                for j in range(per):
+                    column = uint32(first_column + (j // half) * half_tile + j % half)
+                    rows[side, column] = least[own, j]
+                    if with_tails:
+                        row_tails[side, column] = own_tails[own, j]
+            if first_column == owner:
+                for i in range(per):
+                    row = uint32(first_row + (i // half) * half_tile + i % half)
+                    columns[side, row] = least[i, own]
+            cuda.syncthreads()
+            for i in range(per):
+                starts[i] = columns[side, uint32(first_row + (i // half) * half_tile + i % half)]
+            for j in range(per):
+                ends[j] = rows[side, uint32(first_column + (j // half) * half_tile + j % half)]
+            for i in range(per):
+                for j in range(per):
+                    candidate = number(starts[i] + ends[j])
+                    if with_tails and candidate < least[i, j]:
+                        column = uint32(first_column + (j // half) * half_tile + j % half)
+                        own_tails[i, j] = row_tails[side, column]
+                    least[i, j] = min(candidate, least[i, j])
+
+    @cuda.jit
+    def _close_kernel(matrix, tails, n, first, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        rows = cuda.shared.array((2, tile), number, alignment=ALIGNMENT)
+        columns = cuda.shared.array((2, tile), number, alignment=ALIGNMENT)
+        row_tails = cuda.shared.array((2, tile), int32)
+        least = cuda.local.array((per, per), number)
+        own_tails = cuda.local.array((per, per), int32)
+        ends, starts = cuda.local.array(per, number), cuda.local.array(per, number)
+        thread = uint32(cuda.threadIdx.x)
+        first_row, first_column = uint32(thread // SIDE * half), uint32(thread % SIDE * half)
+        place = first_row, first_column
+        depth = min(uint32(tile), uint32(n - first))
+        corner = int64(int64(first) * int64(n) + int64(first))
+        matrix, tails = matrix[corner:], tails[corner:]
+        for i in range(per):
+            row = uint32(first_row + (i // half) * half_tile + i % half)
+            for j in range(per):
+                column = uint32(first_column + (j // half) * half_tile + j % half)
+                least[i, j] = number(unseen)
+                if row < depth and column < depth:
+                    least[i, j] = matrix[uint32(row * n + column)]
+                    if with_tails:
+                        own_tails[i, j] = tails[uint32(row * n + column)]
+        arrays = rows, columns, row_tails, starts, ends, least, own_tails
+        k = uint32(0)
+        while k < half_tile:
+            step(k, depth, 0, place, arrays)
+            if half > 1:
+                step(uint32(k + 1), depth, 1, place, arrays)
+            if half > 2:
+                step(uint32(k + 2), depth, 2, place, arrays)
+                step(uint32(k + 3), depth, 3, place, arrays)
+            k = uint32(k + half)
+        while k < tile:
+            step(k, depth, half, place, arrays)
+            if half > 1:
+                step(uint32(k + 1), depth, half + 1, place, arrays)
+            if half > 2:
+                step(uint32(k + 2), depth, half + 2, place, arrays)
+                step(uint32(k + 3), depth, half + 3, place, arrays)
+            k = uint32(k + half)
+        for i in range(per):
+            row = uint32(first_row + (i // half) * half_tile + i % half)
+            for j in range(per):
+                column = uint32(first_column + (j // half) * half_tile + j % half)
+                if row < depth and column < depth:
+                    matrix[uint32(row * n + column)] = least[i, j]
+                    if with_tails:
+                        tails[uint32(row * n + column)] = own_tails[i, j]
+                    if row == column and least[i, j] < 0:
+                        cuda.atomic.max(flags, NEGATIVE, int32(first + row + 1))
+
+    return _close_kernel
+
+
+@cache
+def _make_tiles_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
+    """Return the kernel of the second and third phase."""
+    product = make_product(dtype, in_place=True, with_tails=with_tails)
+    tile = tile_side(dtype, with_tails=with_tails)
+
+    @kernel(max_registers=65536 // (2 * THREADS))
+    def _tiles_kernel(matrix, tails, n, first, phase, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        block = uint32(first // tile)
+        column_tile, row_tile = uint32(cuda.blockIdx.x), uint32(cuda.blockIdx.y)
+        # leap over the block itself
+        if column_tile >= block:
+            column_tile = uint32(column_tile + 1)
+        if phase == CROSS:
+            if row_tile == 0:
+                row_tile = block
+            else:
+                row_tile, column_tile = column_tile, block
+        elif row_tile >= block:
+            row_tile = uint32(row_tile + 1)
+        row, column = uint32(row_tile * tile), uint32(column_tile * tile)
+        own = int64(int64(row) * int64(n) + int64(column))
+        from_row = int64(int64(row) * int64(n) + int64(first))
+        to_column = int64(int64(first) * int64(n) + int64(column))
+        rows, columns = min(uint32(tile), uint32(n - row)), min(uint32(tile), uint32(n - column))
+        depth = min(uint32(tile), uint32(n - first))
+        product(
+            matrix, own, matrix, own, n, matrix, from_row, n, matrix, to_column, n,
+            rows, columns, depth, tails, tails,
+        )  # fmt: skip
+        if row == column:
+            cuda.syncthreads()
+            vertex = uint32(cuda.threadIdx.x)
+            while vertex < rows:
+                if matrix[own + int64(vertex) * int64(n + 1)] < 0:
+                    cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
+                vertex = uint32(vertex + THREADS)
+
+    return _tiles_kernel
+
+
+def launch_round(matrix: Matrix, first: int) -> None:
+    """Queue the round of the block of vertices from `first` on."""
+    dtype, n, stream = np.dtype(matrix.flat.dtype), matrix.n, matrix.stream
+    with_tails = matrix.tails is not None
+    tails = matrix.tails if with_tails else matrix.flat
+    others = -(-n // tile_side(dtype, with_tails=with_tails)) - 1
+    size, begin = np.uint32(n), np.uint32(first)
+    close = _make_close_kernel(dtype, with_tails=with_tails)
+    close[1, THREADS, stream](matrix.flat, tails, size, begin, matrix.flags)
+    if others:
+        tiles = _make_tiles_kernel(dtype, with_tails=with_tails)
+        for phase, grid in ((CROSS, (others, 2)), (OTHERS, (others, others))):
+            tiles[grid, THREADS, stream](
+                matrix.flat, tails, size, begin, np.uint32(phase), matrix.flags
+            )
+
+
+def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
+    """Answer `query` in ``ceil(n / tile)`` rounds of three kernels.
+
+    Parameters
+    ----------
+    query : DenseQuery
+        Weights of any sign.
+    method : FloydWarshall
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``rounds``.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length.
+    DistanceOverflowError
+        A distance fits none of the dtypes that the call may use.
+    DeviceError
+        The device cannot be used, or the matrix needs more memory than the call may take.
+    """
+
+    def close(matrix: Matrix) -> tuple[Matrix, int]:
+        n, dtype = matrix.n, np.dtype(matrix.flat.dtype)
+        tile = tile_side(dtype, with_tails=matrix.tails is not None)
+        looked = 0
+        with progress_bar(n, query.progress, "vertex") as advance:
+            for first in range(0, n, tile):
+                launch_round(matrix, first)
+                done = min(first + tile, n)
+                if (done - looked) * n * n >= QUEUED:
+                    if matrix.negative_vertex() is not None:
+                        break
+                    advance(done - looked)
+                    looked = done
+        return matrix, -(-done // tile)
+
+    return solve_matrix(query, close)

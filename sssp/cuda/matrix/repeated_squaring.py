@@ -1,0 +1,112 @@
+"""Repeated squaring over (min, +) on the GPU: a min-plus product of the matrix with itself a round.
+
+The twin of `sssp.cpu.matrix.repeated_squaring`. A product goes from one matrix to another, so that
+the result does not depend on the order of its tiles. Whether anything changed is a flag on the
+device, and so is a negative diagonal.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int32, int64, uint32
+
+from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.matrix.driver import CHANGED, NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
+from sssp.cuda.tree import fill
+from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.progress import progress_bar
+from sssp.kernels.dtypes import INDEX
+from sssp.methods import RepeatedSquaring
+
+__all__ = ["launch_square", "solve"]
+
+#: updates that are queued before the host looks at the flags: a fraction of a second
+QUEUED = 1 << 41
+
+
+@cache
+def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
+    product = make_product(dtype, in_place=False, with_tails=with_tails)
+    tile = tile_side(dtype, with_tails=with_tails)
+
+    @kernel(max_registers=65536 // (2 * THREADS))
+    def _squaring_kernel(before, after, tails, after_tails, n, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        row, column = uint32(cuda.blockIdx.y * tile), uint32(cuda.blockIdx.x * tile)
+        own = int64(int64(row) * int64(n) + int64(column))
+        rows, columns = min(uint32(tile), uint32(n - row)), min(uint32(tile), uint32(n - column))
+        changed = product(
+            after, own, before, own, n, before, int64(int64(row) * int64(n)), n,
+            before, int64(column), n, rows, columns, n, after_tails, tails,
+        )  # fmt: skip
+        if changed:
+            flags[CHANGED] = 1
+        if row == column:
+            cuda.syncthreads()
+            vertex = uint32(cuda.threadIdx.x)
+            while vertex < rows:
+                if after[own + int64(vertex) * int64(n + 1)] < 0:
+                    cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
+                vertex = uint32(vertex + THREADS)
+
+    return _squaring_kernel
+
+
+def launch_square(matrix: Matrix, after: Matrix) -> None:
+    """Queue a squaring of `matrix` into `after`."""
+    dtype, n = np.dtype(matrix.flat.dtype), matrix.n
+    with_tails = matrix.tails is not None
+    tails = (matrix.tails, after.tails) if with_tails else (matrix.flat, after.flat)
+    tiles = -(-n // tile_side(dtype, with_tails=with_tails))
+    _make_kernel(dtype, with_tails=with_tails)[(tiles, tiles), THREADS, matrix.stream](
+        matrix.flat, after.flat, *tails, np.uint32(n), matrix.flags
+    )
+
+
+def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
+    """Answer `query` with at most ``query.squarings`` products.
+
+    Parameters
+    ----------
+    query : DenseQuery
+        Weights of any sign.
+    method : RepeatedSquaring
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``rounds``, the squarings.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length.
+    DistanceOverflowError
+        A distance fits none of the dtypes that the call may use.
+    DeviceError
+        The device cannot be used, or two matrices need more memory than the call may take.
+    """
+
+    def close(matrix: Matrix) -> tuple[Matrix, int]:
+        rounds = query.squarings
+        other = matrix.room()
+        looks = method.early_stop or matrix.n**3 >= QUEUED
+        with progress_bar(rounds, query.progress, "round") as advance:
+            for finished in range(1, rounds + 1):
+                fill(matrix.flags[CHANGED : CHANGED + 1], INDEX.type(0), matrix.stream)
+                launch_square(matrix, other)
+                matrix, other = other, matrix
+                if not looks:
+                    continue
+                stops = method.early_stop and not matrix.flag(CHANGED)
+                if stops or matrix.negative_vertex() is not None:
+                    return matrix, finished
+                advance(1)
+        return matrix, rounds
+
+    return solve_matrix(query, close, copies=2)

@@ -1,0 +1,337 @@
+"""Transitive closure on the GPU, 64 vertices to a word: by one sweep, or by squaring.
+
+The twin of `sssp.cpu.matrix.transitive_closure`, which names the sources. Both take a word of
+vertices, the pivots, at a time: a row that reaches some of them takes over what those reach,
+looked up four pivots at a time in tables of all 16 unions of four rows. The tables of a column of
+`WIDTH` words are in shared memory; the threads that look up a row read 128 bytes side by side, so
+that no two meet in a bank. That is an eighth of the memory traffic of one row after the other, and
+reading shared memory is what bounds it.
+
+**The sweep** is one kernel on the whole grid, whose blocks meet once a word. Every block closes
+the 64 x 64 bits among the pivots itself, completes the pivots' rows by that, in its own columns,
+and then updates its rows. Others write meanwhile what it reads, but bits only ever appear, each
+of a path that is there: whether a block sees the old word or the new one, the closure comes out.
+
+**Squaring** goes from one matrix to another, so that the number of rounds is always the same.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int64, uint32, uint64
+from numpy.typing import NDArray
+
+from sssp.cuda.arrays import DeviceArray
+from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, inline, kernel, select
+from sssp.cuda.device.grid import barrier_of, blocks_at_once
+from sssp.cuda.device.warp import from_lane
+from sssp.cuda.memory import download, free_bytes, upload
+from sssp.cuda.rows import SHARE
+from sssp.cuda.tree import fill
+from sssp.engine.matrix_query import WORD, ClosureQuery, check_memory
+from sssp.engine.progress import progress_bar
+from sssp.kernels.dtypes import INDEX
+from sssp.methods import ClosureBySquaring, ClosureByWarshall
+
+__all__ = ["packed_matrix", "packed_result", "solve", "square", "sweep"]
+
+#: words of a row that a block looks after, and threads that look up one row side by side
+WIDTH = 2 if SIMULATOR else 16
+THREADS = 8 if SIMULATOR else 512
+GROUPS = THREADS // WIDTH
+#: blocks of the sweep on a multiprocessor: of 42 KB of shared memory and 64 registers a thread
+BLOCKS = 2
+#: rows that a group squares at a time
+ROWS = 2 if SIMULATOR else 8
+#: bits that a table is about, its entries, tables of half a word and of a word
+NIBBLE, UNIONS, HALF, TABLES = 4, 16, 8, 16
+#: steps on words in one launch of the sweep: a fraction of a second
+QUEUED = 1 << 41
+
+if SIMULATOR:
+
+    @inline
+    def _close_words(words, count):
+        """Warshall's sweep over the 64 x 64 bits of some shared words."""
+        if cuda.threadIdx.x == 0:
+            for k in range(count):
+                for i in range(count):
+                    if (words[i] >> uint64(k)) & uint64(1):
+                        words[i] |= words[k]
+
+else:
+
+    @inline
+    def _close_words(words, count):
+        """Warshall's sweep over the 64 x 64 bits of some shared words, by the first warp.
+
+        Each lane has two rows in registers; the warp hands row after row around.
+        """
+        lane = uint32(cuda.threadIdx.x)
+        if lane < 32:
+            upper, lower = int64(words[lane]), int64(words[uint32(lane + 32)])
+            for k in range(32):
+                pivot = from_lane(upper, k)
+                upper |= pivot & -((upper >> k) & 1)
+                lower |= pivot & -((lower >> k) & 1)
+            for k in range(32):
+                pivot = from_lane(lower, k)
+                upper |= pivot & -((upper >> (k + 32)) & 1)
+                lower |= pivot & -((lower >> (k + 32)) & 1)
+            words[lane] = uint64(upper)
+            words[uint32(lane + 32)] = uint64(lower)
+
+
+@inline
+def _fill_tables(pivots, tables):
+    """Make all unions of every four of the 64 rows, by all threads."""
+    i = uint32(cuda.threadIdx.x)
+    while i < TABLES * WIDTH:
+        table, lane = uint32(i // WIDTH), uint32(i % WIDTH)
+        first = uint32(table * NIBBLE)
+        row0, row1 = pivots[first, lane], pivots[uint32(first + 1), lane]
+        row2, row3 = pivots[uint32(first + 2), lane], pivots[uint32(first + 3), lane]
+        row01, row23 = row0 | row1, row2 | row3
+        tables[table, 0, lane] = uint64(0)
+        tables[table, 1, lane] = row0
+        tables[table, 2, lane] = row1
+        tables[table, 3, lane] = row01
+        tables[table, 4, lane] = row2
+        tables[table, 5, lane] = row0 | row2
+        tables[table, 6, lane] = row1 | row2
+        tables[table, 7, lane] = row01 | row2
+        tables[table, 8, lane] = row3
+        tables[table, 9, lane] = row0 | row3
+        tables[table, 10, lane] = row1 | row3
+        tables[table, 11, lane] = row01 | row3
+        tables[table, 12, lane] = row23
+        tables[table, 13, lane] = row0 | row23
+        tables[table, 14, lane] = row1 | row23
+        tables[table, 15, lane] = row01 | row23
+        i = uint32(i + THREADS)
+
+
+@inline
+def _look_up(word, tables, lane):
+    """Union of the rows that the bits of `word` stand for, in a thread's word of them."""
+    low, high = uint32(word), uint32(word >> uint64(32))
+    found = uint64(0)
+    for table in range(HALF):
+        shift = uint32(table * NIBBLE)
+        found |= tables[table, uint32((low >> shift) & uint32(UNIONS - 1)), lane]
+        found |= tables[HALF + table, uint32((high >> shift) & uint32(UNIONS - 1)), lane]
+    return found
+
+
+@cache
+def _make_sweep_kernel(barrier: Any = None) -> Any:
+    """Return the kernel of the sweep; `barrier` stands in for the grid's in the type check."""
+    meet = barrier or barrier_of(together=True)
+
+    @kernel(max_registers=65536 // THREADS // BLOCKS)
+    def _sweep_kernel(reach, n, words, first_word, last_word):
+        tables = cuda.shared.array((TABLES, UNIONS, WIDTH), uint64)
+        pivots = cuda.shared.array((WORD, WIDTH), uint64)
+        closed = cuda.shared.array(WORD, uint64)
+        thread = uint32(cuda.threadIdx.x)
+        lane, group = uint32(thread % WIDTH), uint32(thread // WIDTH)
+        block, blocks = uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
+        # column by column, and the rows of one shared by as many blocks as there are for it
+        all_columns = uint32((words + WIDTH - 1) // WIDTH)
+        columns = min(all_columns, blocks)
+        shares = uint32(blocks // columns)
+        share = uint32(block // columns)
+        word = uint32(first_word)
+        while word < last_word:
+            base = uint32(word * WORD)
+            count = min(uint32(n - base), uint32(WORD))
+            row = thread
+            while row < WORD:
+                closed[row] = uint64(0)
+                if row < count:
+                    closed[row] = reach[uint64(base + row) * words + word]
+                row = uint32(row + THREADS)
+            cuda.syncthreads()
+            _close_words(closed, count)
+            column = uint32(block % columns)
+            while column < all_columns and share < shares:
+                own = uint32(column * WIDTH + lane)
+                row = group
+                while row < WORD:
+                    pivots[row, lane] = uint64(0)
+                    if row < count and own < words:
+                        pivots[row, lane] = reach[uint64(base + row) * words + own]
+                    row = uint32(row + GROUPS)
+                cuda.syncthreads()
+                _fill_tables(pivots, tables)
+                cuda.syncthreads()
+                row = group
+                while row < count:
+                    pivots[row, lane] |= _look_up(closed[row], tables, lane)
+                    row = uint32(row + GROUPS)
+                cuda.syncthreads()
+                _fill_tables(pivots, tables)
+                cuda.syncthreads()
+                row = uint32(share * GROUPS + group)
+                while row < n:
+                    through = reach[uint64(row) * words + word]
+                    if through != 0 and own < words:
+                        place = uint64(row) * words + own
+                        before = reach[place]
+                        after = before | _look_up(through, tables, lane)
+                        if after != before:
+                            reach[place] = after
+                    row = uint32(row + shares * GROUPS)
+                column = uint32(column + columns)
+                cuda.syncthreads()
+            meet()
+            word = uint32(word + 1)
+
+    return _sweep_kernel
+
+
+@kernel(max_registers=65536 // THREADS // BLOCKS)
+def _square_kernel(before, after, n, words, changed):
+    tables = cuda.shared.array((TABLES, UNIONS, WIDTH), uint64)
+    pivots = cuda.shared.array((WORD, WIDTH), uint64)
+    found = cuda.local.array(ROWS, uint64)
+    thread = uint32(cuda.threadIdx.x)
+    lane, group = uint32(thread % WIDTH), uint32(thread // WIDTH)
+    own = uint32(cuda.blockIdx.x * WIDTH + lane)
+    first = uint32(cuda.blockIdx.y * (GROUPS * ROWS) + group)
+    for r in range(ROWS):
+        found[r] = uint64(0)
+    word = uint32(0)
+    while word < words:
+        base = uint32(word * WORD)
+        row = group
+        while row < WORD:
+            pivots[row, lane] = uint64(0)
+            if base + row < n and own < words:
+                pivots[row, lane] = before[uint64(base + row) * words + own]
+            row = uint32(row + GROUPS)
+        cuda.syncthreads()
+        _fill_tables(pivots, tables)
+        cuda.syncthreads()
+        for r in range(ROWS):
+            row = uint32(first + r * GROUPS)
+            if row < n:
+                through = before[uint64(row) * words + word]
+                if through != 0:
+                    found[r] |= _look_up(through, tables, lane)
+        cuda.syncthreads()
+        word = uint32(word + 1)
+    for r in range(ROWS):
+        row = uint32(first + r * GROUPS)
+        if row < n and own < words:
+            place = uint64(row) * words + own
+            known = before[place]
+            after[place] = known | found[r]
+            if known | found[r] != known:
+                changed[0] = 1
+
+
+def sweep(reach: Any, n: int, words: range, stream: Any) -> None:
+    """Queue the part of the sweep that some words of vertices are the pivots of.
+
+    Parameters
+    ----------
+    reach : device array, shape (n * ceil(n / 64),), uint64
+    n : int
+    words : range
+        Of step 1.
+    stream : stream
+    """
+    _make_sweep_kernel()[blocks_at_once(BLOCKS), THREADS, stream](
+        reach, np.uint32(n), np.uint32(-(-n // WORD)), np.uint32(words.start), np.uint32(words.stop)
+    )
+
+
+def square(before: Any, after: Any, n: int, changed: Any, stream: Any) -> None:
+    """Queue a squaring from one matrix to another; set `changed` if an entry did."""
+    words = -(-n // WORD)
+    grid = -(-words // WIDTH), -(-n // (GROUPS * ROWS))
+    _square_kernel[grid, THREADS, stream](before, after, np.uint32(n), np.uint32(words), changed)
+
+
+def packed_matrix(query: ClosureQuery) -> Any:
+    """Bring the initial matrix of a query to the current device, row by row in one axis."""
+    host: NDArray[np.uint64] = np.empty((query.n, query.words), np.uint64)
+    query.fill(host, range(query.n))
+    return upload(host.reshape(-1))
+
+
+def packed_result(query: ClosureQuery, reach: Any, number: int) -> Any:
+    """Return a packed matrix of the current device where the call wants it."""
+    shape = query.n, query.words
+    cuda.synchronize()
+    if query.output == "device":
+        return DeviceArray(reach, shape, number)
+    host: NDArray[np.uint64] = np.empty(shape, np.uint64)
+    download(reach, host.reshape(-1), cuda.stream())
+    return host
+
+
+def _sweep_all(query: ClosureQuery, reach: Any, stream: Any) -> Any:
+    words = query.words
+    step = max(1, QUEUED // (query.n * words * TABLES))
+    with progress_bar(words, query.progress, "word") as advance:
+        for first in range(0, words, step):
+            part = range(first, min(first + step, words))
+            sweep(reach, query.n, part, stream)
+            stream.synchronize()
+            advance(len(part))
+    return reach
+
+
+def _square_all(query: ClosureQuery, reach: Any, stream: Any, *, early_stop: bool) -> Any:
+    after, changed = cuda.device_array(reach.size, np.uint64), cuda.device_array(1, INDEX)
+    with progress_bar(query.squarings, query.progress, "round") as advance:
+        for _ in range(query.squarings):
+            fill(changed, INDEX.type(0), stream)
+            square(reach, after, query.n, changed, stream)
+            reach, after = after, reach
+            if early_stop:
+                news = changed.copy_to_host(stream=stream)
+                stream.synchronize()
+                if not news[0]:
+                    break
+            advance(1)
+    return reach
+
+
+def solve(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Any:
+    """Return the packed closure.
+
+    Parameters
+    ----------
+    query : ClosureQuery
+    method : ClosureByWarshall or ClosureBySquaring
+
+    Returns
+    -------
+    ndarray or DeviceArray, shape (n, ceil(n / 64)), uint64
+        Column j is bit ``j % 64`` of word ``j // 64``; bits beyond n are 0.
+
+    Raises
+    ------
+    DeviceError
+        The device cannot be used, or it needs more memory than the call may take.
+    """
+    number = device_number(query.device)
+    squaring = isinstance(method, ClosureBySquaring)
+    with select(number):
+        needed = query.n * query.words * 8 * (2 if squaring else 1)
+        free = min(int(free_bytes() * SHARE), query.memory_limit)
+        check_memory(needed, free, f"the closure of {query.n:,} vertices on {query.device}")
+        reach, stream = packed_matrix(query), cuda.stream()
+        if query.stream is not None:
+            after(query.stream, [stream])
+        if query.n and isinstance(method, ClosureBySquaring):
+            reach = _square_all(query, reach, stream, early_stop=method.early_stop)
+        elif query.n:
+            reach = _sweep_all(query, reach, stream)
+        return packed_result(query, reach, number)

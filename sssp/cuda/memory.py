@@ -1,0 +1,229 @@
+"""Arrays of a graph on a device, and the way there: pinned chunks over several streams."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import cycle, pairwise
+from mmap import PAGESIZE
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, pin, unpin
+from sssp.errors import DeviceError
+from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX
+
+__all__ = ["STAGING", "DeviceGraph", "Staging", "device_graph", "download", "free_bytes", "upload"]
+
+#: bytes of a pinned staging buffer, one a stream
+CHUNK = 4 << 20
+#: streams that chunks travel over
+STREAMS = 8
+#: bytes of an array that are pinned at a time on the way to the device
+PIECE = 16 << 20
+#: smaller arrays go in one plain copy: pinning costs more than it saves
+PLAIN = 1 << 20
+
+
+class Staging:
+    """Pinned buffers, each with a stream of its own, leased to whoever copies.
+
+    Pinning takes longer than copying, so buffers that come back are kept for the next copy.
+
+    Parameters
+    ----------
+    chunk : int
+        Bytes of a buffer.
+    """
+
+    def __init__(self, chunk: int = CHUNK) -> None:
+        self.chunk = chunk
+        self._idle: dict[int, list[tuple[Any, NDArray[np.uint8]]]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def lease(self, device: int) -> Iterator[tuple[Any, NDArray[np.uint8]]]:
+        """Lend a stream and a buffer of the device, which is current."""
+        with self._lock:
+            idle = self._idle.setdefault(device, [])
+            lane = idle.pop() if idle else None
+        if lane is None:
+            lane = cuda.stream(), cuda.pinned_array(self.chunk, np.uint8)
+        try:
+            yield lane
+        finally:
+            # an error may leave a copy under way
+            lane[0].synchronize()
+            with self._lock:
+                if len(idle) < STREAMS:
+                    idle.append(lane)
+
+    def fetch(self, on_device: Any, array: NDArray[Any]) -> None:
+        """Copy an array of the current device into a contiguous one, in chunks side by side.
+
+        Every stream has a thread that empties its buffer, for touching fresh memory on the host
+        takes longer than the way there.
+        """
+        host = array.reshape(-1).view(np.uint8)
+        there = address(on_device)
+        device = cuda.get_current_device().id
+        workers = min(STREAMS, -(-host.size // self.chunk))
+
+        def move(worker: int) -> None:
+            with cuda.gpus[device], self.lease(device) as (stream, buffer):
+                for start in range(worker * self.chunk, host.size, workers * self.chunk):
+                    part = host[start : start + self.chunk]
+                    copy_bytes(buffer.ctypes.data, there + start, part.size, stream)
+                    stream.synchronize()
+                    part[:] = buffer[: part.size]
+
+        with ThreadPoolExecutor(workers, thread_name_prefix="sssp-copy") as executor:
+            list(executor.map(move, range(workers)))
+
+
+STAGING = Staging()
+#: one upload at a time: two of the same array would unpin it under each other's copies
+_PINNING = threading.Lock()
+
+
+def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE) -> Any:
+    """Copy an array to the current device over several streams, pinned where it lies.
+
+    The driver copies pageable memory through a small pinned buffer of its own. Pinning the pages
+    of the array takes less time than that, and while one piece travels the next is pinned. What
+    cannot be pinned (a file that is mapped read-only, say) the driver copies in its way.
+
+    Parameters
+    ----------
+    array : ndarray, contiguous
+    streams : int
+        How many streams.
+    piece : int
+        Bytes of a piece, a multiple of the page size.
+
+    Returns
+    -------
+    device array
+    """
+    if SIMULATOR or array.nbytes <= PLAIN:
+        return cuda.to_device(array)
+    on_device = cuda.device_array(array.shape, array.dtype)
+    here, there = array.ctypes.data, address(on_device)
+    # whole pages are pinned; what sticks out at the ends belongs to others too
+    first, last = -here % PAGESIZE, array.nbytes - (here + array.nbytes) % PAGESIZE
+    cuts = [0, *range(first, last, piece), last, array.nbytes]
+    lanes = [cuda.stream() for _ in range(streams)]
+    pinned = []
+    with _PINNING:
+        try:
+            for lane, (start, end) in zip(cycle(lanes), pairwise(cuts), strict=False):
+                if first <= start < end <= last and pin(here + start, end - start):
+                    pinned.append(here + start)
+                if start < end:
+                    copy_bytes(there + start, here + start, end - start, lane)
+        finally:
+            for lane in lanes:
+                lane.synchronize()
+            for start in pinned:
+                unpin(start)
+    return on_device
+
+
+def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
+    """Copy a device array into a contiguous array of the same shape.
+
+    Parameters
+    ----------
+    on_device : device array
+    array : ndarray, contiguous
+    stream : stream
+        What it has queued is done first. The copy itself does not hold up other streams.
+    """
+    if not SIMULATOR and array.nbytes > PLAIN:
+        stream.synchronize()
+        STAGING.fetch(on_device, array)
+    elif array.size:
+        on_device.copy_to_host(array, stream=stream)
+        stream.synchronize()
+
+
+def free_bytes() -> int:
+    """Bytes of the current device that are free."""
+    if SIMULATOR:
+        return 1 << 30
+    context = cuda.current_context()
+    # what this process has dropped but Numba not yet freed
+    context.deallocations.clear()
+    return int(context.get_memory_info().free)
+
+
+class DeviceGraph:
+    """The arrays of a graph on one device, each uploaded on first use and kept.
+
+    Parameters
+    ----------
+    graph : Graph
+        Held by its own arrays only, so that the copy dies with the graph.
+    number : int
+        The device, which is current.
+    """
+
+    def __init__(self, graph: Graph, number: int) -> None:
+        if graph.m > np.iinfo(INDEX).max:
+            raise DeviceError(
+                f"a graph of {graph.m:,} arcs is too large for CUDA solvers, which number arcs "
+                f"in 32 bits: at most {np.iinfo(INDEX).max:,}; use device='cpu'"
+            )
+        self.number = number
+        self._arrays: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the uploaded arrays take."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def holds(self, name: str) -> bool:
+        """Whether an array is there already."""
+        return name in self._arrays
+
+    def array(self, name: str, build: Callable[[], NDArray[Any]]) -> Any:
+        """Return an array by name, uploading what `build` returns the first time."""
+        with self._lock:
+            if name not in self._arrays:
+                self._arrays[name] = upload(np.ascontiguousarray(build()))
+            return self._arrays[name]
+
+    def arcs(self, graph: Graph, dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
+        """``indptr`` (int32), ``indices`` and ``weights``, those of a vertex by head."""
+        return (
+            self.array("indptr", lambda: graph.indptr.astype(INDEX)),
+            self.array("indices", lambda: graph.indices),
+            self.array(f"weights, {dtype}", lambda: graph.weights_as(dtype)),
+        )
+
+    def arcs_by_weight(
+        self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
+    ) -> tuple[Any, Any, Any]:
+        """Return the same with the arcs of a vertex by weight; of the reversed graph if asked."""
+        side = "reverse " if reverse else ""
+
+        def arcs() -> ArcsByWeight:
+            return arcs_by_weight(graph, dtype, reverse=reverse)
+
+        return (
+            self.array(f"{side}indptr", lambda: arcs().indptr.astype(INDEX)),
+            self.array(f"{side}by weight, {dtype}", lambda: arcs().indices),
+            self.array(f"{side}weights by weight, {dtype}", lambda: arcs().weights),
+        )
+
+
+def device_graph(graph: Graph, number: int) -> DeviceGraph:
+    """Return the copy of `graph` on a device, made once; ``graph.free_device()`` drops it."""
+    return graph.derived(f"cuda:{number}", lambda: DeviceGraph(graph, number))

@@ -1,0 +1,69 @@
+"""Which form of Bellman-Ford answers a query on the GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sssp.cuda.memory import DeviceGraph, free_bytes
+from sssp.cuda.rows import SHARE, Search, solve_rows
+from sssp.cuda.search.bellman_ford.pull import PullSearch
+from sssp.cuda.search.bellman_ford.push import PushSearch, push_bytes
+from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
+from sssp.cuda.tree import tree_bytes
+from sssp.engine.query import Answer, Query
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX
+from sssp.methods import BellmanFord
+
+__all__ = ["solve"]
+
+#: streams where the memory alone asks for chunks
+DEFAULT_STREAMS = 4
+
+
+def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
+    """Answer `query` round by round.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights of any sign.
+    query : Query
+    method : BellmanFord
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``rounds``; ``expanded``, the vertices whose arcs were relaxed, with
+        repetition; ``relaxed``, those arcs. Of push they vary a little from call to call, for
+        the threads of a round see what others have just written.
+
+    Raises
+    ------
+    NegativeCycleError
+        A source reaches a cycle of negative length.
+    """
+
+    def make_search(on_device: DeviceGraph, dtype: np.dtype[Any]) -> Search:
+        if method.variant == "pull":
+            return PullSearch(graph, on_device, dtype)
+        budget = _budget(graph, query, on_device, dtype)
+        resident = on_device.holds(f"weights, {dtype}")
+        fits = resident or graph.m * (INDEX.itemsize + dtype.itemsize) <= budget
+        if fits and not method.streams:
+            return PushSearch(graph, on_device, dtype)
+        streams = method.streams or DEFAULT_STREAMS
+        return StreamedSearch(graph, on_device, dtype, budget=budget, streams=streams)
+
+    return solve_rows(graph, query, make_search)
+
+
+def _budget(graph: Graph, query: Query, on_device: DeviceGraph, dtype: np.dtype[Any]) -> int:
+    """Bytes for arcs beside one row with all its scratch."""
+    row = graph.n * (dtype.itemsize + 1) + push_bytes(graph, dtype)
+    row += tree_bytes(graph, query)
+    row += (graph.n + 1) * INDEX.itemsize  # indptr, which all rows share
+    free = min(int(free_bytes() * SHARE), query.memory_limit - on_device.nbytes)
+    return free - row

@@ -1,0 +1,199 @@
+"""Bellman-Ford on the GPU: what push and pull share.
+
+Distances are kept as integers that order alike (a float's bits, mirrored where it is negative),
+for which the hardware has an atomic minimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int32, int64, uint32
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.device.bits import ordered_bits_of
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.rows import CLIPPED_ROW, Batch, Search
+from sssp.engine.cycles import error_of, negative_cycle, unsupported_cycle
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import largest_distance
+from sssp.kernels.status import OVERFLOW
+
+__all__ = [
+    "EXPANDED",
+    "RELAXED",
+    "ROUNDS",
+    "THREADS",
+    "BellmanFordSearch",
+    "make_finish_kernel",
+    "words_of",
+]
+
+#: threads of a block
+THREADS = 32 if SIMULATOR else 384
+#: up to one source for so many vertices, they are searched one after the other, by all blocks
+VERTICES_A_SOURCE = 4_000
+#: expansions for every vertex before predecessors are first searched for a cycle; then twice, ..
+PATIENCE = 4
+FOREVER = 1 << 62
+#: words of the counters
+ROUNDS, EXPANDED, RELAXED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Words:
+    """How push keeps distances: device functions on words of 64 bits, and marks.
+
+    A distance of 32 bits shares its word with the stamp of the round in which it fell last, which
+    stands in the lower half and so never decides a minimum. One of 64 bits is the word, and the
+    stamp stands in an array of its own.
+
+    Attributes
+    ----------
+    make, key_of : device function
+        A word from a key (and stamp 0), and back.
+    lower : device function
+        Lower a vertex; 0 if it was not above, 1 if it fell, 2 if it fell first in this round.
+    """
+
+    make: Any
+    key_of: Any
+    lower: Any
+
+
+@cache
+def words_of(itemsize: int) -> Words:
+    """Return the functions for distances of so many bytes."""
+    if itemsize == 8:
+
+        @inline
+        def same(value):
+            return value
+
+        @inline
+        def lower_marked(words, marks, row, vertex, key, stamp):
+            if key >= cuda.atomic.min(words, (row, vertex), key):
+                return 0
+            return 2 if cuda.atomic.exch(marks, (row, vertex), stamp) != stamp else 1
+
+        return Words(same, same, lower_marked)
+
+    @inline
+    def word(key):
+        return int64(key) << 32
+
+    @inline
+    def key_of(word):
+        return int32(word >> 32)
+
+    @inline
+    def lower_stamped(words, marks, row, vertex, key, stamp):
+        before = cuda.atomic.min(words, (row, vertex), (int64(key) << 32) | int64(stamp))
+        if key >= int32(before >> 32):
+            return 0
+        return 2 if uint32(before & 0xFFFFFFFF) != stamp else 1
+
+    return Words(word, key_of, lower_stamped)
+
+
+@cache
+def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
+    """Return the kernel that writes distances from words, or from keys."""
+    number_of = ordered_bits_of(dtype)[1]
+    key_of = words_of(dtype.itemsize if packed else 8).key_of
+
+    @cuda.jit
+    def _finish_kernel(words, distances):
+        for i in range(cuda.grid(1), words.size, cuda.gridsize(1)):
+            distances[i] = number_of(key_of(words[i]))
+
+    return _finish_kernel
+
+
+class BellmanFordSearch(Search):
+    """What push and pull share: negative cycles, and distances as ordered integers."""
+
+    counters = ("rounds", "expanded", "relaxed")
+
+    def __init__(self, graph: Graph, dtype: np.dtype[Any]) -> None:
+        self.graph, self.dtype = graph, dtype
+        self.negative = graph.least_weight < 0
+        self.lowest = dtype.type(-largest_distance(dtype))
+        self.integer = np.dtype(f"i{dtype.itemsize}")
+
+    def grid(self, batch: Batch) -> tuple[bool, int, range]:
+        """Whether the grid works on one row together, its blocks, and the first rows of launches.
+
+        A few rows are done one after the other, many side by side, a block each.
+        """
+        if batch.rows <= max(1, self.graph.n // VERTICES_A_SOURCE):
+            return True, blocks_at_once(), range(batch.rows)
+        return False, batch.rows, range(1)
+
+    def keys(self, batch: Batch) -> Any:
+        """Distances as integers."""
+        return batch.distances.view(self.integer)
+
+    def run_rounds(
+        self, batch: Batch, active: Any, predecessors: Any, launch: Callable[[int], None]
+    ) -> None:
+        """Launch rounds until nothing is active.
+
+        With negative weights they pause for a search for negative cycles, ever more rarely.
+
+        Parameters
+        ----------
+        batch : Batch
+        active : device array, shape (rows, 3)
+            In turn by round: how much the next round has to do.
+        predecessors : device array, shape (rows, n), int32
+        launch : callable
+            Runs rounds until so many vertices have been expanded in a row, or none is left.
+        """
+        if not self.negative:
+            launch(FOREVER)
+            return
+        patience = PATIENCE * self.graph.n
+        while True:
+            launch(patience)
+            counters = batch.counters.copy_to_host(stream=batch.stream)
+            waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
+            batch.stream.synchronize()
+            unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % 3] != 0
+            for row in np.flatnonzero(unfinished | (counters[:, CLIPPED_ROW] == OVERFLOW)):
+                cycle = negative_cycle(self.graph, predecessors[row].copy_to_host())
+                if cycle.size:
+                    raise error_of(self._source(batch, int(row)), cycle)
+            if not unfinished.any():
+                return
+            patience *= 2
+
+    def finish(self, batch: Batch, words: Any) -> None:
+        """Write distances from `words`, unless they are the distances."""
+        packed = words.dtype.itemsize > self.dtype.itemsize
+        if packed or (self.negative and self.dtype.kind == "f"):
+            size = batch.distances.size
+            make_finish_kernel(self.dtype, packed=packed)[batch.rows, THREADS, batch.stream](
+                words[: batch.rows].reshape(size), batch.distances.reshape(size)
+            )
+
+    def check(self, batch: Batch, scratch: tuple[Any, ...], counters: NDArray[np.int64]) -> None:
+        """Raise where rounding lowered the distances around a cycle of length zero."""
+        if not (self.negative and self.dtype.kind == "f"):
+            return
+        sources = batch.sources.copy_to_host()
+        firsts = batch.first_sources.copy_to_host()
+        for row in range(batch.rows):
+            own = sources[firsts[row] : firsts[row + 1]]
+            cycle = unsupported_cycle(self.graph, own, batch.distances[row].copy_to_host())
+            if cycle.size:
+                raise error_of(int(own[0]), cycle)
+
+    def _source(self, batch: Batch, row: int) -> int:
+        first = batch.first_sources.copy_to_host()[row]
+        return int(batch.sources.copy_to_host()[first])

@@ -1,0 +1,256 @@
+"""Bellman-Ford on the GPU while the arcs are still on their way, or have not all room there.
+
+The arcs travel in chunks of consecutive vertices through slots. Rounds run on the chunks that are
+there; a vertex that falls while its arcs are elsewhere is noted as pending, and only the arrival
+of its chunk clears that note. The search is over when no chunk has pending vertices.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numba import uint32
+
+from sssp.cuda.compiler import SIMULATOR, cuda, select
+from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
+from sssp.cuda.rows import Batch
+from sssp.cuda.search.bellman_ford.push import (
+    ABSENT,
+    END_OF_ARCS,
+    FIRST_ARC,
+    VERTEX,
+    Chunks,
+    PushSearch,
+)
+from sssp.cuda.search.bellman_ford.rounds import ROUNDS, THREADS
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX
+
+__all__ = ["StreamedSearch"]
+
+#: least bytes of a chunk: smaller ones travel no faster
+SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
+
+
+@cuda.jit
+def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
+    """Turn the first lists into pending vertices: no arcs have arrived yet."""
+    row = cuda.blockIdx.x
+    i = uint32(cuda.threadIdx.x)
+    while i < counts[row, 0]:
+        vertex = lists[row, 0, VERTEX, i]
+        pending[row, vertex] = 1
+        wanted[vertex >> chunk_bits] = 1
+        i = uint32(i + cuda.blockDim.x)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        counts[row, 0] = 0
+
+
+@cuda.jit
+def _admit_kernel(
+    chunk, chunk_bits, shift, indptr, counters, places, wanted, pending, lists, counts
+):
+    """Announce the arcs of a chunk, and flag its pending vertices for the next round."""
+    row = cuda.blockIdx.y
+    start = uint32(cuda.grid(1))
+    if start == 0:
+        places[chunk] = shift
+        wanted[chunk] = 0
+    current = uint32(counters[row, ROUNDS])
+    vertex = uint32((chunk << chunk_bits) + start)
+    last = min(uint32((chunk + 1) << chunk_bits), uint32(pending.shape[1]))
+    while vertex < last:
+        if pending[row, vertex] != 0:
+            pending[row, vertex] = 0
+            place = cuda.atomic.add(counts, (row, current % 3), uint32(1))
+            lists[row, current & 1, VERTEX, place] = vertex
+            lists[row, current & 1, FIRST_ARC, place] = indptr[vertex]
+            lists[row, current & 1, END_OF_ARCS, place] = indptr[uint32(vertex + 1)]
+        vertex = uint32(vertex + cuda.gridDim.x * cuda.blockDim.x)
+
+
+class StreamedSearch(PushSearch):
+    """The same, while the arcs travel through slots of device memory.
+
+    Parameters
+    ----------
+    budget : int
+        Bytes that the slots may take.
+    streams : int
+        How many chunks travel at a time.
+    """
+
+    streamed = True
+
+    def __init__(
+        self,
+        graph: Graph,
+        on_device: DeviceGraph,
+        dtype: np.dtype[Any],
+        *,
+        budget: int,
+        streams: int,
+    ) -> None:
+        self.streams = streams
+        self.arc_bytes = INDEX.itemsize + dtype.itemsize
+        self._cut(graph, budget)
+        super().__init__(graph, on_device, dtype)
+        self.number = on_device.number
+
+    def _cut(self, graph: Graph, budget: int) -> None:
+        """Choose chunks: some for every stream, and several that fit at a time."""
+        self.all_fit = graph.m * self.arc_bytes <= budget
+        aim = max(graph.m * self.arc_bytes // (4 * self.streams), SMALLEST_CHUNK)
+        # nor so small that the arcs of one vertex leave most slots half empty
+        hub = 2 * int(np.diff(graph.indptr).max()) * self.arc_bytes
+        aim = max(min(aim, CHUNK, budget // 4), hub)
+        bits = max(graph.n - 1, 1).bit_length()
+        largest = graph.m
+        while bits > 0 and largest * self.arc_bytes > aim:
+            bits -= 1
+            bounds = graph.indptr[:: 1 << bits]
+            largest = int(np.diff(np.append(bounds, graph.m)).max())
+        self.chunk_bits = np.uint32(bits)
+        self.chunks = -(-graph.n >> bits)
+        self.slot_size = max(largest, 1)
+        slots = max(1, budget // (self.slot_size * self.arc_bytes))
+        self.slots = self.chunks if self.all_fit else min(self.chunks, slots)
+        #: arcs that there is room for
+        self.room = max(graph.m, 1) if self.all_fit else self.slots * self.slot_size
+
+    @property
+    def row_bytes(self) -> int:
+        """Scratch of one row."""
+        return super().row_bytes + self.graph.n
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes of the slots."""
+        return self.room * self.arc_bytes
+
+    def bounds(self, chunk: int) -> tuple[int, int]:
+        """First arc of a chunk, and that of the next."""
+        ends = np.minimum(np.array([chunk, chunk + 1]) << self.chunk_bits, self.graph.n)
+        first, last = self.graph.indptr[ends].tolist()
+        return first, last
+
+    def place(self, chunk: int, slot: int) -> int:
+        """Place of the first arc of a chunk: its own if all fit, else that of the slot."""
+        return self.bounds(chunk)[0] if self.all_fit else slot * self.slot_size
+
+    def allocate(self, rows: int) -> tuple[Any, ...]:
+        """Return the scratch of a batch; pending flags and the slots last."""
+        return (
+            *super().allocate(rows),
+            cuda.device_array((rows, self.graph.n), np.uint8),
+            cuda.device_array(self.room, np.uint32),
+            cuda.device_array(self.room, self.dtype),
+        )
+
+    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Run a batch of sources while the arcs arrive."""
+        *of_push, pending, heads, weights = scratch
+        scratch = tuple(of_push)
+        chunks = Chunks(
+            self.chunk_bits,
+            cuda.device_array(self.chunks, np.int32),
+            cuda.device_array(self.chunks, np.uint8),
+            pending,
+        )
+        for array, value in ((chunks.places, ABSENT), (chunks.wanted, 0), (pending, 0)):
+            batch.fill(array, value)
+        self._start(batch, scratch)
+        lists, counts = scratch[2:4]
+        _await_arcs_kernel[batch.rows, THREADS, batch.stream](
+            lists, counts, self.chunk_bits, pending, chunks.wanted
+        )
+        _Traffic(self, batch, scratch, (heads, weights), chunks).run()
+        self.finish(batch, self._words(batch, scratch))
+
+
+class _Traffic:
+    """The chunks of one batch on their way: who is sent when, and into which slot."""
+
+    def __init__(
+        self,
+        search: StreamedSearch,
+        batch: Batch,
+        scratch: tuple[Any, ...],
+        arcs: tuple[Any, Any],
+        chunks: Chunks,
+    ) -> None:
+        self.search, self.batch, self.arcs, self.chunks = search, batch, arcs, chunks
+        self.lists, self.counts, self.predecessors = scratch[2:]
+        self.launch = search.launcher(batch, scratch, arcs, chunks)
+        #: slots and the chunks in them (-1: none), the one that came first in front
+        self.residents = [(slot, -1) for slot in range(search.slots)]
+
+    def run(self) -> None:
+        """Send chunks until no vertex waits for one.
+
+        If all fit, all are sent at once, that of the first source first; else those with pending
+        vertices, half the slots at a time, again and again.
+        """
+        search = self.search
+        with ThreadPoolExecutor(search.streams, thread_name_prefix="sssp-arcs") as executor:
+            while True:
+                wanted = np.flatnonzero(self.chunks.wanted.copy_to_host(stream=self.batch.stream))
+                if wanted.size == 0:
+                    return
+                wave = wanted[: max(1, search.slots // 2)].tolist()
+                if search.all_fit:
+                    wave = np.roll(np.arange(search.chunks), -wanted[0]).tolist()
+                slots = [self._vacate() for _ in wave]
+                self.batch.stream.synchronize()
+                for chunk, slot in zip(wave, executor.map(self._send, wave, slots), strict=True):
+                    self._admit(chunk, slot)
+                search.run_rounds(self.batch, self.counts, self.predecessors, self.launch)
+
+    def _vacate(self) -> int:
+        """Free the slot that has been in use longest."""
+        slot, chunk = self.residents.pop(0)
+        if chunk >= 0:
+            self.batch.fill(self.chunks.places[chunk : chunk + 1], ABSENT)
+        return slot
+
+    def _send(self, chunk: int, slot: int) -> int:
+        """Copy the arcs of a chunk into a slot; runs in a thread of the pool."""
+        graph, search = self.search.graph, self.search
+        first, last = search.bounds(chunk)
+        start = search.place(chunk, slot)
+        parts = graph.indices[first:last], graph.weights_as(search.dtype)[first:last]
+        with select(search.number), STAGING.lease(search.number) as (stream, buffer):
+            step = buffer.nbytes // search.dtype.itemsize
+            for part, there in zip(parts, self.arcs, strict=True):
+                for cut in range(0, part.size, step):
+                    piece = part[cut : cut + step]
+                    staged = buffer[: piece.nbytes].view(there.dtype)
+                    stream.synchronize()
+                    np.copyto(staged, piece, casting="unsafe")
+                    place = start + cut
+                    there[place : place + piece.size].copy_to_device(staged, stream=stream)
+        return slot
+
+    def _admit(self, chunk: int, slot: int) -> None:
+        """Announce a chunk, and run some rounds while others are on their way."""
+        search, batch = self.search, self.batch
+        vertices = 1 << int(search.chunk_bits)
+        grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)
+        _admit_kernel[grid, THREADS, batch.stream](
+            np.uint32(chunk),
+            search.chunk_bits,
+            np.int32(search.place(chunk, slot) - search.bounds(chunk)[0]),
+            search.indptr,
+            batch.counters,
+            self.chunks.places,
+            self.chunks.wanted,
+            self.chunks.pending,
+            self.lists,
+            self.counts,
+        )
+        self.residents.append((slot, chunk))
+        # about as much work as the chunk brings: more, and what it has not got is done in vain
+        self.launch(vertices)

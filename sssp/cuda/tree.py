@@ -1,0 +1,321 @@
+"""Shortest-path trees and origins on the device, found from final distances.
+
+The same trees as `sssp.cpu.tree` finds: the smallest tight tail, and where a row has a tight
+arc between equal distances, or the graph a negative weight, the fewest arcs from the source and
+then the smallest tail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import int32
+
+from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.engine.query import Query
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX
+
+if TYPE_CHECKING:
+    from sssp.cuda.rows import Batch
+
+__all__ = [
+    "ROW_WORDS",
+    "THREADS",
+    "Scratch",
+    "Tree",
+    "allocate_tree",
+    "blocks_for",
+    "fill",
+    "tree_bytes",
+]
+
+THREADS = 32 if SIMULATOR else 256
+#: blocks that share the vertices of one row
+BLOCKS = 1 if SIMULATOR else 64
+#: int32 words a vertex that a row's tree takes: predecessors, hops, queue
+ROW_WORDS = 3
+NONE = np.int32(np.iinfo(np.int32).max)
+
+
+@cuda.jit
+def _fill_kernel(array, value):
+    for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
+        array[i] = value
+
+
+@cuda.jit
+def _finals_kernel(distances, targets, whole, bound, unseen, finals):
+    """Find the distance of the farthest target of a row, one block a row.
+
+    Up to there the row is final; the bound if a target is unreached, or where there are none, or
+    if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
+    """
+    row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+    farthest = cuda.shared.array(THREADS, distances.dtype)
+    count = 0 if whole else targets.size
+    own = distances[row, targets[0]] if count > 0 else unseen
+    for i in range(thread, count, THREADS):
+        own = max(own, distances[row, targets[i]])
+    farthest[thread] = own
+    cuda.syncthreads()
+    if thread == 0:
+        for i in range(THREADS):
+            own = max(own, farthest[i])
+        finals[row] = bound if own == unseen else own
+
+
+@cuda.jit
+def _smallest_tails_kernel(
+    indptr, indices, weights, finals, distances, origin, has_origin, predecessors, ties
+):
+    """Give every final vertex its smallest tight tail; note rows where equal distances tie."""
+    row = cuda.blockIdx.y
+    number = distances.dtype.type
+    final = finals[row]
+    first = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+    for tail in range(first, indptr.size - 1, cuda.gridDim.x * cuda.blockDim.x):
+        start = distances[row, tail]
+        if start > final:
+            continue
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            end = distances[row, head]
+            if end > final or number(start + weights[arc]) != end:
+                continue
+            if start == end:
+                ties[row] = 1
+            if not has_origin or origin[head] == origin[tail]:
+                cuda.atomic.min(predecessors, (row, head), int32(tail))
+
+
+@cuda.jit
+def _fewest_arcs_kernel(
+    indptr,
+    indices,
+    weights,
+    sources,
+    first_sources,
+    finals,
+    distances,
+    origin,
+    has_origin,
+    ties,
+    every_row,
+    predecessors,
+    hops,
+    queue,
+):
+    """Breadth-first search over the tight arcs of a row, level by level, one block a row."""
+    row = cuda.blockIdx.x
+    if ties[row] == 0 and not every_row:
+        return
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
+    number = distances.dtype.type
+    final = finals[row]
+    size = cuda.shared.array(1, int32)
+    for v in range(thread, indptr.size - 1, threads):
+        predecessors[row, v] = NONE
+        hops[row, v] = -1
+    cuda.syncthreads()
+    if thread == 0:
+        size[0] = 0
+        for i in range(first_sources[row], first_sources[row + 1]):
+            source = sources[i]
+            if hops[row, source] < 0 and distances[row, source] == 0:
+                hops[row, source] = 0
+                queue[row, size[0]] = source
+                size[0] = int32(size[0] + 1)
+    cuda.syncthreads()
+    level, first, last = int32(0), int32(0), size[0]
+    while first < last:
+        level = int32(level + 1)
+        cuda.syncthreads()
+        for i in range(first + thread, last, threads):
+            tail = queue[row, i]
+            start = distances[row, tail]
+            for arc in range(indptr[tail], indptr[tail + 1]):
+                head = indices[arc]
+                end = distances[row, head]
+                if end > final or number(start + weights[arc]) != end:
+                    continue
+                if has_origin and origin[head] != origin[tail]:
+                    continue
+                before = cuda.atomic.cas(hops, (row, head), int32(-1), level)
+                if before == -1:
+                    queue[row, cuda.atomic.add(size, 0, int32(1))] = head
+                if before == -1 or before == level:
+                    cuda.atomic.min(predecessors, (row, head), tail)
+        cuda.syncthreads()
+        first, last = last, size[0]
+
+
+@cuda.jit
+def _root_kernel(sources, distances, origin):
+    for i in range(cuda.grid(1), sources.size, cuda.gridsize(1)):
+        source = sources[i]
+        if distances[0, source] == 0:
+            origin[source] = source
+
+
+@cuda.jit
+def _spread_kernel(indptr, indices, weights, finals, distances, origin, changed):
+    """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it."""
+    number = distances.dtype.type
+    for tail in range(cuda.grid(1), indptr.size - 1, cuda.gridsize(1)):
+        winner = origin[tail]
+        if winner == NONE:
+            continue
+        start = distances[0, tail]
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            end = distances[0, head]
+            if end > finals[0] or number(start + weights[arc]) != end:
+                continue
+            if origin[head] != head and cuda.atomic.min(origin, head, winner) > winner:
+                changed[0] = 1
+
+
+@cuda.jit
+def _finish_kernel(array):
+    """Write -1 where nothing was found."""
+    for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
+        if array[i] == NONE:
+            array[i] = -1
+
+
+def blocks_for(size: int) -> int:
+    """Blocks for a pass over `size` entries; the kernels stride, so any number is right."""
+    return 1 if SIMULATOR else max(1, min(4096, -(-size // THREADS)))
+
+
+def fill(array: Any, value: Any, stream: Any) -> None:
+    """Set all entries of a contiguous device array."""
+    flat = array.reshape(array.size)
+    if flat.size:
+        _fill_kernel[blocks_for(flat.size), THREADS, stream](flat, value)
+
+
+@dataclass
+class Scratch:
+    """Memory for the trees of a batch.
+
+    Attributes
+    ----------
+    predecessors, hops, queue : device arrays, shape (rows, n), int32
+        A row's tree, where it has no other place, and what finds it.
+    finals : device array, shape (rows,)
+        Only vertices at or below this distance belong to a row's tree.
+    ties, changed : device arrays, shape (rows,) and (1,), int32
+    origin : device array, shape (n,), int32
+    """
+
+    predecessors: Any
+    hops: Any
+    queue: Any
+    finals: Any
+    ties: Any
+    changed: Any
+    origin: Any
+
+
+def tree_bytes(graph: Graph, query: Query) -> int:
+    """Bytes of scratch for the tree of a row."""
+    words = 1 if query.nearest else 0
+    if query.predecessors:
+        words += ROW_WORDS - 1 if query.output == "device" else ROW_WORDS
+    return words * graph.n * INDEX.itemsize
+
+
+def allocate_tree(graph: Graph, query: Query, rows: int, dtype: np.dtype[Any]) -> Scratch:
+    """Return scratch for at most so many rows."""
+
+    def words(*, wanted: bool) -> Any:
+        return cuda.device_array((rows, graph.n) if wanted else (1, 1), INDEX)
+
+    return Scratch(
+        predecessors=words(wanted=query.predecessors and query.output != "device"),
+        hops=words(wanted=query.predecessors),
+        queue=words(wanted=query.predecessors),
+        finals=cuda.device_array(rows, dtype),
+        ties=cuda.device_array(rows, INDEX),
+        changed=cuda.device_array(1, INDEX),
+        origin=cuda.device_array(graph.n if query.nearest else 1, INDEX),
+    )
+
+
+class Tree:
+    """The trees of a batch.
+
+    Parameters
+    ----------
+    graph : Graph
+    arcs : tuple of device arrays
+        ``indptr``, ``indices``, ``weights``.
+    batch : Batch
+        Solved.
+    scratch : Scratch
+    """
+
+    def __init__(self, graph: Graph, arcs: tuple[Any, ...], batch: Batch, scratch: Scratch) -> None:
+        self.graph, self.arcs, self.batch, self.scratch = graph, arcs, batch, scratch
+        whole = graph.least_weight < 0
+        _finals_kernel[batch.rows, THREADS, batch.stream](
+            batch.distances, batch.targets, whole, batch.bound, batch.unseen, scratch.finals
+        )
+
+    def origin(self) -> Any:
+        """Winning source of every vertex as a device array, -1 where there is none."""
+        batch, finals = self.batch, self.scratch.finals
+        origin, changed = self.scratch.origin, self.scratch.changed
+        launch = (blocks_for(self.graph.n), THREADS, batch.stream)
+        batch.fill(origin, NONE)
+        _root_kernel[launch](batch.sources, batch.distances, origin)
+        moving = True
+        while moving:
+            batch.fill(changed, 0)
+            for _ in range(8):  # several passes for one look from the host
+                _spread_kernel[launch](*self.arcs, finals, batch.distances, origin, changed)
+            moved = changed.copy_to_host(stream=batch.stream)
+            batch.stream.synchronize()
+            moving = bool(moved[0])
+        _finish_kernel[launch](origin)
+        return origin
+
+    def predecessors(self, origin: Any | None, place: Any | None) -> Any:
+        """Predecessors of every row as a device array, shape (rows, n): `place`, or scratch."""
+        batch, scratch = self.batch, self.scratch
+        predecessors = scratch.predecessors[: batch.rows] if place is None else place
+        batch.fill(predecessors, NONE)
+        batch.fill(scratch.ties, 0)
+        has_origin = origin is not None
+        origin = origin if has_origin else scratch.ties
+        _smallest_tails_kernel[(BLOCKS, batch.rows), THREADS, batch.stream](
+            *self.arcs,
+            scratch.finals,
+            batch.distances,
+            origin,
+            has_origin,
+            predecessors,
+            scratch.ties,
+        )
+        _fewest_arcs_kernel[batch.rows, THREADS, batch.stream](
+            *self.arcs,
+            batch.sources,
+            batch.first_sources,
+            scratch.finals,
+            batch.distances,
+            origin,
+            has_origin,
+            scratch.ties,
+            self.graph.least_weight < 0,
+            predecessors,
+            scratch.hops,
+            scratch.queue,
+        )
+        _finish_kernel[blocks_for(predecessors.size), THREADS, batch.stream](
+            predecessors.reshape(predecessors.size)
+        )
+        return predecessors

@@ -1,0 +1,94 @@
+"""What solvers want to know of the arcs: the lightest of every vertex first; a typical weight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.kernels.dtypes import OFFSET
+from sssp.kernels.jit import njit
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["ArcsByWeight", "arcs_by_weight", "typical_weight"]
+
+#: up to this many arcs insertion beats a general sort
+FEW = 16
+#: weights looked at
+SAMPLE = 1 << 16
+
+
+@njit
+def _insertion_sort(order, weights, first, last):
+    for i in range(first + 1, last):
+        arc = order[i]
+        j = i
+        while j > first and weights[order[j - 1]] > weights[arc]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = arc
+
+
+@njit
+def _order_kernel(indptr, weights, order):
+    for i in range(order.size):
+        order[i] = i
+    for v in range(indptr.size - 1):
+        first, last = indptr[v], indptr[v + 1]
+        if last - first <= FEW:
+            _insertion_sort(order, weights, first, last)
+        else:
+            order[first:last] = first + np.argsort(weights[first:last], kind="mergesort")
+
+
+class ArcsByWeight(NamedTuple):
+    """The arcs of a graph, those of each vertex in order of weight, then of head.
+
+    Attributes
+    ----------
+    indptr : ndarray, shape (n + 1,), int64
+        The graph's own.
+    indices : ndarray, shape (m,), int32
+        Heads.
+    weights : ndarray, shape (m,)
+        In the dtype that was asked for.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[Any]
+
+
+def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False) -> ArcsByWeight:
+    """Return the arcs of `graph`, or of its reverse, by weight; made on first use and kept.
+
+    O(m log degree) time.
+    """
+
+    def build() -> ArcsByWeight:
+        base = graph.reverse() if reverse else graph
+        weights = base.weights_as(dtype)
+        order = np.empty(base.m, OFFSET)
+        _order_kernel(base.indptr, weights, order)
+        indices, sorted_weights = base.indices[order], weights[order]
+        indices.flags.writeable = sorted_weights.flags.writeable = False
+        return ArcsByWeight(base.indptr, indices, sorted_weights)
+
+    return graph.derived(f"{'reverse ' if reverse else ''}arcs by weight, {dtype}", build)
+
+
+def typical_weight(graph: Graph) -> float:
+    """Lower median of the positive weights in an even sample; 0 where there are none.
+
+    It is one of the weights, so it cannot overflow. Found on first use and kept.
+    """
+    return float(graph.derived("typical weight", lambda: _median(graph)))
+
+
+def _median(graph: Graph) -> float:
+    sample = graph.weights[:: max(1, graph.m // SAMPLE)]
+    positive = sample[sample > 0]
+    return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0

@@ -1,0 +1,192 @@
+"""Graphs of SciPy and NetworkX, taken apart into columns, and put together again."""
+
+from __future__ import annotations
+
+from itertools import compress
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import DistanceOverflowError, GraphFormatError, MissingExtraError
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from sssp.graph.graph import Graph
+
+__all__ = [
+    "coordinates_of",
+    "edges_of",
+    "entries_of",
+    "nodes_of",
+    "to_networkx",
+]
+
+Array = NDArray[Any]
+
+_MISSING = object()
+_EXAMPLES = 3
+
+
+def entries_of(matrix: Any) -> Any:
+    """Return the stored entries of a square SciPy sparse matrix in COO form, duplicates kept."""
+    from scipy import sparse
+
+    is_sparse: bool = sparse.issparse(matrix)
+    if not is_sparse:
+        raise TypeError(
+            f"a SciPy sparse matrix is needed, not {type(matrix).__name__}; "
+            "convert it first, for instance with scipy.sparse.csr_array(matrix)"
+        )
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"the matrix must be square, not of shape {matrix.shape}")
+    if matrix.format == "bsr" and matrix.blocksize != (1, 1) and not np.all(matrix.data):
+        raise ValueError(
+            "a BSR matrix with zeros inside its blocks does not tell arcs of weight zero from "
+            "padding; convert it with .tocsr(), and then .eliminate_zeros() if they are padding"
+        )
+    return matrix.tocoo(copy=False)
+
+
+def _networkx() -> Any:
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtraError(
+            'NetworkX is not installed; install it with: pip install "sssp[networkx]"'
+        ) from error
+    return networkx
+
+
+def nodes_of(G: nx.Graph[Any]) -> list[Any]:
+    """Return the nodes of a NetworkX graph, after checking that it is one."""
+    if not isinstance(G, _networkx().Graph):
+        raise TypeError(f"a NetworkX graph is needed, not {type(G).__name__}")
+    return list(G)
+
+
+class _Edges(NamedTuple):
+    tails: Array
+    heads: Array
+    weights: Array
+
+
+def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None) -> _Edges:
+    """Return the edges of a NetworkX graph as columns, in the order of ``G.edges()``."""
+    degrees, ends, values = _adjacency(G, weight, _MISSING if default is None else default)
+    vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
+    tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
+    heads = np.fromiter(map(vertex_of.__getitem__, ends), INDEX, len(ends))
+    if not G.is_directed():
+        # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
+        shown = heads >= tails
+        tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
+    return _Edges(tails, heads, _edge_weights(_EdgeTable(nodes, tails, heads, values), weight))
+
+
+def _adjacency(
+    G: nx.Graph[Any], weight: str, default: Any
+) -> tuple[list[int], list[Any], list[Any]]:
+    """Return the number of edges at each node, their other ends and their attributes."""
+    degrees: list[int] = []
+    ends: list[Any] = []
+    values: list[Any] = []
+    is_multigraph = G.is_multigraph()
+    for _, neighbours in G.adjacency():
+        before = len(values)
+        if is_multigraph:
+            for neighbour, parallel in neighbours.items():
+                ends.extend([neighbour] * len(parallel))
+                values.extend([data.get(weight, default) for data in parallel.values()])
+        else:
+            ends.extend(neighbours)
+            values.extend([data.get(weight, default) for data in neighbours.values()])
+        degrees.append(len(values) - before)
+    return degrees, ends, values
+
+
+class _EdgeTable(NamedTuple):
+    """Edges with the attribute as it was found, for messages."""
+
+    nodes: list[Any]
+    tails: Array
+    heads: Array
+    values: list[Any]
+
+    def excerpt(self, chosen: Array, *, with_values: bool) -> str:
+        """Say how many edges are chosen, of how many, and show the first ones."""
+        places = np.flatnonzero(chosen)
+        shown = []
+        for place in places[:_EXAMPLES]:
+            edge = f"({self.nodes[self.tails[place]]!r}, {self.nodes[self.heads[place]]!r})"
+            shown.append(f"{edge}: {self.values[place]!r}" if with_values else edge)
+        more = ", ..." if places.size > _EXAMPLES else ""
+        return f"{places.size} of {chosen.size} edges [{', '.join(shown)}{more}]"
+
+
+def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
+    values = edges.values
+    kinds = set(map(type, values))
+    if type(_MISSING) in kinds:
+        missing = np.array([value is _MISSING for value in values])
+        raise GraphFormatError(
+            f"{edges.excerpt(missing, with_values=False)} lack the attribute {weight!r}; name "
+            "another with weight=, or give such edges a weight with default="
+        )
+    if not all(issubclass(kind, Real) for kind in kinds):
+        other = np.array([not isinstance(value, Real) for value in values])
+        raise GraphFormatError(
+            f"the attribute {weight!r} of {edges.excerpt(other, with_values=True)} is no number"
+        )
+    if all(issubclass(kind, Integral) for kind in kinds):
+        try:
+            return np.fromiter(values, INT64, len(values))
+        except OverflowError as error:
+            worst = max(values, key=abs)
+            raise DistanceOverflowError(f"weight {worst} does not fit int64") from error
+    floats = np.fromiter(values, FLOAT64, len(values))
+    unusable = np.isnan(floats) | (floats == -np.inf)
+    if unusable.any():
+        raise GraphFormatError(
+            f"the attribute {weight!r} of {edges.excerpt(unusable, with_values=True)} is no "
+            "weight; a missing arc has weight +inf"
+        )
+    return floats
+
+
+def coordinates_of(G: nx.Graph[Any]) -> Array | None:
+    """Return ``x`` and ``y`` of all nodes if they can be longitude and latitude, else None."""
+    columns = []
+    for name, most in (("x", 180), ("y", 90)):
+        values = [data.get(name) for _, data in G.nodes(data=True)]
+        if not values or not all(issubclass(kind, Real) for kind in set(map(type, values))):
+            return None
+        column = np.fromiter(values, FLOAT64, len(values))
+        if not np.all(np.abs(column) <= most):
+            return None
+        columns.append(column)
+    return np.stack(columns, axis=1)
+
+
+def to_networkx(graph: Graph) -> Any:
+    """Return a graph as a `networkx.DiGraph`, or a `networkx.Graph` if it is undirected."""
+    networkx = _networkx()
+    G = networkx.DiGraph() if graph.directed else networkx.Graph()
+    nodes = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
+    if graph.coordinates is None:
+        G.add_nodes_from(nodes)
+    else:
+        pairs = graph.coordinates.tolist()
+        G.add_nodes_from(
+            (node, {"x": x, "y": y}) for node, (x, y) in zip(nodes, pairs, strict=True)
+        )
+    arcs = zip(graph.tails.tolist(), graph.indices.tolist(), graph.weights.tolist(), strict=True)
+    G.add_weighted_edges_from(
+        (nodes[tail], nodes[head], weight)
+        for tail, head, weight in arcs
+        if graph.directed or tail <= head
+    )
+    return G

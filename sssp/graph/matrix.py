@@ -1,0 +1,152 @@
+"""Dense matrices as input: what they mean, and the graph that they describe."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import DistanceOverflowError
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64
+
+__all__ = ["MatrixGraph", "WeightRange", "as_matrix", "weight_range"]
+
+#: entries that are looked through at a time
+BLOCK = 1 << 20
+
+
+def as_matrix(values: Any) -> NDArray[Any]:
+    """Check a dense matrix, but for its entries; it is not copied.
+
+    Raises
+    ------
+    TypeError
+        Neither integers, booleans nor floats; or a masked array.
+    ValueError
+        Not square.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            "a masked array does not say what stands behind the mask: pass "
+            "matrix.filled(numpy.inf), or filled(0) where 0 is no arc"
+        )
+    matrix = np.asarray(values)
+    if matrix.dtype.kind not in "iubf":
+        raise TypeError(f"a matrix must hold integers or floats, not {matrix.dtype}")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"a matrix must be square, not of shape {matrix.shape}")
+    return matrix
+
+
+@dataclass(frozen=True)
+class WeightRange:
+    """What can be said about the weights of a matrix after one pass.
+
+    Attributes
+    ----------
+    dtype : dtype
+        int32, int64 or float64: what a graph stores.
+    least, greatest : int or float
+        No weight is outside them; the greatest is 0 or more.
+    """
+
+    dtype: np.dtype[Any]
+    least: int | float
+    greatest: int | float
+
+
+def weight_range(matrix: NDArray[Any]) -> WeightRange:
+    """Look for the least and the greatest weight, and for entries that are none.
+
+    Raises
+    ------
+    ValueError
+        An entry that is NaN or minus infinity; the message names the first.
+    DistanceOverflowError
+        An integer that does not fit int64.
+    """
+    floats = matrix.dtype.kind == "f"
+    least: Any = None
+    greatest: Any = 0
+    step = max(1, BLOCK // max(1, len(matrix)))
+    for first in range(0, len(matrix), step):
+        rows = matrix[first : first + step]
+        low = rows.min().item()
+        if floats and not low > -np.inf:
+            _refuse(rows, first)
+        high = rows.max(where=rows < np.inf, initial=0).item() if floats else rows.max().item()
+        least, greatest = low if least is None else min(least, low), max(greatest, high)
+    least = 0 if least is None or least == np.inf else least
+    if floats:
+        return WeightRange(FLOAT64, float(least), float(greatest))
+    limits = np.iinfo(INT64)
+    if greatest > limits.max:
+        raise DistanceOverflowError(f"weight {greatest} does not fit int64")
+    narrow = np.iinfo(INT32)
+    fits = narrow.min <= least and greatest <= narrow.max
+    return WeightRange(INT32 if fits else INT64, int(least), int(greatest))
+
+
+def _refuse(rows: NDArray[Any], first: int) -> None:
+    row, column = np.argwhere(~(rows > -np.inf))[0]
+    raise ValueError(
+        f"entry ({first + row}, {column}) of the matrix is {rows[row, column]}; "
+        "where there is no arc write inf (or 0)"
+    )
+
+
+class MatrixGraph(Graph):
+    """The graph of a dense matrix, made when anything but its `n` is first asked for.
+
+    The matrix itself is not copied, so it must not change before that.
+    """
+
+    __slots__ = ("_matrix", "_zero_is_arc")
+
+    _matrix: NDArray[Any]
+    _zero_is_arc: bool
+
+    @classmethod
+    def of(cls, matrix: NDArray[Any], zero_is_arc: bool) -> MatrixGraph:
+        """Return the graph of a checked matrix.
+
+        Parameters
+        ----------
+        matrix : ndarray, shape (n, n)
+        zero_is_arc : bool
+            Whether an off-diagonal 0 is an arc of weight 0 instead of none.
+        """
+        self = object.__new__(cls)
+        fields = {
+            "n": len(matrix),
+            "_matrix": matrix,
+            "_zero_is_arc": zero_is_arc,
+            "_derived": {},
+            "_lock": threading.RLock(),
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        # called only for what is not there yet
+        if name not in Graph.__slots__ or name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with self._lock:
+            made = self._made()
+            for slot in Graph.__slots__:
+                if slot not in ("__weakref__", "_derived", "_lock", "n"):
+                    object.__setattr__(self, slot, getattr(made, slot))
+        return object.__getattribute__(self, name)
+
+    def _made(self) -> Graph:
+        matrix = self._matrix
+        arcs = np.ones(matrix.shape, np.bool_) if self._zero_is_arc else matrix != 0
+        if matrix.dtype.kind == "f":
+            arcs &= matrix < np.inf
+        tails, heads = np.nonzero(arcs)
+        return Graph.from_arcs(tails, heads, matrix[arcs], n=self.n)

@@ -1,0 +1,1 @@
+"""What every compiled kernel stands on: the decorator, dtypes and sentinels, status codes."""

@@ -1,0 +1,169 @@
+"""All pairs as papers measure against it: plain loops, for comparison only.
+
+Floyd-Warshall with a pass over the matrix for every vertex; in blocks of 32; repeated squaring
+and boolean squaring by tiles (Xiao et al. 2023 and 2021). One thread is their serial version,
+more are their OpenMP version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.atomics import wait_for_all
+from sssp.cpu.matrix.driver import Matrix, solve_matrix
+from sssp.cpu.team import run_team
+from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
+from sssp.kernels.jit import njit
+from sssp.methods import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
+
+__all__ = ["solve"]
+
+#: side of a block of the blocked Floyd-Warshall
+BLOCK = 32
+
+
+@njit
+def _plain_kernel(matrix, barrier, thread, threads):
+    number = matrix.dtype.type
+    n = matrix.shape[0]
+    for k in range(n):
+        through = matrix[k]
+        for i in range(thread * n // threads, (thread + 1) * n // threads):
+            start, row = matrix[i, k], matrix[i]
+            for j in range(n):
+                row[j] = min(row[j], number(start + through[j]))
+        wait_for_all(barrier, threads)
+
+
+@njit
+def _update_tile(target, source, row, column, middle, side):
+    """``C = min(C, A (+) B)`` for tiles of two matrices, or of one: there k has to be outermost."""
+    number = target.dtype.type
+    n = target.shape[0]
+    left, right = column * side, min(n, (column + 1) * side)
+    for k in range(middle * side, min(n, (middle + 1) * side)):
+        through = source[k, left:right]
+        for i in range(row * side, min(n, (row + 1) * side)):
+            start, ends = source[i, k], target[i, left:right]
+            for j in range(right - left):
+                ends[j] = min(ends[j], number(start + through[j]))
+
+
+@njit
+def _blocked_kernel(matrix, barrier, thread, threads):
+    blocks = -(-matrix.shape[0] // BLOCK)
+    for pivot in range(blocks):
+        if thread == 0:
+            _update_tile(matrix, matrix, pivot, pivot, pivot, BLOCK)
+        wait_for_all(barrier, threads)
+        for other in range(thread, blocks, threads):
+            if other != pivot:
+                _update_tile(matrix, matrix, pivot, other, pivot, BLOCK)
+                _update_tile(matrix, matrix, other, pivot, pivot, BLOCK)
+        wait_for_all(barrier, threads)
+        for row in range(thread, blocks, threads):
+            for column in range(blocks):
+                if row != pivot and column != pivot:
+                    _update_tile(matrix, matrix, row, column, pivot, BLOCK)
+        wait_for_all(barrier, threads)
+
+
+@njit
+def _squaring_kernel(before, after, side, thread, threads):
+    blocks = -(-before.shape[0] // side)
+    for row in range(thread, blocks, threads):
+        for column in range(blocks):
+            for middle in range(blocks):
+                _update_tile(after, before, row, column, middle, side)
+
+
+@njit
+def _closure_kernel(before, after, side, thread, threads):
+    n = before.shape[0]
+    blocks = -(-n // side)
+    for row in range(thread, blocks, threads):
+        for column in range(blocks):
+            left, right = column * side, min(n, (column + 1) * side)
+            for middle in range(blocks):
+                for i in range(row * side, min(n, (row + 1) * side)):
+                    ends = after[i, left:right]
+                    for k in range(middle * side, min(n, (middle + 1) * side)):
+                        first, second = before[i, k], before[k, left:right]
+                        for j in range(right - left):
+                            ends[j] |= first & second[j]
+
+
+def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int) -> None:
+    run_team(threads, lambda thread: kernel(*arrays, thread, threads))
+
+
+def solve(
+    query: DenseQuery | ClosureQuery,
+    method: BaselineFloydWarshall
+    | BaselineBlockedFloydWarshall
+    | BaselineSquaring
+    | BaselineClosure,
+) -> Answer | NDArray[np.uint64]:
+    """Answer `query` as `method` says, without a chance for Ctrl-C within a pass.
+
+    Raises
+    ------
+    ValueError
+        Predecessors of float distances, which baselines do not find.
+    NegativeCycleError, DistanceOverflowError, DeviceError
+        As the methods that they are baselines for.
+    """
+    if isinstance(query, ClosureQuery):
+        assert isinstance(method, BaselineClosure)
+        return _closure(query, method.block)
+    if query.predecessors and any(dtype.kind == "f" for dtype in query.working_dtypes()):
+        raise ValueError(f"{method.name} finds no predecessors of float distances")
+    if isinstance(method, BaselineSquaring):
+        side = method.block
+        return solve_matrix(query, lambda matrix: _squarings(query, matrix, side), copies=2)
+    plain = isinstance(method, BaselineFloydWarshall)
+    kernel = _plain_kernel if plain else _blocked_kernel
+    rounds = query.n if plain else -(-query.n // BLOCK)
+
+    def close(matrix: Matrix) -> int:
+        barrier = np.zeros(2, np.int64)
+        _run_team(kernel, (matrix.distances, barrier), query.threads)
+        return rounds
+
+    return solve_matrix(query, close)
+
+
+def _squarings(query: DenseQuery, matrix: Matrix, side: int) -> int:
+    other = matrix.room()
+    for finished in range(query.squarings):
+        if matrix.negative_vertex() is not None:
+            return finished
+        other.distances[...] = matrix.distances
+        arrays = (matrix.distances, other.distances, side)
+        _run_team(_squaring_kernel, arrays, query.threads)
+        matrix.swap(other)
+    return query.squarings
+
+
+def _closure(query: ClosureQuery, side: int) -> NDArray[np.uint64]:
+    n = query.n
+    check_memory(2 * n * n + 8 * n * query.words, query.memory_limit, "a boolean matrix")
+    words = np.empty((n, query.words), np.uint64)
+    query.fill(words, range(n))
+    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(n, 8 * query.words)
+    before = np.unpackbits(octets, axis=1, count=n, bitorder="little")
+    for _ in range(query.squarings):
+        after = before.copy()
+        _run_team(_closure_kernel, (before, after, side), query.threads)
+        before = after
+    octets[:, : -(-n // 8)] = np.packbits(before, axis=1, bitorder="little")
+    return octets.view("<u8").astype(np.uint64, copy=False)

@@ -1,0 +1,183 @@
+"""The plain serial algorithms that the papers measure against.
+
+They are here to be compared with, and are never chosen by ``method="auto"``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.rows import Search, solve_rows
+from sssp.engine.cycles import find_cycle
+from sssp.engine.query import Answer, Query
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, largest_distance
+from sssp.kernels.jit import njit
+from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW
+from sssp.methods import BaselineBellmanFord, BaselineDijkstra
+
+__all__ = ["solve"]
+
+ONE = np.uint64(1)
+
+
+@njit
+def _dijkstra_by_linear_search_kernel(
+    indptr,
+    indices,
+    weights,
+    sources,
+    targets,
+    bound,
+    distances,
+    reached,
+    counters,
+    open_vertices,
+):
+    """Dijkstra 1959 without a heap: look through the whole open set for the least distance."""
+    number = distances.dtype.type
+    unseen = distances[0]  # as every entry is still
+    count, opened, target, settled = 0, 0, 0, 0
+    status = DONE
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            reached[count] = source
+            open_vertices[count] = source
+            count += 1
+    opened = count
+    while opened > 0:
+        nearest = 0
+        for i in range(1, opened):
+            if distances[open_vertices[i]] < distances[open_vertices[nearest]]:
+                nearest = i
+        tail = np.uint32(open_vertices[nearest])
+        start = distances[tail]
+        while target < targets.size and distances[targets[target]] < start:
+            target += 1
+        if target == targets.size and target > 0:
+            break
+        settled += 1
+        opened -= 1
+        open_vertices[nearest] = open_vertices[opened]
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            head = indices[arc]
+            candidate = number(start + weights[arc])
+            if candidate >= distances[head]:
+                continue
+            if candidate > bound:
+                status = CLIPPED
+                continue
+            if distances[head] == unseen:
+                reached[count] = head
+                count += 1
+                open_vertices[opened] = head
+                opened += 1
+            distances[head] = candidate
+    counters[0] = settled
+    return status, count
+
+
+@njit
+def _bellman_ford_over_all_arcs_kernel(
+    indptr,
+    indices,
+    weights,
+    sources,
+    targets,
+    bound,
+    distances,
+    reached,
+    counters,
+    largest,
+    predecessors,
+    marks,
+    cycle,
+):
+    """Bellman 1958: n - 1 rounds over all arcs, and one more to notice a negative cycle."""
+    number = distances.dtype.type
+    unseen = distances[0]  # as every entry is still
+    count = 0
+    status = DONE
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            predecessors[source] = -1
+            reached[count] = source
+            count += 1
+    for _ in range(distances.size):
+        for tail in range(np.uint64(distances.size)):
+            start = distances[tail]
+            if start == unseen:
+                continue
+            for arc in range(indptr[tail], indptr[tail + ONE]):
+                head = indices[arc]
+                candidate = number(start + weights[arc])
+                if candidate >= distances[head]:
+                    continue
+                if candidate > bound:
+                    status = CLIPPED
+                    continue
+                if distances[head] == unseen:
+                    reached[count] = head
+                    count += 1
+                predecessors[head] = tail
+                if candidate < -largest:
+                    length = find_cycle(predecessors, reached[:count], marks, cycle)
+                    if length == 0:
+                        return OVERFLOW, count
+                    reached[:length] = cycle[:length]
+                    return NEGATIVE_CYCLE, length
+                distances[head] = candidate
+    # the last round changes distances only around a cycle; rounding can do so earlier
+    length = find_cycle(predecessors, reached[:count], marks, cycle)
+    if length > 0:
+        reached[:length] = cycle[:length]
+        return NEGATIVE_CYCLE, length
+    counters[0] = distances.size
+    return status, count
+
+
+def _index_arrays(count: int) -> Any:
+    def make(n: int) -> tuple[NDArray[Any], ...]:
+        return tuple(np.empty(n, INDEX) for _ in range(count))
+
+    return make
+
+
+def solve(graph: Graph, query: Query, method: BaselineDijkstra | BaselineBellmanFord) -> Answer:
+    """Answer `query` the slow way.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights >= 0 for Dijkstra's algorithm, of any sign for Bellman-Ford.
+    query : Query
+    method : BaselineDijkstra or BaselineBellmanFord
+
+    Returns
+    -------
+    Answer
+        Its statistics: ``settled`` or ``rounds``.
+    """
+    if isinstance(method, BaselineDijkstra):
+        return solve_rows(
+            graph,
+            query,
+            lambda dtype: Search(
+                _dijkstra_by_linear_search_kernel, ("settled",), scratch=_index_arrays(1)
+            ),
+        )
+    return solve_rows(
+        graph,
+        query,
+        lambda dtype: Search(
+            _bellman_ford_over_all_arcs_kernel,
+            ("rounds",),
+            (largest_distance(dtype),),
+            _index_arrays(3),
+        ),
+    )

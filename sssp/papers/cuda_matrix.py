@@ -1,0 +1,320 @@
+"""The dense kernels as papers have them, to measure against; `auto` never chooses one.
+
+- **Floyd-Warshall, plain**: a launch for every vertex k, a thread for every entry of the matrix.
+- **Floyd-Warshall, blocked**: three kernels a round of 32 vertices, with 1,024 threads that each
+  have one entry of a tile in shared memory.
+- **Squaring**: Xiao et al., "All-source pair shortest path parallel algorithm based on GPU
+  acceleration" (2023). A thread has an entry of a B x B tile of the product. The tile's row band
+  of one factor and column band of the other pass through two tiles of shared memory, B steps at a
+  time. All rounds are run.
+- **Boolean squaring**: Xiao et al., "Parallel transitive closure algorithm for heterogeneous
+  architecture" (2021), the same with or and and, a byte an entry.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint8, uint32
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, select
+from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.transitive_closure import packed_result
+from sssp.cuda.memory import download, free_bytes, upload
+from sssp.cuda.rows import SHARE
+from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
+from sssp.kernels.dtypes import infinity
+from sssp.methods import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
+
+__all__ = ["launch_boolean_square", "launch_round", "launch_square", "launch_step", "solve"]
+
+#: side of a block of blocked Floyd-Warshall, with a thread an entry
+SIDE = 4 if SIMULATOR else 32
+#: threads along the rows and columns of the plain one's blocks
+WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
+
+Dense = BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring
+
+
+@cuda.jit
+def _step_kernel(matrix, n, k, flags):
+    """Relax every entry through vertex `k`."""
+    column, row = cuda.grid(2)
+    if flags[NEGATIVE] != 0 or row >= n or column >= n:
+        return
+    number = matrix.dtype.type
+    place = int64(row) * int64(n) + int64(column)
+    start, end = matrix[int64(row) * int64(n) + k], matrix[int64(k) * int64(n) + column]
+    least = min(matrix[place], number(start + end))
+    matrix[place] = least
+    if row == column and least < 0:
+        cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+
+
+@cache
+def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
+    """Return the three kernels of a round: diagonal block, cross, all others."""
+    number = from_dtype(dtype)
+    unseen = infinity(dtype).item()
+
+    @inline
+    def entry(matrix, n, row, column):
+        if row < n and column < n:
+            return matrix[int64(row) * int64(n) + int64(column)]
+        return number(unseen)
+
+    @inline
+    def put(matrix, n, row, column, value, flags):
+        if row < n and column < n:
+            matrix[int64(row) * int64(n) + int64(column)] = value
+            if row == column and value < 0:
+                cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+
+    @cuda.jit
+    def _diagonal_kernel(matrix, n, first, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        tile = cuda.shared.array((SIDE, SIDE), number)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        row, column = uint32(first + y), uint32(first + x)
+        tile[y, x] = entry(matrix, n, row, column)
+        for k in range(SIDE):
+            cuda.syncthreads()
+            least = min(tile[y, x], number(tile[y, k] + tile[k, x]))
+            cuda.syncthreads()
+            tile[y, x] = least
+        put(matrix, n, row, column, tile[y, x], flags)
+
+    @cuda.jit
+    def _cross_kernel(matrix, n, first, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        closed = cuda.shared.array((SIDE, SIDE), number)
+        tile = cuda.shared.array((SIDE, SIDE), number)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        begin = uint32(cuda.blockIdx.x * SIDE)
+        if begin >= first:
+            begin = uint32(begin + SIDE)
+        in_rows = cuda.blockIdx.y == 0
+        row, column = uint32(first + y), uint32(first + x)
+        closed[y, x] = entry(matrix, n, row, column)
+        if in_rows:
+            column = uint32(begin + x)
+        else:
+            row = uint32(begin + y)
+        tile[y, x] = entry(matrix, n, row, column)
+        for k in range(SIDE):
+            cuda.syncthreads()
+            if in_rows:
+                least = min(tile[y, x], number(closed[y, k] + tile[k, x]))
+            else:
+                least = min(tile[y, x], number(tile[y, k] + closed[k, x]))
+            cuda.syncthreads()
+            tile[y, x] = least
+        put(matrix, n, row, column, tile[y, x], flags)
+
+    @cuda.jit
+    def _others_kernel(matrix, n, first, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        starts = cuda.shared.array((SIDE, SIDE), number)
+        ends = cuda.shared.array((SIDE, SIDE), number)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        row, column = uint32(cuda.blockIdx.y * SIDE + y), uint32(cuda.blockIdx.x * SIDE + x)
+        if cuda.blockIdx.y * SIDE >= first:
+            row = uint32(row + SIDE)
+        if cuda.blockIdx.x * SIDE >= first:
+            column = uint32(column + SIDE)
+        starts[y, x] = entry(matrix, n, row, uint32(first + x))
+        ends[y, x] = entry(matrix, n, uint32(first + y), column)
+        least = entry(matrix, n, row, column)
+        cuda.syncthreads()
+        for k in range(SIDE):
+            least = min(least, number(starts[y, k] + ends[k, x]))
+        put(matrix, n, row, column, least, flags)
+
+    return _diagonal_kernel, _cross_kernel, _others_kernel
+
+
+@cache
+def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
+    """Return the kernel that squares over (min, +) by tiles of a side."""
+    number = from_dtype(dtype)
+    unseen = infinity(dtype).item()
+
+    @cuda.jit
+    def _square_kernel(before, after, n, flags):
+        if flags[NEGATIVE] != 0:
+            return
+        starts = cuda.shared.array((side, side), number)
+        ends = cuda.shared.array((side, side), number)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        row, column = uint32(cuda.blockIdx.y * side + y), uint32(cuda.blockIdx.x * side + x)
+        least = number(unseen)
+        first = uint32(0)
+        while first < n:
+            starts[y, x], ends[y, x] = number(unseen), number(unseen)
+            if row < n and first + x < n:
+                starts[y, x] = before[int64(row) * int64(n) + int64(first + x)]
+            if column < n and first + y < n:
+                ends[y, x] = before[int64(first + y) * int64(n) + int64(column)]
+            cuda.syncthreads()
+            for k in range(side):
+                least = min(least, number(starts[y, k] + ends[k, x]))
+            cuda.syncthreads()
+            first = uint32(first + side)
+        if row < n and column < n:
+            place = int64(row) * int64(n) + int64(column)
+            least = min(least, before[place])
+            after[place] = least
+            if row == column and least < 0:
+                cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
+
+    return _square_kernel
+
+
+@cache
+def _make_boolean_square_kernel(side: int) -> Any:
+    """Return the kernel that squares a boolean matrix by tiles of a side."""
+
+    @cuda.jit
+    def _boolean_square_kernel(before, after, n):
+        starts = cuda.shared.array((side, side), uint8)
+        ends = cuda.shared.array((side, side), uint8)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        row, column = uint32(cuda.blockIdx.y * side + y), uint32(cuda.blockIdx.x * side + x)
+        found = uint8(0)
+        first = uint32(0)
+        while first < n:
+            starts[y, x], ends[y, x] = uint8(0), uint8(0)
+            if row < n and first + x < n:
+                starts[y, x] = before[int64(row) * int64(n) + int64(first + x)]
+            if column < n and first + y < n:
+                ends[y, x] = before[int64(first + y) * int64(n) + int64(column)]
+            cuda.syncthreads()
+            for k in range(side):
+                found |= starts[y, k] & ends[k, x]
+            cuda.syncthreads()
+            first = uint32(first + side)
+        if row < n and column < n:
+            place = int64(row) * int64(n) + int64(column)
+            after[place] = before[place] | found
+
+    return _boolean_square_kernel
+
+
+def launch_step(matrix: Matrix, k: int) -> None:
+    """Queue a step of plain Floyd-Warshall."""
+    grid = -(-matrix.n // WIDE), -(-matrix.n // HIGH)
+    _step_kernel[grid, (WIDE, HIGH), matrix.stream](
+        matrix.flat, np.uint32(matrix.n), np.uint32(k), matrix.flags
+    )
+
+
+def launch_round(matrix: Matrix, first: int) -> None:
+    """Queue the round of blocked Floyd-Warshall of the vertices from `first` on."""
+    others = -(-matrix.n // SIDE) - 1
+    kernels = _make_block_kernels(np.dtype(matrix.flat.dtype))
+    for run, grid in zip(kernels, ((1, 1), (others, 2), (others, others)), strict=True):
+        if grid[0]:
+            run[grid, (SIDE, SIDE), matrix.stream](
+                matrix.flat, np.uint32(matrix.n), np.uint32(first), matrix.flags
+            )
+
+
+def launch_square(matrix: Matrix, after: Matrix, side: int) -> None:
+    """Queue a squaring of `matrix` into `after` by tiles of a side."""
+    blocks = -(-matrix.n // side)
+    _make_square_kernel(np.dtype(matrix.flat.dtype), side)[
+        (blocks, blocks), (side, side), matrix.stream
+    ](matrix.flat, after.flat, np.uint32(matrix.n), matrix.flags)
+
+
+def launch_boolean_square(before: Any, after: Any, n: int, side: int, stream: Any) -> None:
+    """Queue a squaring of a boolean matrix, a byte an entry, by tiles of a side."""
+    blocks = -(-n // side)
+    _make_boolean_square_kernel(side)[(blocks, blocks), (side, side), stream](
+        before, after, np.uint32(n)
+    )
+
+
+def _closure(query: ClosureQuery, side: int) -> Any:
+    number = device_number(query.device)
+    n = query.n
+    with select(number):
+        free = min(int(free_bytes() * SHARE), query.memory_limit)
+        check_memory(2 * n * n, free, f"the closure of {n:,} vertices on {query.device}")
+        words: NDArray[np.uint64] = np.empty((n, query.words), np.uint64)
+        query.fill(words, range(n))
+        if n:
+            bits = np.unpackbits(words.view(np.uint8), axis=1, count=n, bitorder="little")
+            before, after = upload(bits.reshape(-1)), cuda.device_array(n * n, np.uint8)
+            stream = cuda.stream()
+            for _ in range(query.squarings):
+                launch_boolean_square(before, after, n, side, stream)
+                before, after = after, before
+            download(before, bits.reshape(-1), stream)
+            padded = np.zeros((n, query.words * 64), np.uint8)
+            padded[:, :n] = bits
+            words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
+        return packed_result(query, upload(words.reshape(-1)), number)
+
+
+def solve(query: DenseQuery | ClosureQuery, method: Dense | BaselineClosure) -> Any:
+    """Answer `query` as a paper does.
+
+    Parameters
+    ----------
+    query : DenseQuery, or ClosureQuery for `BaselineClosure`
+    method : BaselineFloydWarshall, BaselineBlockedFloydWarshall, BaselineSquaring, BaselineClosure
+
+    Returns
+    -------
+    Answer, or packed words
+        As the solvers of the same file name in `sssp.cuda` that they are measured against. The
+        statistics of an `Answer`: ``rounds``.
+
+    Raises
+    ------
+    NegativeCycleError, DistanceOverflowError, DeviceError
+        As those do.
+    """
+    if isinstance(query, ClosureQuery):
+        assert isinstance(method, BaselineClosure)
+        return _closure(query, method.block)
+    return _all_pairs(query, method)
+
+
+def _all_pairs(query: DenseQuery, method: Dense | BaselineClosure) -> Answer:
+    def plain(matrix: Matrix) -> tuple[Matrix, int]:
+        for k in range(matrix.n):
+            launch_step(matrix, k)
+        return matrix, matrix.n
+
+    def blocked(matrix: Matrix) -> tuple[Matrix, int]:
+        for first in range(0, matrix.n, SIDE):
+            launch_round(matrix, first)
+        return matrix, -(-matrix.n // SIDE)
+
+    def squared(matrix: Matrix) -> tuple[Matrix, int]:
+        other = matrix.room()
+        for _ in range(query.squarings):
+            launch_square(matrix, other, side)
+            matrix, other = other, matrix
+        return matrix, query.squarings
+
+    if isinstance(method, BaselineFloydWarshall):
+        return solve_matrix(query, plain)
+    if isinstance(method, BaselineBlockedFloydWarshall):
+        return solve_matrix(query, blocked)
+    assert isinstance(method, BaselineSquaring)
+    side = method.block
+    return solve_matrix(query, squared, copies=2)
