@@ -13,6 +13,7 @@ if SIMULATOR:
     pytest.skip("the simulator has no types", allow_module_level=True)
 
 compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda.compiler")
+dispatcher = pytest.importorskip("numba.cuda.dispatcher")
 
 from numba import boolean, from_dtype, int32, int64, types, uint8, uint32, uint64  # noqa: E402
 
@@ -28,8 +29,15 @@ def array(kind: Any, dimensions: int = 1) -> Any:
     return types.Array(kind, dimensions, "C")
 
 
+class Hopper:
+    compute_capability = (9, 0)
+
+
 def check(kernel: Any, *signature: Any) -> None:
-    compiler.compile_cuda(kernel.py_func, types.void, signature, cc=(9, 0))
+    with pytest.MonkeyPatch.context() as patch:
+        # device functions are compiled for the current device, and there may be none
+        patch.setattr(dispatcher, "get_current_device", lambda: Hopper)
+        compiler.compile_cuda(kernel.py_func, types.void, signature, cc=Hopper.compute_capability)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
