@@ -80,7 +80,7 @@ def test_bellman_ford_push(streamed, dtype):
         push_kernel,
         *(array(uint32), array(uint32), array(number)),
         *(array(int32), uint32, array(uint8, 2), array(uint8)),  # places .. wanted
-        *(uint32, boolean, number, number, int64, int64),  # lane_bits .. first_row
+        *(uint32, boolean, number, number, int64, int64),  # group_bits .. first_row
         *(array(int64, 2), array(uint32, 2), array(uint32, 4), array(uint32, 2)),  # words .. counts
         *(array(int32, 2), array(int64, 2)),
     )

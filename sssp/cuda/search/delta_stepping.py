@@ -433,7 +433,8 @@ def _common_piles_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     @inline
     def of_block(row, near, far, sizes, least):
         own_sizes = cuda.shared.array(COMMON_SIZES, uint32)
-        return CommonPiles(near, far, own_sizes, cuda.shared.array(SLOTS, word))
+        own_least = cuda.shared.array(SLOTS, word)
+        return CommonPiles(near, far, own_sizes, own_least)
 
     return of_grid if together else of_block
 
