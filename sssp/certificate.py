@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.plan import Plan, overflow_error
 from sssp.engine.query import Query
 from sssp.errors import VerificationError
 from sssp.kernels.dtypes import INDEX, INT32, INT64, largest_distance, unreached
@@ -294,7 +295,7 @@ class _Certifier:
         number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances)
         largest = largest_distance(INT64 if distances.dtype.kind == "i" else distances.dtype)
         if limit is None or limit >= largest:
-            return largest, unreached(number), largest, tolerance
+            return largest, unreached(np.dtype(number)), largest, tolerance
         bound = number(limit)
         return bound + tolerance, bound - tolerance, largest, tolerance
 
@@ -427,8 +428,6 @@ def _certify_targets(certifier: _Certifier, row: _Row, result: ShortestPaths) ->
 
 
 def _solve_anew(graph: Graph, row: _Row, result: ShortestPaths) -> _Row:
-    from sssp.cpu.search import bellman_ford, dijkstra
-
     dtype = result.distances.dtype
     query = Query(
         sources=row.sources,
@@ -436,10 +435,10 @@ def _solve_anew(graph: Graph, row: _Row, result: ShortestPaths) -> _Row:
         dtype=dtype if dtype.kind == "f" else None,
         nearest=result.nearest,
     )
-    if graph.least_weight < 0:
-        answer = bellman_ford.solve(graph, query, BellmanFord())
-    else:
-        answer = dijkstra.solve(graph, query, Dijkstra())
+    method = BellmanFord() if graph.least_weight < 0 else Dijkstra()
+    answer = Plan(graph, query, method).run()
+    if answer is None:
+        raise overflow_error(graph, query)
     return _Row(row.number, row.sources, answer.distances[0], None, answer.origin)
 
 

@@ -16,6 +16,7 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, narrow_weights
 __all__ = [
     "MOST_VERTICES",
     "coordinate_pairs",
+    "refuse_mask",
     "scaled_weights",
     "vertex_column",
     "vertex_count",
@@ -27,6 +28,21 @@ Array = NDArray[Any]
 
 #: as many vertices as ``indices`` can name
 MOST_VERTICES = int(np.iinfo(INDEX).max)
+
+
+def refuse_mask(values: Any, name: str) -> None:
+    """Refuse a masked array.
+
+    Raises
+    ------
+    TypeError
+        It is one; the message says what to do.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array, which does not say what stands behind the mask: "
+            "pass values.filled(...), or values.compressed()"
+        )
 
 
 def vertex_column(values: ArrayLike, name: str) -> Array:

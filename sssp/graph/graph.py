@@ -27,7 +27,7 @@ from sssp.graph.checks import (
 from sssp.graph.csr import droppable, order_by_head, reduce_arcs, tails_of
 from sssp.graph.labels import Labels, Lookup, as_labels, label_array, lookup_of, take_labels
 from sssp.graph.storage import packed, unpacked
-from sssp.kernels.dtypes import INDEX, OFFSET, distance_dtype
+from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
 from sssp.loaders import read_arrays, read_co, read_gr, write_arrays
 from sssp.loaders._files import SSSP_MAGIC
 
@@ -371,6 +371,23 @@ class Graph:
     def greatest_weight(self) -> int | float:
         """The greatest weight of an arc, as a Python number; 0 without arcs."""
         return self.derived("greatest weight", lambda: self.weights.max().item() if self.m else 0)
+
+    @property
+    def weight_range(self) -> WeightRange:
+        """Dtype and extremes of the weights of the open arcs."""
+        return self.derived(
+            "weight range",
+            lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
+        )
+
+    @property
+    def tree_graph(self) -> Graph:
+        """The graph whose arcs shortest-path trees are made of: itself."""
+        return self
+
+    def open_part(self) -> Graph:
+        """Return the graph without closed arcs."""
+        return self
 
     def weights_as(self, dtype: DTypeLike) -> Array:
         """Return the weights in another dtype.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INT32, INT64
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
 
-__all__ = ["MatrixGraph", "WeightRange", "as_matrix", "weight_range"]
+__all__ = ["MatrixGraph", "as_matrix", "weight_range"]
 
 #: entries that are looked through at a time
 BLOCK = 1 << 20
@@ -40,23 +39,6 @@ def as_matrix(values: Any) -> NDArray[Any]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a matrix must be square, not of shape {matrix.shape}")
     return matrix
-
-
-@dataclass(frozen=True)
-class WeightRange:
-    """What can be said about the weights of a matrix after one pass.
-
-    Attributes
-    ----------
-    dtype : dtype
-        int32, int64 or float64: what a graph stores.
-    least, greatest : int or float
-        No weight is outside them; the greatest is 0 or more.
-    """
-
-    dtype: np.dtype[Any]
-    least: int | float
-    greatest: int | float
 
 
 def weight_range(matrix: NDArray[Any]) -> WeightRange:
@@ -130,6 +112,15 @@ class MatrixGraph(Graph):
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        return self
+
+    @property
+    def weight_range(self) -> WeightRange:
+        """Dtype and extremes of the entries, without making the graph."""
+        return self.derived("weight range", lambda: weight_range(self._matrix))
+
+    def open_part(self) -> MatrixGraph:
+        """Return itself: of a matrix only what is an arc is taken."""
         return self
 
     def __getattr__(self, name: str) -> Any:
