@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sssp
 from sssp.methods import BaselineBellmanFord
 from tests import naive
+from tests.compare import on_paths, trees_of
 from tests.naive import Arc, Network
 from tests.strategies import graph_of, negative_networks, networks, vertex_lists
 
@@ -45,11 +46,15 @@ def check(method: Any, network: Network, sources: list[int], **options: Any) -> 
     sssp.verify(g, r)
     columns = range(network.n) if r.targets is None else r.targets.tolist()
     found = r.distances.reshape(len(rows), len(columns))
-    trees = r.predecessors.reshape(len(rows), network.n)
     missing = np.inf if found.dtype.kind == "f" else np.iinfo(found.dtype).max
-    for row, distances, tree in zip(rows, found, trees, strict=True):
+    for row, distances in zip(rows, found, strict=True):
         assert distances.tolist() == [row.distances.get(v, missing) for v in columns]
-        assert tree.tolist() == [row.predecessors.get(v, -1) for v in range(network.n)]
+    if r.targets is not None:
+        assert trees_of(r) == [on_paths(row, list(columns)) for row in rows]
+        return
+    assert trees_of(r) == [
+        {v: row.predecessors.get(v, -1) for v in range(network.n)} for row in rows
+    ]
 
 
 def reaches(network: Network, sources: list[int], vertex: int) -> bool:

@@ -22,6 +22,7 @@ from sssp.cpu import rows as runner
 from sssp.engine import forms
 from sssp.methods import METHODS
 from tests import naive
+from tests.compare import assert_same
 from tests.strategies import (
     DYADIC,
     SMALL_INTEGERS,
@@ -40,12 +41,6 @@ def city(n: int = 300, seed: int = 0) -> sssp.Graph:
     random = np.random.default_rng(seed)
     tails, heads = random.integers(0, n, (2, 2 * n))
     return sssp.Graph.from_arcs(tails, heads, random.integers(0, 20, 2 * n), n=n)
-
-
-def assert_same(found: sssp.ShortestPaths, expected: sssp.ShortestPaths) -> None:
-    assert found.distances.dtype == expected.distances.dtype
-    for name in ("distances", "predecessors", "origin"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 # -- threads -----------------------------------------------------------------------------------
