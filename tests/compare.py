@@ -46,7 +46,7 @@ def trees_of(result: sssp.ShortestPaths) -> list[dict[int, int]]:
     trees: Any = result.predecessors
     if not issparse(trees):
         shape = result.rows, result.graph.n
-    return [dict(enumerate(row)) for row in trees.reshape(shape).tolist()]
+        return [dict(enumerate(row)) for row in trees.reshape(shape).tolist()]
     rows = zip(trees.indptr, trees.indptr[1:], strict=False)
     return [
         dict(zip(trees.indices[first:last].tolist(), trees.data[first:last].tolist(), strict=True))
