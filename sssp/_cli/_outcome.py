@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from sssp._cli import INTERRUPTED
 from sssp.errors import SSSPError
 
-__all__ = ["USAGE_ERROR", "on_one_line", "reporting_errors", "tell"]
+__all__ = ["USAGE_ERROR", "naming", "on_one_line", "reporting_errors", "tell"]
 
 #: exit code after an error that is the user's to mend, as argparse has it
 USAGE_ERROR = 2
@@ -72,6 +72,17 @@ def tell(line: str) -> None:
             print(on_one_line(line), file=sys.stderr, flush=True)
         except (OSError, ValueError):
             _discard(sys.stderr)
+
+
+@contextmanager
+def naming(name: object) -> Iterator[None]:
+    """Name the file in errors that do not, as those that a full disk makes while it is written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(name)) from error
 
 
 def on_one_line(text: str) -> str:

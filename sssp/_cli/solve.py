@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sssp._cli import tidying_up
 from sssp._cli._arguments import graph_source, new_file, one_method, vertex_of
-from sssp._cli._outcome import on_one_line, tell
+from sssp._cli._outcome import naming, on_one_line, tell
 from sssp.errors import NegativeCycleError, NegativeWeightError
 
 if TYPE_CHECKING:
@@ -215,14 +215,15 @@ def _tails(result: ShortestPaths, row: int, vertices: NDArray[Any]) -> NDArray[A
 def _write(output: Path, blocks: Iterator[Columns]) -> int:
     """Write the arrays of all sources; return how many entries they have."""
     write = _write_npz if output.suffix.lower() == ".npz" else _write_csv
-    if output == STDOUT:
-        count = write(sys.stdout.buffer, blocks)
-        sys.stdout.buffer.flush()
-        return count
-    from sssp.loaders._files import replaced_file
+    with naming(_name(output)):
+        if output == STDOUT:
+            count = write(sys.stdout.buffer, blocks)
+            sys.stdout.buffer.flush()
+            return count
+        from sssp.loaders._files import replaced_file
 
-    with tidying_up(), replaced_file(output) as stream:
-        return write(stream, blocks)
+        with tidying_up(), replaced_file(output) as stream:
+            return write(stream, blocks)
 
 
 def _write_npz(stream: BinaryIO, blocks: Iterator[Columns]) -> int:

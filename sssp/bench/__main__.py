@@ -27,7 +27,7 @@ from sssp._cli._arguments import (
     new_file,
     whole_number,
 )
-from sssp._cli._outcome import reporting_errors
+from sssp._cli._outcome import naming, reporting_errors
 from sssp._cli._parser import Parser, parse
 from sssp.engine.progress import on_terminal
 
@@ -153,7 +153,8 @@ def run(options: argparse.Namespace) -> int:
                 _measure(options, plan, report)
         finally:
             if report.rows and options.json:
-                report.write_json(options.json)
+                with naming(options.json):
+                    report.write_json(options.json)
             if report.rows:
                 print(report.text())
     return 1 if report.failed else 0
