@@ -32,6 +32,8 @@ from sssp._cli._parser import Parser, parse
 from sssp.engine.progress import on_terminal
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
@@ -152,12 +154,19 @@ def run(options: argparse.Namespace) -> int:
             else:
                 _measure(options, plan, report)
         finally:
-            if report.rows and options.json:
-                with naming(options.json):
-                    report.write_json(options.json)
             if report.rows:
-                print(report.text())
+                _deliver(report, options.json)
     return 1 if report.failed else 0
+
+
+def _deliver(report: Report, file: Path | None) -> None:
+    """Write and print a report: if one fails, the other is there."""
+    try:
+        if file is not None:
+            with naming(file):
+                report.write_json(file)
+    finally:
+        print(report.text())
 
 
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:

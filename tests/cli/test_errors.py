@@ -252,3 +252,15 @@ def test_a_file_is_written_whoever_reads_stdout(graph, tmp_path, arguments, monk
     monkeypatch.setattr(sys, "stdout", ClosedPipe())
     assert main([*(argument.replace("FILE", graph) for argument in arguments), str(file)]) == 0
     assert file.stat().st_size > 0
+
+
+def test_a_report_is_printed_if_its_file_cannot_be_written(graph, tmp_path, capsys, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("sssp.bench.report.Report.write_json", full)
+    arguments = [graph if argument == "FILE" else argument for argument in BENCH]
+    assert main([*arguments, "--methods", "dijkstra", "--json", str(tmp_path / "x.json")]) == 2
+    captured = capsys.readouterr()
+    assert "SciPy dijkstra" in captured.out
+    assert captured.err == f"sssp bench: error: No space left on device: '{tmp_path}/x.json'\n"
