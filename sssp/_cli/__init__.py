@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from _thread import interrupt_main
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NoReturn
+from functools import partial
+from threading import Timer, main_thread
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from sssp._cli._parser import Parser
 
 __all__ = ["console", "leave", "main", "tidying_up"]
@@ -29,6 +30,8 @@ COMMANDS = {
 }
 #: exit code after Ctrl-C, as shells have it
 INTERRUPTED = 130
+#: a callback has returned by then
+SECONDS_OF_A_CALLBACK = 0.01
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +74,7 @@ def leave(main: Callable[[], int]) -> NoReturn:
 
     As an exception Ctrl-C is lost now and then while modules are imported and kernels compiled
     (one in a hundred times; then the program goes on), and where it is not, Python waits for
-    threads that are still at work. So it is heard as an exception only in `tidying_up`.
+    threads that are still at work. So it is an exception in `tidying_up` only.
     """
     # (a shell lets programs in the background ignore it)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -79,7 +82,7 @@ def leave(main: Callable[[], int]) -> NoReturn:
     try:
         code = main()
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        _end_at_once()
     if code == INTERRUPTED:
         # not sys.exit: Python would turn some interrupts into a signal to itself
         os._exit(code)
@@ -92,18 +95,36 @@ def tidying_up() -> Iterator[None]:
     if signal.getsignal(signal.SIGINT) is not _end_at_once:
         yield
         return
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_interrupt_again, hook)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, _end_at_once)
+        sys.unraisablehook = hook
 
 
-def _end_at_once(signal_number: int, frame: FrameType | None) -> NoReturn:
+def _end_at_once(*details: object) -> NoReturn:
     if sys.stderr is not None:
         with suppress(OSError):
             os.write(2, b"sssp: interrupted\n")
     os._exit(INTERRUPTED)
+
+
+def _interrupt_again(hook: Callable[[Any], object], lost: Any) -> None:
+    """Raise a Ctrl-C once more that came where no exception can leave: in a callback."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        Timer(SECONDS_OF_A_CALLBACK, _interrupt).start()
+    else:
+        hook(lost)
+
+
+def _interrupt() -> None:
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)  # wakes it up, too
+    else:
+        interrupt_main()
 
 
 def _command_parser() -> Parser:

@@ -9,31 +9,18 @@ are timed apart and never part of a row. The exit code is 1 if a row fails verif
 
 from __future__ import annotations
 
-import argparse
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from sssp._cli import leave, tidying_up
-from sssp._cli._arguments import (
-    BUILT_IN,
-    GraphSource,
-    graph_source,
-    method_list,
-    new_file,
-    whole_number,
-)
-from sssp._cli._outcome import naming, reporting_errors
-from sssp._cli._parser import Parser, parse
-from sssp.engine.progress import on_terminal
 
 if TYPE_CHECKING:
+    import argparse
     from pathlib import Path
 
+    from sssp._cli._arguments import GraphSource
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
@@ -53,6 +40,8 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
+    from sssp._cli._arguments import BUILT_IN, graph_source, method_list, new_file, whole_number
+
     graphs = parser.add_mutually_exclusive_group()
     graphs.add_argument(
         "--graph",
@@ -130,6 +119,8 @@ def run(options: argparse.Namespace) -> int:
 
     What was measured before an error or Ctrl-C is reported all the same.
     """
+    from datetime import UTC, datetime
+
     from sssp.bench import machine
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
@@ -161,6 +152,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _deliver(report: Report, file: Path | None) -> None:
     """Write and print a report: if one fails, the other is there."""
+    from sssp._cli._outcome import naming
+
     try:
         if file is not None:
             with naming(file):
@@ -185,6 +178,8 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
 
 def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
+    from functools import partial
+
     from sssp.bench.harness import Harness, Ours
     from sssp.bench.rivals import RIVALS
     from sssp.bench.workloads import Loader, chosen_sources, random_sources
@@ -208,6 +203,8 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
     """Show what is going on in a line on stderr, if that is a terminal."""
+    from sssp.engine.progress import on_terminal
+
     if not on_terminal():
         yield lambda text: None
         return
@@ -225,12 +222,16 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 def _default_graphs() -> list[GraphSource]:
     from sssp import datasets
+    from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source
 
     found = [GraphSource(name, path) for name, path in datasets.available().items()]
     return [graph_source(f"{BUILT_IN}:{DEFAULT_SIZE}"), *found]
 
 
 def _seconds(text: str) -> float:
+    import argparse
+    import math
+
     try:
         number = float(text)
     except ValueError:
@@ -242,9 +243,13 @@ def _seconds(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench; see `sssp._cli.main` for the exit codes."""
+    from sssp._cli._outcome import reporting_errors
+
     program = "python -m sssp.bench"
 
     def command() -> int:
+        from sssp._cli._parser import Parser, parse
+
         parser = Parser(prog=program, description=__doc__, epilog=EXAMPLES)
         add_arguments(parser)
         return run(parse(parser, arguments))

@@ -6,6 +6,7 @@ import csv
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import sssp
 from sssp._cli import COMMANDS, main
 
+CHECKOUT = Path(sssp.__file__).parents[1]
 COORDINATES = """p aux sp co 5
 v 1 -74000000 40000000
 v 2 -74100000 40100000
@@ -311,3 +313,13 @@ def test_help_imports_neither_numpy_nor_numba():
     )
     assert done.returncode == 0, done.stderr
     assert "solve" in done.stdout
+
+
+def test_the_console_script_is_the_command_line():
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    module, function = project["project"]["scripts"]["sssp"].split(":")
+    script = f"import sys, {module} as m; sys.argv[1:] = ['--version']; m.{function}()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=CHECKOUT
+    )
+    assert done.stdout == f"sssp {sssp.__version__}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sssp
@@ -102,6 +104,24 @@ def test_a_file_that_outgrows_its_disk_is_not_there(graph, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["pipe", "pipe.csv", "pipe.npz"])
+def test_a_pipe_stays_a_pipe(graph, tmp_path, name):
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    done = shell(f"sssp solve '{graph}' --source 2 -o '{pipe}'")
+    content = os.read(reader, 1 << 16)
+    os.close(reader)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert pipe.is_fifo()
+    if name == "pipe.npz":
+        with np.load(io.BytesIO(content)) as columns:
+            assert columns["distance"].tolist() == [0, 10, 17]
+    else:
+        assert content == b"vertex,distance\n2,0\n3,10\n4,17\n"
+
+
 # -- Ctrl-C ------------------------------------------------------------------------------------
 
 #: a module in place of numba during whose import Ctrl-C is pressed; and in it, or in code that it
@@ -129,6 +149,41 @@ def test_ctrl_c_is_heard_while_modules_are_imported(graph, tmp_path, trap, code,
     path = os.pathsep.join((str(CHECKOUT), str(tmp_path)))
     done = shell(f"{trap}sssp solve '{graph}' --source 1", PYTHONPATH=path)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", told)
+
+
+#: Ctrl-C in a callback of the interpreter, from which no exception can leave
+INTERRUPTED_CALLBACK = """
+import signal, time
+from sssp._cli import leave, tidying_up
+
+class Callback:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def main():
+    with tidying_up():
+        try:
+            Callback()
+            time.sleep(30)
+        finally:
+            print("tidied up", flush=True)
+    return 0
+
+leave(main)
+"""
+
+
+def test_ctrl_c_is_heard_in_a_callback_and_leaves_time_to_tidy_up():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_CALLBACK],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+        env=environment(),
+    )
+    told = (done.returncode, done.stdout, done.stderr)
+    assert told == (130, "tidied up\n", "sssp: interrupted\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
