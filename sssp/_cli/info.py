@@ -9,13 +9,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from sssp._cli._arguments import graph_source
+from sssp._cli._outcome import on_one_line
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
 
 SUMMARY = "tell what is in a graph file"
+EXAMPLES = """examples:
+  %(prog)s USA-road-d.NY.gr.gz
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
+  %(prog)s road-like:100000
+"""
 #: out-degrees from here on share a line
 MANY_ARCS = 8
 MIB = 1 << 20
@@ -36,7 +42,11 @@ def run(options: argparse.Namespace) -> int:
     start = perf_counter()
     g = options.graph.load(options.coordinates)
     seconds = perf_counter() - start
-    facts = [("graph", options.graph.name), ("read in", f"{seconds:.2f} s"), *_facts(g)]
+    facts = [
+        ("graph", on_one_line(options.graph.name)),
+        ("read in", f"{seconds:.2f} s"),
+        *_facts(g),
+    ]
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         print(f"{name:{width}}  {value}")
