@@ -131,7 +131,7 @@ def _stable_sort_kernel(keys, order, starts, reordered):
 
 
 @njit
-def _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows, places):
+def _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows):
     """Keep the lightest of parallel arcs, the first row among equals; return how many remain."""
     kept = -1
     last_tail = last_head = -1
@@ -148,10 +148,28 @@ def _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows, pl
         elif weight < least[kept]:
             least[kept] = weight
             rows[kept] = row
-        places[row] = kept
     for v in range(1, indptr.size):
         indptr[v] += indptr[v - 1]
     return kept + 1
+
+
+@njit
+def _row_arc_kernel(order, tails, heads, rows, backward, row_arc):
+    """Write which arc every row became, or lost to, as `_merge_kernel` numbers them.
+
+    `rows` says of which input row each given arc is, empty if of its own; `backward` which of
+    them go against their row, empty if none do.
+    """
+    kept = -1
+    last_tail = last_head = -1
+    for i in range(order.size):
+        given = order[i]
+        tail, head = tails[given], heads[given]
+        if tail != last_tail or head != last_head:
+            kept += 1
+            last_tail, last_head = tail, head
+        if backward.size == 0 or not backward[given]:
+            row_arc[rows[given] if rows.size else given] = kept
 
 
 class CSR(NamedTuple):
@@ -167,15 +185,15 @@ class CSR(NamedTuple):
         In the dtype that was given.
     rows : ndarray of int32 or int64, shape (m,)
         Which of the given arcs each one is.
-    places : ndarray of int32 or int64, shape (k,)
-        Which of these arcs each given one became, or lost to.
+    order : ndarray of int32 or int64, shape (k,)
+        The given arcs by tail and head.
     """
 
     indptr: Array
     indices: Array
     weights: Array
     rows: Array
-    places: Array
+    order: Array
 
 
 def row_dtype(count: int) -> np.dtype[Any]:
@@ -208,11 +226,10 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
         order = _stable_sort(tails, order, n)
     indptr = np.zeros(n + 1, OFFSET)
     indices, least, rows = np.empty(k, INDEX), np.empty(k, weights.dtype), np.empty_like(order)
-    places = np.empty_like(order)
-    m = _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows, places)
+    m = _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows)
     if m < k:
         indices, least, rows = indices[:m].copy(), least[:m].copy(), rows[:m].copy()
-    return CSR(indptr, indices, least, rows, places)
+    return CSR(indptr, indices, least, rows, order)
 
 
 class Reduced(NamedTuple):
@@ -244,7 +261,7 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
     """
     given = tails.size
     rows = None  # input row of every arc that is built in; None: its own place
-    forward: Any = slice(None)  # those of them that go in the direction of their row
+    backward = np.empty(0, np.bool_)
     loops = (tails == heads) & (weights >= 0)
     if loops.any():
         rows = np.flatnonzero(~loops)
@@ -253,15 +270,14 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
     if not directed:
         both = _both_ways(tails, heads)
         rows = both.rows if rows is None else rows[both.rows]
-        tails, heads, weights, forward = both.tails, both.heads, weights[both.rows], ~both.backward
+        tails, heads, weights, backward = both.tails, both.heads, weights[both.rows], both.backward
     arcs = build_csr(n, tails, heads, weights)
     row_arc = None
     remaining = arcs.rows.size
     if not directed or remaining < kept:
-        row_arc = arcs.places
-        if rows is not None:
-            row_arc = np.full(given, -1, arcs.places.dtype)
-            row_arc[rows[forward]] = arcs.places[forward]
+        row_arc = np.full(given, -1, arcs.order.dtype)
+        own = np.empty(0, OFFSET) if rows is None else rows
+        _row_arc_kernel(arcs.order, sealed(tails), sealed(heads), own, backward, row_arc)
     if rows is not None:
         arcs = arcs._replace(rows=rows[arcs.rows].astype(row_dtype(given)))
     if not directed:
