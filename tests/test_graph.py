@@ -257,6 +257,8 @@ def test_labels_given_as_vertices_are_refused_with_the_way_from_one_to_the_other
     tails, heads = [labels[0], labels[1]], [labels[1], labels[2]]
     with pytest.raises(VertexError, match=r"these are labels.*\.vertices\(tails\)"):
         Graph.from_arcs(tails, heads, [5, 6], labels=labels)
+    with pytest.raises(TypeError, match=r"not <U1; .*\.vertices\(tails\)"):
+        Graph.from_arcs(["a"], ["b"], [5], labels=["a", "b"])
     names = Graph.from_arcs([], [], [], labels=labels)
     g = Graph.from_arcs(names.vertices(tails), names.vertices(heads), [5, 6], labels=labels)
     assert weight_of(g) == {(0, 1): 5, (1, 2): 6}

@@ -269,6 +269,11 @@ class Graph:
         ([1, 2], [5, 3], [1, 2])
         """
         advice = "number the vertices so, and give their names as labels"
+        if labels is not None:
+            advice = (
+                "number the vertices in order of their labels, for instance with "
+                "Graph.from_arcs([], [], [], labels=labels).vertices(tails)"
+            )
         tail_column = vertex_column(tails, "tail", advice)
         head_column = vertex_column(heads, "head", advice)
         values = weight_column(weights)
@@ -279,14 +284,7 @@ class Graph:
             )
         count = vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
-        ends = _checked_ends(
-            tail_column,
-            head_column,
-            count,
-            names,
-            "number the vertices in order of their labels, for instance with "
-            "Graph.from_arcs([], [], [], labels=labels).vertices(tails)",
-        )
+        ends = _checked_ends(tail_column, head_column, count, names, advice)
         reduced = reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
             *reduced.arcs[:3],
