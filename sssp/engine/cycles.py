@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import NegativeCycleError
-from sssp.graph.csr import arc_position
+from sssp.graph.csr import arc_positions
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
@@ -80,11 +80,7 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
 
 
 def _is_negative(graph: Graph, cycle: NDArray[np.int32]) -> bool:
-    tails = np.roll(cycle, 1)
-    arcs = [
-        arc_position(graph.indptr, graph.indices, tail, head)
-        for tail, head in zip(tails, cycle, strict=True)
-    ]
+    arcs = arc_positions(graph.indptr, graph.indices, np.roll(cycle, 1), cycle)
     weights = graph.weights[arcs].tolist()
     total = sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)
     return total < 0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
+from sssp.graph.checks import refuse_mask
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
 
@@ -28,11 +29,7 @@ def as_matrix(values: Any) -> NDArray[Any]:
     ValueError
         Not square.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(
-            "a masked array does not say what stands behind the mask: pass "
-            "matrix.filled(numpy.inf), or filled(0) where 0 is no arc"
-        )
+    refuse_mask(values, "the matrix")
     matrix = np.asarray(values)
     if matrix.dtype.kind not in "iubf":
         raise TypeError(f"a matrix must hold integers or floats, not {matrix.dtype}")
@@ -69,7 +66,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     if greatest > limits.max:
         raise DistanceOverflowError(f"weight {greatest} does not fit int64")
     narrow = np.iinfo(INT32)
-    fits = narrow.min <= least and greatest <= narrow.max
+    fits = narrow.min <= least and greatest < narrow.max
     return WeightRange(INT32 if fits else INT64, int(least), int(greatest))
 
 

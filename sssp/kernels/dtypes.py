@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from sssp.errors import DistanceOverflowError
 
@@ -22,7 +22,6 @@ __all__ = [
     "distance_dtype",
     "infinity",
     "largest_distance",
-    "narrow_weights",
     "unreached",
 ]
 
@@ -140,24 +139,3 @@ class WeightRange:
             )
         narrow = self.largest < infinity(INT32) and asked != INT64
         return [INT32, INT64] if narrow else [INT64]
-
-
-def narrow_weights(values: NDArray[Any]) -> NDArray[Any]:
-    """Bring integer or float weights to the dtype that a graph stores.
-
-    Integers (and booleans) become int32 if all fit, else int64; floats of any width become
-    float64 (a call may ask for float32 arithmetic), with -0.0 turned into 0.0.
-    """
-    kind = values.dtype.kind
-    if kind == "f":
-        return values.astype(FLOAT64) + 0.0
-    if kind not in "iub":
-        raise TypeError(f"weights must be integers or floats, not {values.dtype}")
-    if values.size == 0:
-        return values.astype(INT32)
-    least, greatest = int(values.min()), int(values.max())
-    if greatest > np.iinfo(INT64).max:
-        raise DistanceOverflowError(f"weight {greatest} does not fit int64")
-    limits = np.iinfo(INT32)
-    fits = limits.min <= least and greatest <= limits.max
-    return values.astype(INT32 if fits else INT64)

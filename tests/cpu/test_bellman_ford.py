@@ -50,7 +50,7 @@ def check(method: Any, network: Network, sources: list[int], **options: Any) -> 
     for row, distances in zip(rows, found, strict=True):
         assert distances.tolist() == [row.distances.get(v, missing) for v in columns]
     if r.targets is not None:
-        assert trees_of(r) == [on_paths(row, list(columns)) for row in rows]
+        assert trees_of(r) == [on_paths(row, columns) for row in rows]
         return
     assert trees_of(r) == [
         {v: row.predecessors.get(v, -1) for v in range(network.n)} for row in rows
