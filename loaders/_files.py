@@ -187,7 +187,8 @@ def replaced_file(path: Pathname) -> Iterator[BinaryIO]:
         # The lock goes with the stream, so nobody takes the file for litter before it is renamed.
         os.replace(temporary, target)
     except BaseException:
-        stream.close()
+        with suppress(OSError):  # what is still buffered may have no room either
+            stream.close()
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
