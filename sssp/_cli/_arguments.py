@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
 __all__ = [
+    "GRAPH_HELP",
     "GraphSource",
     "graph_source",
     "method_list",
@@ -28,6 +29,10 @@ __all__ = [
 ]
 
 BUILT_IN = "road-like"
+GRAPH_HELP = (
+    "a .gr or .sssp file, the name of a graph in the folder SSSP_DATA, or "
+    f"{BUILT_IN}:N for a built-in one of N vertices"
+)
 #: endings that a graph's name goes without
 SUFFIXES = {".gr", ".sssp", ".gz", ".xz", ".bz2"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,8 +17,7 @@ class Parser(argparse.ArgumentParser):
     """An `argparse.ArgumentParser` whose errors are one line that names the help."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(**options)
+        super().__init__(formatter_class=_HelpFormatter, **options)
         self.register("action", None, _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
@@ -29,6 +29,13 @@ class Parser(argparse.ArgumentParser):
         # (argparse would hide that nobody gets the help)
         if message:
             (file or sys.stdout).write(message)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Leaves descriptions as they are, and names of methods in one piece."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
 
 
 class _StoreOnce(argparse.Action):

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from sssp._cli._arguments import graph_source
+from sssp._cli._arguments import GRAPH_HELP, graph_source
 from sssp._cli._outcome import on_one_line
 
 if TYPE_CHECKING:
@@ -18,9 +18,10 @@ __all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
 
 SUMMARY = "tell what is in a graph file"
 EXAMPLES = """examples:
+  # size, weights, degrees and components
   %(prog)s USA-road-d.NY.gr.gz
+  # and where it lies
   %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
-  %(prog)s road-like:100000
 """
 #: out-degrees from here on share a line
 MANY_ARCS = 8
@@ -29,9 +30,7 @@ MIB = 1 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument(
-        "graph", type=graph_source, metavar="FILE", help="a .gr or .sssp file, or road-like:N"
-    )
+    parser.add_argument("graph", type=graph_source, metavar="FILE", help=GRAPH_HELP)
     parser.add_argument(
         "--coordinates", type=Path, metavar="FILE", help="a .co file for the same vertices"
     )

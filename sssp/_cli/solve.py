@@ -22,9 +22,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sssp._cli import tidying_up
-from sssp._cli._arguments import graph_source, new_file, one_method, vertex_of
+from sssp._cli._arguments import GRAPH_HELP, graph_source, new_file, one_method, vertex_of
 from sssp._cli._outcome import naming, on_one_line, tell
 from sssp.errors import NegativeCycleError, NegativeWeightError
+from sssp.methods import METHODS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,9 +39,12 @@ __all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
 
 SUMMARY = "find shortest paths in a graph file"
 EXAMPLES = """examples:
+  # distances from vertex 1 to all others, in a file
   %(prog)s USA-road-d.NY.gr.gz --source 1 -o distances.csv
+  # distances and paths from 1 to 264346 and to 90644
   %(prog)s USA-road-d.NY.gr.gz --source 1 --target 264346 --target 90644
-  %(prog)s road-like:100000 --source 7 --source 9 --limit 20000 -o - | sort -t, -nk3 | head
+  # what is within 20000 of vertex 7 and of vertex 9, the nearest first
+  %(prog)s USA-road-d.NY.gr.gz --source 7 --source 9 --limit 20000 -o - | sort -t, -nk3
 """
 FORMATS = (".csv", ".npz")
 #: name of an output file that stands for stdout
@@ -53,9 +57,7 @@ CSV_BLOCK = 1 << 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument(
-        "graph", type=graph_source, metavar="FILE", help="a .gr or .sssp file, or road-like:N"
-    )
+    parser.add_argument("graph", type=graph_source, metavar="FILE", help=GRAPH_HELP)
     parser.add_argument(
         "--source",
         dest="sources",
@@ -76,7 +78,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_method_or_auto,
         default="auto",
         metavar="NAME",
-        help="a method, with options if need be: delta-stepping:delta=5000 (default auto)",
+        help=f"auto, {', '.join(METHODS)}; options follow a colon, as in "
+        "delta-stepping:delta=5000 (default auto)",
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
     parser.add_argument(

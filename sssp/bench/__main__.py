@@ -28,8 +28,11 @@ __all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "main", "run"]
 
 SUMMARY = "time methods on graphs, against SciPy"
 EXAMPLES = """examples:
+  # all methods on a graph, from one random source
   %(prog)s --graph USA-road-d.NY.gr.gz --methods all
+  # two methods on CPU and GPU, 64 sources in one call
   %(prog)s --graph road-like:1000000 --sources 64 --devices cpu,cuda --json out.json
+  # our figures beside published ones
   %(prog)s --table thesis
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
@@ -40,7 +43,8 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
-    from sssp._cli._arguments import BUILT_IN, graph_source, method_list, new_file, whole_number
+    from sssp._cli._arguments import GRAPH_HELP, graph_source, method_list, new_file, whole_number
+    from sssp.methods import METHODS
 
     graphs = parser.add_mutually_exclusive_group()
     graphs.add_argument(
@@ -49,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=graph_source,
         metavar="FILE",
-        help=f"a .gr or .sssp file, or {BUILT_IN}:N for the built-in graph; repeatable",
+        help=f"{GRAPH_HELP}; repeatable",
     )
     graphs.add_argument(
         "--table",
@@ -77,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=method_list,
         default=DEFAULT_METHODS,
         metavar="A,B",
-        help=f"methods, or all (default {DEFAULT_METHODS})",
+        help=f"all, or some of {', '.join(METHODS)} (default {DEFAULT_METHODS})",
     )
     parser.add_argument(
         "--devices",
