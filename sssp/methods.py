@@ -10,6 +10,7 @@ A new method is a file with its solver and an entry here.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,7 +111,10 @@ class DeltaStepping(Method):
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        if self.delta is not None and not 0 < self.delta < float("inf"):
+        if self.delta is None:
+            return
+        is_number = isinstance(self.delta, numbers.Real) and not isinstance(self.delta, bool)
+        if not is_number or not 0 < self.delta < float("inf"):
             raise ValueError(f"delta must be a positive number, not {self.delta!r}")
 
 

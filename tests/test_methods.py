@@ -64,8 +64,8 @@ def test_auto_takes_the_weights_as_they_are_and_never_a_baseline() -> None:
     assert sssp.shortest_paths(negative, 0).method == "bellman-ford"
 
 
-@pytest.mark.parametrize("delta", [0, -1, 0.0, math.nan, math.inf, -math.inf])
-def test_delta_must_be_a_positive_number(delta: float) -> None:
+@pytest.mark.parametrize("delta", [0, -1, 0.0, math.nan, math.inf, -math.inf, True, "5"])
+def test_delta_must_be_a_positive_number(delta: Any) -> None:
     with pytest.raises(ValueError, match="delta must be a positive number"):
         sssp.DeltaStepping(delta=delta)
 

@@ -190,7 +190,12 @@ def as_limit(limit: Any, *, integral: bool) -> int | float | None:
         raise ValueError(f"limit must be 0 or more, not {limit}")
     if limit == math.inf:
         return None
-    return int(limit) if integral else float(limit)
+    if integral:
+        return int(limit)
+    try:
+        return float(limit)
+    except OverflowError:  # an int beyond all floats
+        return None
 
 
 def _is_real(value: Any) -> bool:
