@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 __all__ = [
     "CLOSURE_METHODS",
@@ -111,10 +111,7 @@ class DeltaStepping(Method):
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        if self.delta is None:
-            return
-        is_number = isinstance(self.delta, numbers.Real) and not isinstance(self.delta, bool)
-        if not is_number or not 0 < self.delta < float("inf"):
+        if self.delta is not None and not _is_positive(self.delta):
             raise ValueError(f"delta must be a positive number, not {self.delta!r}")
 
 
@@ -346,6 +343,11 @@ class BaselineClosure(Method):
 
     def __post_init__(self) -> None:
         _check_tile(self.block)
+
+
+def _is_positive(value: Any) -> bool:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return is_number and 0 < value < float("inf")
 
 
 def _check_tile(block: int) -> None:
