@@ -478,7 +478,7 @@ def _own_links(n: int) -> tuple[NDArray[Any], ...]:
     return (np.empty(n, LINK),)
 
 
-def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
+def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `query` with one bucket search a row.
 
     Parameters
@@ -487,21 +487,18 @@ def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
         Weights >= 0.
     query : Query
     method : DeltaStepping
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``expanded``, the vertices expanded, and ``windows``.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
     width = bucket_width(graph, method)
     threads = min(query.threads, LARGEST_TEAM)
     if query.rows == 1 and threads > 1 and graph.n >= TEAM_PAYS:
         scale = 1.0 / (width if method.delta is not None else width * TEAM_WIDTH)
-        return solve_rows(
-            graph,
-            query,
-            lambda dtype: Search(_run_team, ("expanded",), (scale,), _team_links(threads, dtype)),
-        )
-    counters = ("expanded", "windows")
-    search = Search(_delta_stepping_kernel, counters, (1.0 / width,), _own_links)
-    return solve_rows(graph, query, lambda dtype: search)
+        search = Search(_run_team, (scale,), _team_links(threads, dtype))
+    else:
+        search = Search(_delta_stepping_kernel, (1.0 / width,), _own_links)
+    return solve_rows(graph, query, method, dtype, search)

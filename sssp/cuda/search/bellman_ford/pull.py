@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import from_dtype, int32, uint32
 
+from sssp.cuda.batch import CLIPPED_ROW, Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import barrier_of, worker_of
 from sssp.cuda.device.slots import SLOTS, slots_of
 from sssp.cuda.memory import DeviceGraph
-from sssp.cuda.rows import CLIPPED_ROW, Batch
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
@@ -330,4 +330,4 @@ class PullSearch(BellmanFordSearch):
 
         # after a round without changes both generations are the same
         self.run_rounds(batch, changes, predecessors, launch)
-        self.finish(batch, self.keys(batch))
+        self.finish(batch, self.keys(batch), predecessors)
