@@ -158,7 +158,7 @@ def test_delta_stepping(together, dtype):
     check(
         search,
         *(array(uint32), array(uint32), array(number), array(uint64)),
-        *(vertices, vertices, vertices, number, number, boolean, int64),  # sources .. first_row
+        *(vertices, vertices, vertices, number, number, int64),  # sources .. first_row
         *(array(word, 2), array(uint32, 3), array(uint32, 3)),
         *(array(uint32, 2), array(word, 2), array(int64, 2)),
     )

@@ -43,8 +43,9 @@ from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
+from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
 __all__ = ["solve"]
@@ -79,10 +80,10 @@ MORE, VERTEX = 0x80000000, 0x7FFFFFFF
 #: sizes of a block's piles: of the near ones, in turn by hop, and of the far one
 NEAR, FAR, OWN_SIZES = 0, 3, 4
 #: sizes of the common piles: of the near one, in turn by round, and of the far one, in turn by
-#: phase; then whether a candidate was above the bound
-COMMON_NEAR, COMMON_FAR, BEYOND, COMMON_SIZES = 0, 3, 6, 8
+#: phase; then a status code, `CLIPPED` if a candidate above the bound was dropped
+COMMON_NEAR, COMMON_FAR, STATUS, COMMON_SIZES = 0, 3, 6, 8
 #: words of the counters
-EXPANDED, PHASES, ROUNDS, HOPS = 0, 1, 2, 3
+EXPANDED, PHASES = 0, 1
 UNSIGNED = {4: uint32, 8: uint64}
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
@@ -239,11 +240,10 @@ class Block(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Greatest distance that is near, and of interest; whether one beyond may be an overflow."""
+    """Greatest distance that is near, and greatest of interest."""
 
     threshold: Any
     bound: Any
-    overflows: Any
 
 
 class Progress(NamedTuple):
@@ -468,8 +468,8 @@ def _relax_of(dtype: np.dtype[Any]) -> Any:
     def relax(head, candidate, words, limits, near, far, least):
         """Give the lesser of `least` and the distance of a vertex in a far pile."""
         if candidate > limits.bound:
-            if limits.overflows and words[head] == nothing:
-                near.common.sizes[BEYOND] = 1
+            if words[head] == nothing:
+                near.common.sizes[STATUS] = CLIPPED
             return least
         is_near = candidate <= limits.threshold
         word = word_of(candidate, is_near)
@@ -685,32 +685,6 @@ def _settled_targets_of(dtype: np.dtype[Any]) -> Any:
     return settled_targets
 
 
-def _find_overflow_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that says whether a row is clipped.
-
-    Only a vertex that is still unreached, seen from a final distance, is too far away.
-    """
-    number_of = _word_functions(dtype)[1]
-    nothing, number = _unreached_word(dtype), from_dtype(dtype)
-
-    @part
-    def find_overflow(block, limits, counters):
-        worker, arcs, words = block.worker, block.arcs, block.words
-        tail = uint32(worker.block * worker.threads + worker.thread)
-        while tail < words.size:
-            word = words[tail]
-            if word != nothing and number_of(word) <= limits.threshold:
-                arc, last = arcs.indptr[tail], arcs.indptr[uint32(tail + 1)]
-                while arc < last:
-                    candidate = number(number_of(word) + arcs.weights[arc])
-                    if candidate > limits.bound and words[arcs.indices[arc]] == nothing:
-                        counters[worker.row, CLIPPED_ROW] = 1
-                    arc = uint32(arc + 1)
-            tail = uint32(tail + worker.blocks * worker.threads)
-
-    return find_overflow
-
-
 def _write_out_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function that turns the words of a row into distances."""
     nothing = _unreached_word(dtype)
@@ -787,7 +761,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     seed, expand = _seed_of(dtype), _expand_of(dtype)
     settled_targets = _settled_targets_of(dtype)
     end_of_phase = _end_of_phase_of(dtype, together=together)
-    find_overflow, write_out = _find_overflow_of(dtype), _write_out_of(dtype)
+    write_out = _write_out_of(dtype)
     nothing, unseen, number = _unreached_word(dtype), unreached(dtype), from_dtype(dtype)
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
@@ -803,7 +777,6 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         targets,
         bound,
         width,
-        overflows,
         first_row,
         all_words,
         all_common_near,
@@ -826,7 +799,6 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         targets          (t,)            int64    host; empty: all vertices
         bound            scalar          number   host: greatest distance of interest
         width            scalar          number   host: delta, at most `bound`
-        overflows        scalar          boolean  host: whether a distance above `bound` is one
         first_row        scalar          int64    host: the row, if the blocks work together
         all_words        (rows, n)       word     host: unreached; here: words, then distances
         all_common_near  (rows, 2, n)    uint32   here
@@ -859,7 +831,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
             entries = common.near[row, uint32(rounds & 1)]
             surplus = _near_of_round(common, row, rounds)
             far = _far_of_phase(own, common, row, phase)
-            limits = Limits(threshold, bound, overflows)
+            limits = Limits(threshold, bound)
             progress = expand(block, limits, entries, shared, surplus, far, progress)
             near = _near_of_hop(own, progress.hop, progress.slots.now, surplus)
             _spill(block, near, far, phase, nothing)
@@ -880,15 +852,12 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
             threshold, progress = end_of_phase(
                 block, rounds, phase, threshold, bound, width, progress
             )
-        if overflows and common.sizes[BEYOND] != 0:
-            find_overflow(block, limits, counters)
-            meet()
         write_out(worker, words)
         if worker.thread == 0:
             cuda.atomic.add(counters, (row, EXPANDED), int64(progress.expanded))
-            cuda.atomic.max(counters, (row, HOPS), int64(progress.hop))
             if worker.block == 0:
-                counters[row, PHASES], counters[row, ROUNDS] = phase, rounds
+                counters[row, PHASES] = phase
+                counters[row, CLIPPED_ROW] = common.sizes[STATUS]
 
     return _delta_stepping_kernel
 
@@ -984,7 +953,6 @@ class _DeltaSearch(Search):
                 batch.targets,
                 batch.bound,
                 width,
-                batch.bound == largest_distance(self.dtype),
                 first_row,
                 words,
                 *scratch,

@@ -42,6 +42,7 @@ from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.status import CLIPPED
 from sssp.methods import ThresholdDijkstra
 
 __all__ = ["solve"]
@@ -69,8 +70,9 @@ SETTLED = 1
 #: them with more arcs than the lightest
 ARRIVED, TAKEN, GONE, LONG = (SLOTS * what for what in range(4))
 COUNTS = 4 * SLOTS
-#: what a block notices: a candidate above the bound, and that all targets are settled
-CLIPPED, STOP, FLAGS = 0, 1, 2
+#: what a block notices: a status code, `CLIPPED` if a candidate above the bound was dropped; and
+#: whether all targets are settled
+STATUS, STOP, FLAGS = 0, 1, 2
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
 # kernel are plain, for the types in a record would be found out anew at every launch
@@ -482,7 +484,7 @@ def _reaches_of(dtype: np.dtype[Any]) -> Any:
         if candidate <= block.bound:
             return cuda.atomic.min(block.state.bits, head, bits(candidate)) == bits(block.unseen)
         if block.state.distances[head] == block.unseen:
-            block.tallies.flags[CLIPPED] = 1
+            block.tallies.flags[STATUS] = CLIPPED
         return False
 
     return reaches
@@ -729,7 +731,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         if owner.thread == 0:
             counters[row, 0], counters[row, 1] = phase, total_settled
             counters[row, 2], counters[row, 3] = most_open, total_open
-            counters[row, CLIPPED_ROW] = tallies.flags[CLIPPED]
+            counters[row, CLIPPED_ROW] = tallies.flags[STATUS]
 
     return _threshold_dijkstra_kernel
 
