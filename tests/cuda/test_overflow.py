@@ -37,7 +37,9 @@ with_every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METH
 @with_every_method
 @settings(max_examples=EXAMPLES)
 @given(data=st.data())
-def test_overflows_when_exact_arithmetic_does(data: st.DataObject, method: Any, device: str):
+def test_overflows_when_exact_arithmetic_does(
+    data: st.DataObject, method: Any, device: str
+) -> None:
     network = data.draw(networks_near_the_edge())
     if max([0, *network.lengths().values()]) > INT64_SUM:
         return  # refused as a weight, before any search
@@ -55,7 +57,7 @@ def test_overflows_when_exact_arithmetic_does(data: st.DataObject, method: Any, 
 
 
 @with_every_method
-def test_an_arc_that_no_path_uses_costs_no_dtype(method: Any, device: str):
+def test_an_arc_that_no_path_uses_costs_no_dtype(method: Any, device: str) -> None:
     heavy = 2**61
     network = Network(4, (Arc(0, 1, 5), Arc(1, 2, 5), Arc(0, 2, heavy), Arc(1, 0, heavy)))
     check(method, network, [0], device)
@@ -63,7 +65,7 @@ def test_an_arc_that_no_path_uses_costs_no_dtype(method: Any, device: str):
 
 
 @with_every_method
-def test_what_lies_beyond_int64_matters_only_where_it_is_wanted(method: Any, device: str):
+def test_what_lies_beyond_int64_matters_only_where_it_is_wanted(method: Any, device: str) -> None:
     chain = Network(4, (Arc(0, 1, 2**61), Arc(1, 2, 2**61), Arc(2, 3, 1), Arc(0, 3, 7)))
     check(method, chain, [0], device)  # vertex 2 is too far away
     check(method, chain, [0] * MANY, device)
@@ -74,7 +76,7 @@ def test_what_lies_beyond_int64_matters_only_where_it_is_wanted(method: Any, dev
 
 @with_every_method
 @pytest.mark.filterwarnings("ignore:.*overflow encountered:RuntimeWarning")  # the simulator's sums
-def test_floats_overflow_by_the_same_rule(method: Any, device: str):
+def test_floats_overflow_by_the_same_rule(method: Any, device: str) -> None:
     half = float(np.finfo(np.float32).max) * 0.75
     g = sssp.Graph.from_arcs([0, 1, 2, 0], [1, 2, 3, 3], [half, half, 1.0, 2.0])
     options: Any = {"method": method, "dtype": np.float32, "device": device}
@@ -87,7 +89,7 @@ def test_floats_overflow_by_the_same_rule(method: Any, device: str):
 @with_every_method
 @settings(max_examples=EXAMPLES)
 @given(drawn=closures(networks(SMALL_INTEGERS, least_n=1)))
-def test_searches_never_take_closed_arcs(drawn: Any, method: Any, device: str):
+def test_searches_never_take_closed_arcs(drawn: Any, method: Any, device: str) -> None:
     g, arcs = drawn
     closed, plain = g.without_arcs(arcs), without(g, arcs)
     options: Any = {"method": method, "predecessors": True}
