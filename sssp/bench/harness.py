@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._cli._arguments import method_text
+from sssp._terminal.arguments import method_text
 from sssp.bench.machine import usable_cores
 from sssp.bench.rivals import Rival
 from sssp.bench.workloads import Workload

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import datasets
-from sssp._cli._arguments import BUILT_IN, GraphSource
+from sssp._terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Row
 from sssp.bench.report import Cell, Comparison, Report, verdict
 from sssp.bench.workloads import Loader, recorded
@@ -191,12 +191,12 @@ class Thesis:
                     f"{name}: skipped: not on this machine; data/README.md says where to get it"
                 )
                 continue
-            record = self._road_record(loader, GraphSource(name, path))
+            record = self._road_record(loader, NamedGraph(name, path))
             comparison.records.append({**record, **published})
-        stand_in = GraphSource(f"{BUILT_IN}:{STAND_IN}", size=STAND_IN)
+        stand_in = NamedGraph(f"{BUILT_IN}:{STAND_IN}", size=STAND_IN)
         comparison.records.append(self._road_record(loader, stand_in))
 
-    def _road_record(self, loader: Loader, origin: GraphSource) -> dict[str, Cell]:
+    def _road_record(self, loader: Loader, origin: NamedGraph) -> dict[str, Cell]:
         self._dijkstra.progress(f"{origin.name}: loading")
         workload, graph = loader.load(origin, _middle)
         self.report.graphs.append(graph)
