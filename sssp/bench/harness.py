@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import gc
 import math
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -34,7 +36,10 @@ from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 from sssp.results.shortest_paths import ShortestPaths
 
-__all__ = ["Harness", "Ours", "Plan", "Row"]
+__all__ = ["REFUSALS", "Harness", "Ours", "Plan", "Row", "fault", "one_line"]
+
+#: what a contender may answer in place of distances; anything else that it raises is a fault
+REFUSALS = (SSSPError, MemoryError)
 
 #: above this float64, in which SciPy computes, rounds integers
 EXACT_FLOAT = 2**53
@@ -211,14 +216,18 @@ class Harness:
         return [entry.row for entry in entries]
 
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
-        """Take a step; a contender that refuses or runs out of memory is skipped."""
+        """Take a step; a contender that refuses is skipped, one that breaks down has failed.
+
+        Neither ends the run: what others do is worth knowing all the same.
+        """
         self._announce(entry, what)
         try:
             step()
-        except (SSSPError, MemoryError) as error:
-            entry.trials = 0
-            entry.row.trials.clear()
-            entry.row.remark = _one_line(error)
+        except REFUSALS as error:
+            entry.give_up(one_line(error))
+        except Exception as error:
+            entry.give_up(fault(error))
+            entry.row.verified = False
 
     def _announce(self, entry: _Entry, what: str) -> None:
         row = entry.row
@@ -292,6 +301,12 @@ class _Entry(ABC):
         density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
         return large * math.pow(graph.n / grids[1].n, exponent) * density
 
+    def give_up(self, remark: str) -> None:
+        """Make no more trials, and forget those that were made."""
+        self.trials = 0
+        self.row.trials.clear()
+        self.row.remark = remark
+
     def time_once(self) -> None:
         """Run one trial; keep of the last one what verification needs."""
         seconds, result = _timed(self.solve, self.sources)
@@ -362,9 +377,12 @@ class _OurEntry(_Entry):
             self.row.verified = True
         except VerificationError as error:
             self.row.verified = False
-            self.row.remark = _one_line(error)
-        except (SSSPError, MemoryError) as error:
-            self.row.remark = f"could not be verified: {_one_line(error)}"
+            self.row.remark = one_line(error)
+        except REFUSALS as error:
+            self.row.remark = f"could not be verified: {one_line(error)}"
+        except Exception as error:
+            self.row.verified = False
+            self.row.remark = fault(error)
 
     def _certify(self, rivals: Sequence[_RivalEntry]) -> None:
         sources = self.workload.sources[self.workload.sample]
@@ -437,5 +455,13 @@ def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
     return Graph.from_arcs(tails, heads, weights, directed=False)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """Return the text of an error, or its name if it has none."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def fault(error: Exception) -> str:
+    """Say of an error that is no refusal what it is and where it arose."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return f"it broke down with {type(error).__name__} in {where}: {one_line(error)}"

@@ -11,8 +11,9 @@ import pytest
 import sssp
 from sssp.bench import dense_tables
 from sssp.bench.__main__ import main
-from sssp.bench.dense_tables import BLOCKS, DENSE_TABLES, PUBLISHED
 from sssp.errors import DeviceError
+from sssp.papers import matrix_tables
+from sssp.papers.matrix_tables import BLOCKS, DENSE_TABLES, PUBLISHED
 
 SIZES = (5, 70)
 
@@ -22,7 +23,7 @@ def tiny(monkeypatch):
     """Tables over small matrices, on a machine without a GPU."""
     for name, spec in DENSE_TABLES.items():
         monkeypatch.setitem(DENSE_TABLES, name, replace(spec, sizes=SIZES))
-    monkeypatch.setattr(dense_tables, "BLOCKS_SIZES", SIZES)
+    monkeypatch.setattr(matrix_tables, "BLOCKS_SIZES", SIZES)
     target = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
 
     def without_gpu(device):
