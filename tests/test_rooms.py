@@ -63,9 +63,7 @@ def imported_by(module: str) -> Iterator[str]:
                     yield inner if inner in MODULES else str(node.module)
 
 
-ARROWS = {
-    module: {other for other in imported_by(module) if other != module} for module in MODULES
-}
+ARROWS = {module: {other for other in imported_by(module) if other != module} for module in MODULES}
 
 
 def room_of(module: str) -> str:

@@ -122,6 +122,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", type=new_file, metavar="FILE", help="also write everything there, as JSON"
     )
+    # beside SciPy, and what else has a version to report: programs with more rivals set them
+    parser.set_defaults(rivals=(), packages=PACKAGES)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,7 +141,7 @@ def run(options: argparse.Namespace) -> int:
     report = Report(
         command=options.command_line,
         started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
-        versions=machine.versions(PACKAGES),
+        versions=machine.versions(options.packages),
         hardware=machine.hardware(["cuda"] if options.table else options.devices),
         settings={
             "trials": plan.trials,
@@ -196,7 +198,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 
     graphs = options.graphs or _default_graphs()
     methods = [Ours(method, device) for device in options.devices for method in options.methods]
-    harness = Harness(methods, RIVALS, plan)
+    harness = Harness(methods, (*RIVALS, *options.rivals), plan)
     loader = Loader()
     if options.labels:
         choose = partial(chosen_sources, labels=options.labels)
