@@ -111,5 +111,24 @@ def test_a_wrong_result_fails_the_run(name, tmp_path, monkeypatch):
     assert {line["verified"] for line in lines} == {"NO"}
 
 
+@pytest.mark.usefixtures("tiny")
+def test_a_contender_that_breaks_down_fails_alone(tmp_path, monkeypatch):
+    def broken(*arguments, **options):
+        if options["threads"] == 1:
+            raise IndexError("off by one")
+        return sssp.all_pairs(*arguments, **options)
+
+    monkeypatch.setattr(dense_tables, "all_pairs", broken)
+    code, lines, comparison, content = records("squaring", tmp_path, "--threads", "2")
+    assert code == 1
+    assert [line["serial ms"] for line in lines] == [None, None]
+    assert all(line["parallel ms"] > 0 for line in lines)
+    assert lines[0]["verified"] == "NO"
+    remark = "it broke down with IndexError in test_dense_tables.py:"
+    assert any(remark in text for text in comparison["remarks"])
+    (failed,) = [row for row in content["rows"] if row["verified"] is False]
+    assert failed["remark"].startswith(remark)
+
+
 def _integers(*arguments, **options):
     return sssp.all_pairs(*arguments, **{**options, "dtype": np.int32})
