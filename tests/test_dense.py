@@ -25,13 +25,19 @@ from sssp.errors import (
     NegativeCycleError,
     NegativeWeightError,
 )
+from sssp.papers.methods import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]
 BASELINES = [
-    "baseline-floyd-warshall",
-    "baseline-blocked-floyd-warshall",
-    methods.BaselineSquaring(block=8),
+    BaselineFloydWarshall(),
+    BaselineBlockedFloydWarshall(),
+    BaselineSquaring(block=8),
 ]
 ALL = [*MATRIX_METHODS, "johnson", *BASELINES]
 SIZES = [0, 1, 2, 3, 5, 31, 32, 33, 127, 128, 129]
@@ -472,11 +478,11 @@ def test_an_unknown_method_is_refused_with_those_that_exist(unknown: Any) -> Non
 
 
 def test_tiles_and_streams_of_baselines_are_checked() -> None:
-    for kind in (methods.BaselineSquaring, methods.BaselineClosure):
+    for kind in (BaselineSquaring, BaselineClosure):
         with pytest.raises(ValueError, match="4, 8, 16, 32"):
             kind(block=5)
     with pytest.raises(ValueError, match="no predecessors of float"):
-        sssp.all_pairs([[0.5]], method="baseline-floyd-warshall", predecessors=True)
+        sssp.all_pairs([[0.5]], method=BaselineFloydWarshall(), predecessors=True)
 
 
 def test_every_method_of_a_matrix_has_a_solver_where_the_registry_says() -> None:
@@ -533,7 +539,7 @@ def test_methods_agree_with_searches(n: int, density: float, seed: int, scale: i
 
 # -- transitive closure ------------------------------------------------------------------------
 
-CLOSURES = ["closure-by-warshall", "closure-by-squaring", methods.BaselineClosure(block=4)]
+CLOSURES = ["closure-by-warshall", "closure-by-squaring", BaselineClosure(block=4)]
 
 
 def naive_closure(matrix: Any, reflexive: bool) -> list[list[bool]]:

@@ -18,6 +18,7 @@ from sssp.calls.question import Options, _estimate, ask
 from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.methods import DENSE_METHODS, METHODS, as_method
+from sssp.papers.methods import BaselineDijkstra, BaselineFloydWarshall
 
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
 SLOW = Work("delta-stepping", 2 * WORTH_A_CALL)
@@ -147,7 +148,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     for name in ("WORTH_A_CALL", "START"):
         monkeypatch.setattr(placement, name, 0.0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
-    for method in ("dijkstra", "breadth-first", "baseline-dijkstra"):
+    for method in ("dijkstra", "breadth-first", BaselineDijkstra()):
         assert sssp.shortest_paths(GRAPH, 0, method=method).device == "cpu"
     assert sssp.shortest_paths(GRAPH, 0, memory_limit=1 << 30).device == "cpu"
     assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
@@ -156,7 +157,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     assert sssp.reduce(GRAPH, 0, "weight", vertex_weights=[0.5, 0.25, 0.125]) == 0.875
     assert sssp.all_pairs([[0, 0.5], [0.5, 0]], method="floyd-warshall").device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, method="floyd-warshall", dtype=float).device == "cpu"
-    assert sssp.all_pairs([[0, 5]] * 2, method="baseline-floyd-warshall").device == "cpu"
+    assert sssp.all_pairs([[0, 5]] * 2, method=BaselineFloydWarshall()).device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, memory_limit=1 << 30).device == "cpu"
     monkeypatch.setattr(placement, "_home", os.getpid() + 1)
     assert sssp.shortest_paths(GRAPH, 0).device == "cpu"

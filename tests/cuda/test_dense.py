@@ -10,11 +10,12 @@ import pytest
 import sssp
 from sssp import datasets
 from sssp.kernels.dtypes import infinity
-from sssp.methods import (
+from sssp.methods import ClosureBySquaring, RepeatedSquaring
+from sssp.papers.methods import (
+    BaselineBlockedFloydWarshall,
     BaselineClosure,
+    BaselineFloydWarshall,
     BaselineSquaring,
-    ClosureBySquaring,
-    RepeatedSquaring,
 )
 from tests.cuda.conftest import SIMULATOR
 from tests.test_dense import (
@@ -37,8 +38,8 @@ CYCLES = [3, 5] if SIMULATOR else [3, 5, 33, 129]
 LENGTHS = [1, 7, 9] if SIMULATOR else [1, 63, 65, 128, 129, 300]
 SIDE = 4 if SIMULATOR else 8
 BASELINES = [
-    "baseline-floyd-warshall",
-    "baseline-blocked-floyd-warshall",
+    BaselineFloydWarshall(),
+    BaselineBlockedFloydWarshall(),
     BaselineSquaring(block=SIDE),
 ]
 DTYPES = ["int32", "int64", "float32", "float64"]
