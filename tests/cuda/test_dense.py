@@ -116,7 +116,7 @@ def test_distances_beyond_int32_arithmetic_are_found_in_int64(method, device):
     # int32 arithmetic cannot tell these from unreachable ones, but they fit
     near = np.diag(np.full(2, 1 << 29), 1)
     assert all_pairs(near, device, method).distances.dtype == np.int32
-    with pytest.raises(sssp.DistanceOverflowError, match="do not fit int32"):
+    with pytest.raises(sssp.DistanceOverflowError, match="does not fit int32"):
         all_pairs(chain, device, method, dtype="int32")
 
 
@@ -264,7 +264,9 @@ def test_packed_closures_may_stay_on_the_device(device):
 
 
 def test_a_closure_is_refused_with_numbers(device):
-    with pytest.raises(sssp.DeviceError, match="the closure of 65 vertices on cuda:0 takes 1,040"):
+    with pytest.raises(
+        sssp.DeviceError, match=r"1,040 bytes on cuda:0 \(the closure of 65 vertices"
+    ):
         sssp.transitive_closure(np.ones((65, 65)), device=device, packed=True, memory_limit=1039)
 
 
