@@ -339,8 +339,8 @@ def _move(worker, pile, size, place):
 def _spill(block, near, far, phase, nothing):
     """Bring to the common piles what the block could not hold, or must not keep."""
     worker, own, common = block.worker, block.own, block.common
-    surplus = uint32(min(own.sizes[near.slot], uint32(NEAR_CAPACITY)))
-    far_size = uint32(min(own.sizes[far.slot], uint32(FAR_CAPACITY)))
+    surplus = uint32(min(own.sizes[near.slot], uint32(near.entries.size)))
+    far_size = uint32(min(own.sizes[far.slot], uint32(far.entries.size)))
     if worker.thread == 0:
         if surplus > 0:
             own.places[0] = cuda.atomic.add(common.sizes, near.common.slot, surplus)
@@ -594,7 +594,7 @@ def _expand_of(dtype: np.dtype[Any]) -> Any:
             size = own.sizes[slots.now]
             if shared > 0:
                 size = uint32((shared + worker.blocks - 1 - worker.block) // worker.blocks)
-            elif size == 0 or size > NEAR_CAPACITY:
+            elif size == 0 or size > own.near.shape[1]:
                 break
             if worker.thread == 0:
                 own.sizes[slots.before] = 0
