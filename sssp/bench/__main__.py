@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from sssp._cli import parse, reporting_errors
 from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source, method_list
+from sssp.engine.threads import default_threads
 
 if TYPE_CHECKING:
     from sssp.bench.harness import Plan
@@ -119,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
         settings={
             "trials": plan.trials,
             "seed": options.seed,
-            "threads": plan.threads or machine.usable_cores(),
+            "threads": plan.threads or default_threads(),
             "row limit in seconds": plan.row_limit,
         },
     )

@@ -15,12 +15,12 @@ from sssp.calls.shortest_paths import (
     check_memory_limit,
     check_place,
     check_stream,
-    check_threads,
     shortest_paths,
     solver_of,
 )
 from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
 from sssp.engine.query import Query
+from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, WeightRange, as_matrix, weight_range
@@ -99,7 +99,7 @@ def all_pairs(
     output : {"host", "device"}
         Where the result is left.
     threads : int, optional
-        Greatest number of threads; by default all cores that the process may use.
+        Greatest number of threads, by default as `shortest_paths` has it.
     memory_limit : int, optional
         Bytes that results and scratch of this call may take; by default the machine's memory.
     stream : int or object with ``__cuda_stream__``, optional

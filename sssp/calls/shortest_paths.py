@@ -5,7 +5,6 @@ This is the one place that checks; solvers trust the `Query` that it makes.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sssp.calls.placement import Place, Work, choose_device, search_work
 from sssp.engine.query import Answer, Query, Reduction, as_limit, as_vertices, physical_memory
+from sssp.engine.threads import check_threads
 from sssp.errors import DeviceError, NegativeWeightError
 from sssp.kernels.dtypes import INDEX, INT32, distance_dtype
 from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
@@ -94,7 +94,9 @@ def shortest_paths(
     out : ndarray or memmap, shape of `distances`, optional
         Where the distances go; its dtype is that of the call.
     threads : int, optional
-        Greatest number of threads; by default all cores that the process may use.
+        Greatest number of threads; by default what `set_threads` or the environment variable
+        ``SSSP_THREADS`` says, else all cores that the process may use (fewer where a container
+        has a CPU quota).
     memory_limit : int, optional
         Bytes that this call may take on the device, results and scratch together, on a GPU the
         graph too; by default the machine's memory, or what is free on the GPU.
@@ -360,19 +362,6 @@ def check_place(output: str, device: str) -> None:
     """Refuse to leave on a GPU what is not made there."""
     if output == "device" and device == "cpu":
         raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
-
-
-def check_threads(threads: int | None) -> int:
-    """Return the number of threads of a call: by default all cores that the process may use."""
-    if threads is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else (os.cpu_count() or 1)
-        )
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads must be an int of 1 or more, not {threads!r}")
-    return threads
 
 
 def check_memory_limit(memory_limit: int | None, device: str) -> int:
