@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import sssp
 from bench.record import Record
 from sssp import datasets
-from sssp.bench.machine import usable_cores
+from sssp.engine.threads import usable_cores
 
 RUNS = 7
 #: seconds of calls after which there are no more

@@ -11,16 +11,23 @@ format     read                           write
 ========== ============================== ====================================
 
 The text formats are those of the 9th DIMACS Implementation Challenge; in them vertices count
-from 1, in the arrays from 0. They may be compressed with gzip, xz or bzip2.
+from 1, in the arrays from 0. What is read may be compressed with gzip, xz or bzip2, and may be a
+pipe: every file is opened once and read from the beginning to the end.
 """
 
 from __future__ import annotations
 
-from sssp.loaders._container import read_arrays, write_arrays
-from sssp.loaders._dimacs import ArcList, read_co, read_gr, read_p2p, read_ss, write_gr
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sssp.loaders._container import arrays_in, is_container, read_arrays, write_arrays
+from sssp.loaders._dimacs import ArcList, arcs_in, read_co, read_gr, read_p2p, read_ss, write_gr
+from sssp.loaders._files import Pathname, decompressed
 
 __all__ = [
     "ArcList",
+    "read_any",
     "read_arrays",
     "read_co",
     "read_gr",
@@ -29,3 +36,15 @@ __all__ = [
     "write_arrays",
     "write_gr",
 ]
+
+
+def read_any(path: Pathname) -> ArcList | tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a ``.gr`` or an ``.sssp`` file; its first bytes say which one it is.
+
+    Returns
+    -------
+    ArcList, or meta and arrays
+        As `read_gr` or `read_arrays`, which say what is raised.
+    """
+    with decompressed(path) as stream:
+        return arrays_in(stream, path) if is_container(stream) else arcs_in(stream, path)

@@ -9,41 +9,61 @@ Layout, all numbers little-endian::
     arrays    raw, in C order, each from a multiple of 64 on, with zeros between
 
 Checksums are CRC-32. That of an array includes the zeros before it, so that a change of any
-byte is noticed. Nothing in a file is ever executed, as a pickle would be.
+byte is noticed. Nothing in a file is ever executed, as a pickle would be, and nothing in it is
+trusted, for checksums are no signatures.
+
+Version 2 has the layout of version 1. It says that arcs of a graph may be closed, which an older
+release would take for very long ones.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import stat
 import struct
 from collections.abc import Mapping
-from io import BufferedReader
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import GraphFormatError
-from sssp.loaders._files import SSSP_MAGIC, Pathname, RefusedError, crc32, other_kind, replaced_file
+from sssp.loaders._columns import plain_array
+from sssp.loaders._files import (
+    DAMAGED_STREAM,
+    SSSP_MAGIC,
+    Pathname,
+    RefusedError,
+    crc32,
+    decompressed,
+    other_kind,
+    replaced_file,
+)
 
-__all__ = ["read_arrays", "write_arrays"]
+__all__ = ["arrays_in", "is_container", "read_arrays", "write_arrays"]
 
-_VERSION = 1
+_VERSION = 2
 _ALIGNMENT = 64  # of cache lines and of the widest vector registers
 _PREFIX = struct.Struct(f"<{len(SSSP_MAGIC)}sIIQQ")
 
 # Booleans, integers, floats and strings of fixed length.
 _STORABLE = re.compile(r"\|[biu]1|<[iu][248]|<f[48]|<U[1-9][0-9]*")
+_GREATEST_CHARACTER = 0x10FFFF
+
+# What a stream of unknown length promises is believed in pieces of this size.
+_PIECE_BYTES = 1 << 24
 
 
 def write_arrays(path: Pathname, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike]) -> None:
     """Write named arrays to an ``.sssp`` file.
 
     The file appears under its name when it is complete and on disk: whatever goes wrong before,
-    a crash included, leaves the old file or none.
+    a crash included, leaves the old file or none. It has the mode and owner of the one that it
+    replaces; a pipe or a device is written to as it is.
 
     Parameters
     ----------
@@ -57,7 +77,8 @@ def write_arrays(path: Pathname, meta: Mapping[str, Any], arrays: Mapping[str, A
     Raises
     ------
     TypeError, ValueError
-        An array has another dtype (objects, say), or `meta` is not made of JSON values.
+        An array has another dtype (objects, say) or is masked, or `meta` is not made of JSON
+        values.
     """
     blocks: list[Any] = []
     table = []
@@ -92,7 +113,7 @@ def read_arrays(path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     Parameters
     ----------
     path : str or path-like
-        A file that `write_arrays` wrote.
+        A file that `write_arrays` wrote, plain or compressed; a pipe will do.
 
     Returns
     -------
@@ -108,89 +129,203 @@ def read_arrays(path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     FileNotFoundError
         There is no such file.
     """
-    with open(path, "rb") as stream:
-        try:
-            return _read_arrays(stream)
-        except RefusedError as error:
-            raise GraphFormatError(str(error), path=path) from None
+    with decompressed(path) as stream:
+        return arrays_in(stream, path)
 
 
-def _read_arrays(stream: BufferedReader) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    size = os.fstat(stream.fileno()).st_size
-    header = _read_header(stream, size)
-    # One block for all: beyond some megabytes NumPy asks for huge pages, and page faults cost
-    # more than the rest of reading.
-    data: NDArray[np.uint8] = np.empty(size - stream.tell(), np.uint8)
-    if stream.readinto(data.data) != data.size:
-        raise RefusedError("the file was cut short while it was read")
+def is_container(stream: Any) -> bool:
+    """Tell by its first bytes whether a stream, as `decompressed` opens it, is for `arrays_in`."""
+    try:
+        return bool(stream.peek(len(SSSP_MAGIC)).startswith(SSSP_MAGIC))
+    except DAMAGED_STREAM:
+        return False
+
+
+def arrays_in(stream: Any, path: Pathname) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read an ``.sssp`` file from an open stream; `path` is for messages."""
+    try:
+        return _read_arrays(stream)
+    except RefusedError as error:
+        raise GraphFormatError(str(error), path=path) from None
+    except DAMAGED_STREAM as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk's fault, not the file's
+        raise GraphFormatError(
+            f"the compressed stream is cut short or corrupt ({error})", path=path
+        ) from error
+
+
+def _read_arrays(stream: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    size = _size_of(stream)
+    prefix, header = _read_header(stream, size)
+    data = _read_data(stream, prefix.file_bytes - _PREFIX.size - len(header), size)
     try:
         description = json.loads(header)
-        return description["meta"], _arrays(description["arrays"], data)
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise RefusedError(f"the header makes no sense ({error!r})") from None
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(f"the header makes no sense ({type(error).__name__})") from None
+    parts = description if isinstance(description, dict) else {}
+    meta, table = parts.get("meta"), parts.get("arrays")
+    if not (isinstance(meta, dict) and isinstance(table, list)):
+        raise RefusedError("the header makes no sense: it describes no arrays")
+    return meta, _arrays(table, data)
 
 
-def _arrays(table: list[dict[str, Any]], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+def _size_of(stream: Any) -> int | None:
+    """Return the length of a plain file, None of a pipe or a compressed one."""
+    if not isinstance(stream, io.BufferedReader):
+        return None
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def _read_data(stream: Any, count: int, size: int | None) -> NDArray[np.uint8]:
+    """Read what comes after the header."""
+    if size is None:
+        data = np.frombuffer(_read_up_to(stream, count), np.uint8)
+        if data.size == count and stream.read(1):
+            raise RefusedError("the file goes on after its end: it is damaged")
+    else:
+        # One block for all: beyond some megabytes NumPy asks for huge pages, and page faults cost
+        # more than the rest of reading.
+        data = np.empty(count, np.uint8)
+        data = data[: stream.readinto(data.data)]
+    if data.size < count:
+        raise RefusedError(f"the file is cut short: {data.size} of {count} bytes follow the header")
+    return data
+
+
+def _read_up_to(stream: Any, count: int) -> bytearray:
+    """Read `count` bytes, or what there is, without memory for more than that."""
+    content = bytearray()
+    while len(content) < count:
+        piece = stream.read(min(count - len(content), _PIECE_BYTES))
+        if not piece:
+            break
+        content += piece
+    return content
+
+
+class _Entry(NamedTuple):
+    """What the header says of an array."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: list[int]
+    offset: int
+    checksum: int
+
+
+def _entry(fields: Any) -> _Entry:
+    """Check an entry of the table, but for what the data must say."""
+    known = fields if isinstance(fields, dict) else {}
+    name, dtype, shape = known.get("name"), known.get("dtype"), known.get("shape")
+    numbers = known.get("offset"), known.get("checksum")
+    if not (
+        isinstance(name, str)
+        and isinstance(dtype, str)
+        and _STORABLE.fullmatch(dtype)
+        and isinstance(shape, list)
+        and all(type(number) is int for number in (*shape, *numbers))
+        and min(shape, default=0) >= 0
+    ):
+        raise RefusedError("the header makes no sense: it describes something that is no array")
+    try:
+        return _Entry(name, np.dtype(dtype), shape, known["offset"], known["checksum"])
+    except (TypeError, ValueError, OverflowError):
+        raise RefusedError(f"the header makes no sense: no array holds {dtype}") from None
+
+
+def _arrays(table: list[Any], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """Find the arrays of a table, which must fill the data exactly, and check them."""
-    arrays = {}
+    arrays: dict[str, NDArray[Any]] = {}
     end = 0
-    for entry in table:
-        begin, offset = end, entry["offset"]
-        if offset != _aligned(begin) or not _STORABLE.fullmatch(entry["dtype"]):
-            raise ValueError(f"array '{entry['name']}'")
-        dtype = np.dtype(entry["dtype"])
-        end = offset + prod(entry["shape"]) * dtype.itemsize
-        array = data[offset:end].view(dtype).reshape(entry["shape"])
-        if crc32(data[begin:end]) != entry["checksum"]:
+    for entry in map(_entry, table):
+        begin = end
+        end = entry.offset + prod(entry.shape) * entry.dtype.itemsize
+        if entry.offset != _aligned(begin) or end > data.size or entry.name in arrays:
+            raise RefusedError(f"the header makes no sense: array '{entry.name}' cannot be there")
+        try:
+            array = data[entry.offset : end].view(entry.dtype).reshape(entry.shape)
+        except (TypeError, ValueError, OverflowError):
             raise RefusedError(
-                f"array '{entry['name']}' is damaged: its checksum is not that of the header"
+                f"the header makes no sense: array '{entry.name}' has an impossible shape"
+            ) from None
+        if crc32(data[begin:end]) != entry.checksum:
+            raise RefusedError(
+                f"array '{entry.name}' is damaged: its checksum is not that of the header"
             )
-        arrays[entry["name"]] = array
+        _check_values(entry, data[entry.offset : end])
+        arrays[entry.name] = array
     if end != data.size:
-        raise ValueError(f"{data.size - end} bytes left over")
+        raise RefusedError(f"the header makes no sense: {data.size - end} bytes are left over")
     return arrays
 
 
-def _read_header(stream: BufferedReader, size: int) -> bytes:
-    """Check what can be checked before an array is read; return the header."""
-    prefix = stream.read(_PREFIX.size)
-    if not prefix:
+def _check_values(entry: _Entry, raw: NDArray[np.uint8]) -> None:
+    """Refuse bytes that are no boolean and characters that are none; all else is a number."""
+    kind = entry.dtype.kind
+    if raw.size == 0 or kind not in "bU":
+        return
+    greatest = raw.max() if kind == "b" else raw.view("<u4").max()
+    if greatest > (1 if kind == "b" else _GREATEST_CHARACTER):
+        raise RefusedError(f"array '{entry.name}' holds what is no {entry.dtype}")
+
+
+class _Prefix(NamedTuple):
+    """The numbers that a file begins with."""
+
+    version: int
+    checksum: int
+    header_bytes: int
+    file_bytes: int
+
+
+def _read_header(stream: Any, size: int | None) -> tuple[_Prefix, bytes]:
+    """Check what can be checked before an array is read; return prefix and header."""
+    start = stream.read(_PREFIX.size)
+    if not start:
         raise RefusedError("the file is empty")
-    if not prefix.startswith(SSSP_MAGIC[: len(prefix)]):
-        kind = other_kind(prefix + stream.peek())
+    if not start.startswith(SSSP_MAGIC[: len(start)]):
+        kind = other_kind(start + stream.peek())
         raise RefusedError("this is not an .sssp file" + (f" but {kind}" if kind else ""))
-    if len(prefix) < _PREFIX.size:
-        raise RefusedError(f"the file is cut short: it has only {size} bytes")
-    _, version, _, header_bytes, file_bytes = _PREFIX.unpack(prefix)
-    if version > _VERSION:
+    if len(start) < _PREFIX.size:
+        raise RefusedError(f"the file is cut short: it has only {len(start)} bytes")
+    prefix = _Prefix(*_PREFIX.unpack(start)[1:])
+    if prefix.version > _VERSION:
         raise RefusedError(
-            f"the file has version {version}, and this release of sssp reads versions up to "
-            f"{_VERSION}: upgrade sssp, or write the file again"
+            f"the file has version {prefix.version}, and this release of sssp reads versions up "
+            f"to {_VERSION}: upgrade sssp, or write the file again"
         )
-    if file_bytes != size:
+    if size is not None and prefix.file_bytes != size:
         raise RefusedError(
-            f"the file is cut short or damaged: it has {size} bytes and should have {file_bytes}"
+            f"the file is cut short or damaged: it has {size} bytes and should have "
+            f"{prefix.file_bytes}"
         )
-    if header_bytes > size - _PREFIX.size:
+    if prefix.header_bytes > prefix.file_bytes - _PREFIX.size:
         raise RefusedError("the header is damaged: it does not fit into the file")
-    header = stream.read(header_bytes)
-    if prefix != _prefix(header, file_bytes):
+    header = bytes(_read_up_to(stream, prefix.header_bytes))
+    if len(header) < prefix.header_bytes:
+        raise RefusedError("the file is cut short within its header")
+    if start != _prefix(header, prefix.file_bytes, prefix.version):
         raise RefusedError("the header is damaged: its checksum is wrong")
-    return header
+    return prefix, header
 
 
 def _aligned(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
-def _prefix(header: bytes, file_bytes: int) -> bytes:
+def _prefix(header: bytes, file_bytes: int, version: int = _VERSION) -> bytes:
     fields = len(header), file_bytes
-    checksum = crc32(header, crc32(_PREFIX.pack(SSSP_MAGIC, _VERSION, 0, *fields)))
-    return _PREFIX.pack(SSSP_MAGIC, _VERSION, checksum, *fields)
+    checksum = crc32(header, crc32(_PREFIX.pack(SSSP_MAGIC, version, 0, *fields)))
+    return _PREFIX.pack(SSSP_MAGIC, version, checksum, *fields)
 
 
 def _storable(name: str, values: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(values)
+    array = plain_array(values, f"array '{name}'")
     dtype = array.dtype.newbyteorder("<")
     if not _STORABLE.fullmatch(dtype.str):
         raise TypeError(f"array '{name}' holds {array.dtype}, which an .sssp file cannot store")

@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import GraphFormatError, VertexError
 from sssp.kernels.dtypes import INDEX, INT32, INT64
-from sssp.loaders._files import Pathname, compressed
+from sssp.loaders._columns import plain_array
+from sssp.loaders._files import Pathname, compressed, decompressed
 from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, locate_record
 
-__all__ = ["ArcList", "read_co", "read_gr", "read_p2p", "read_ss", "write_gr"]
+__all__ = ["ArcList", "arcs_in", "read_co", "read_gr", "read_p2p", "read_ss", "write_gr"]
 
 GR = RecordFormat(
     kind="a graph file (.gr)",
@@ -111,11 +112,13 @@ def read_gr(path: Pathname) -> ArcList:
     Reads once and in chunks, so that the peak of memory is the arrays returned and little more
     (once more the weights, if the first that needs int64 comes late).
     """
-    return _read_gr(path, CHUNK_BYTES)
+    with decompressed(path) as stream:
+        return arcs_in(stream, path)
 
 
-def _read_gr(path: Pathname, chunk_bytes: int) -> ArcList:
-    reader = RecordReader(path, GR, chunk_bytes)
+def arcs_in(stream: Any, path: Pathname, chunk_bytes: int = CHUNK_BYTES) -> ArcList:
+    """Read a DIMACS graph file from an open stream; `path` is for messages."""
+    reader = RecordReader(stream, path, GR, chunk_bytes)
     tails, heads, weights = _columns(reader)
     return ArcList(reader.counts[0], tails, heads, weights)
 
@@ -142,8 +145,9 @@ def read_co(path: Pathname, n: int | None = None) -> NDArray[np.float64]:
     FileNotFoundError
         There is no such file.
     """
-    reader = RecordReader(path, CO)
-    vertices, x, y = _columns(reader)
+    with decompressed(path) as stream:
+        reader = RecordReader(stream, path, CO)
+        vertices, x, y = _columns(reader)
     (announced,) = reader.counts
     if n is not None and n != announced:
         reader.refuse_problem(f"coordinates of {announced} vertices for a graph of {n}")
@@ -161,7 +165,7 @@ def read_co(path: Pathname, n: int | None = None) -> NDArray[np.float64]:
 def _refuse_repeated(path: Pathname, vertices: NDArray[Any]) -> NoReturn:
     order = np.argsort(vertices, kind="stable")
     again = order[1:][vertices[order[1:]] == vertices[order[:-1]]].min()
-    number, line = locate_record(path, CO, int(again))
+    number, line = locate_record(path, CO, int(again)) or (None, None)
     raise GraphFormatError(
         f"vertex {vertices[again] + 1} for the second time (and another not at all)",
         path=path,
@@ -191,7 +195,8 @@ def read_ss(path: Pathname) -> NDArray[np.int64]:
     FileNotFoundError
         There is no such file.
     """
-    (sources,) = _columns(RecordReader(path, SS))
+    with decompressed(path) as stream:
+        (sources,) = _columns(RecordReader(stream, path, SS))
     return sources.astype(INT64)
 
 
@@ -216,7 +221,9 @@ def read_p2p(path: Pathname) -> NDArray[np.int64]:
     FileNotFoundError
         There is no such file.
     """
-    return np.stack(_columns(RecordReader(path, P2P)), axis=1).astype(INT64)
+    with decompressed(path) as stream:
+        columns = _columns(RecordReader(stream, path, P2P))
+    return np.stack(columns, axis=1).astype(INT64)
 
 
 def write_gr(
@@ -230,7 +237,8 @@ def write_gr(
 ) -> None:
     """Write a DIMACS graph file.
 
-    The file appears under its name when it is complete, never in part.
+    The file appears under its name when it is complete, never in part, with the mode and owner
+    of the one that it replaces; a pipe or a device is written to as it is.
 
     Parameters
     ----------
@@ -250,12 +258,13 @@ def write_gr(
     VertexError
         A tail or head is not in ``0..n-1``.
     TypeError
-        An array holds something else than integers.
+        An array holds something else than integers, or is masked.
     ValueError
         The arrays differ in length, or `n` or a weight is out of range.
     """
     n = index(n)
-    columns = [np.asarray(values) for values in (tails, heads, weights)]
+    given = {"tails": tails, "heads": heads, "weights": weights}
+    columns = [plain_array(values, name) for name, values in given.items()]
     _check_arcs(n, columns)
     with compressed(path) as stream:
         for comment in comments:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
+import platform
+import re
 import secrets
+import stat
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +20,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
+fcntl: Any = None
+with suppress(ImportError):  # Windows
+    import fcntl
+
 __all__ = [
     "DAMAGED_STREAM",
+    "PEEKED_BYTES",
     "SSSP_MAGIC",
     "Pathname",
     "RefusedError",
@@ -33,6 +43,9 @@ Pathname = str | PathLike[str]
 #: First bytes of the binary container. As in PNG, a byte over 127, CRLF and Ctrl-Z show at once
 #: whether the file went through a transfer that took it for text.
 SSSP_MAGIC = b"\x89SSSP\r\n\x1a"
+
+#: as many bytes show of what kind a file is
+PEEKED_BYTES = 512
 
 #: what a decompressor raises on a bad stream; an `OSError` only where it has no ``errno``
 DAMAGED_STREAM: tuple[Any, ...] = (EOFError, OSError, zlib.error, lzma.LZMAError)
@@ -63,7 +76,7 @@ _COMPRESSORS: dict[str, Callable[[BinaryIO], Any]] = {
 }
 
 _KINDS: tuple[tuple[bytes, str], ...] = (
-    (SSSP_MAGIC, "an .sssp file (read_graph opens it by its suffix .sssp)"),
+    (SSSP_MAGIC, "an .sssp file (read_graph opens it)"),
     (b"\x93NUMPY", "a NumPy .npy file"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard-compressed file (decompress it, or use .gz, .xz or .bz2)"),
     (b"\x89HDF", "an HDF5 file"),
@@ -96,16 +109,36 @@ class RefusedError(Exception):
 def decompressed(path: Pathname) -> Iterator[Any]:
     """Open a file for reading; gzip, xz and bzip2 are told by their first bytes.
 
-    The stream raises one of `DAMAGED_STREAM` when it is truncated or corrupt.
+    It is opened once and never moved back, so it may be a pipe. The stream raises one of
+    `DAMAGED_STREAM` when it is truncated or corrupt; `peek` shows its first bytes.
     """
-    with open(path, "rb") as raw:
-        head = raw.peek(8)
+    with open(path, "rb") as file:
+        raw = file if file.seekable() else io.BufferedReader(_Pipe(file))
+        head = raw.peek(PEEKED_BYTES)
         for magic, decompressor in _DECOMPRESSORS:
             if head.startswith(magic):
                 with decompressor(raw) as stream:
                     yield stream
                 return
         yield raw
+
+
+class _Pipe(io.RawIOBase):
+    """A pipe whose first bytes come in one piece, however they were sent."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._head = stream.read(PEEKED_BYTES)
+        self._stream: Any = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._head:
+            return int(self._stream.readinto1(buffer))
+        count = min(len(self._head), len(buffer))
+        buffer[:count], self._head = self._head[:count], self._head[count:]
+        return count
 
 
 @contextmanager
@@ -124,20 +157,99 @@ def compressed(path: Pathname) -> Iterator[Any]:
 def replaced_file(path: Pathname) -> Iterator[BinaryIO]:
     """Write a file beside `path` and rename it to `path` when it is complete and on disk.
 
-    Whatever ends the writing early, a crash included, leaves the old file or none.
+    Whatever ends the writing early, a crash included, leaves the old file or none. The new file
+    has the mode and, as far as the system allows, the owner of the old one. What is no regular
+    file, a pipe or a device, is written to as it is.
     """
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".sssp-{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as stream:
+        old = os.stat(path)
+    except FileNotFoundError:
+        old = None
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        with open(path, "wb") as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
+        return
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    _remove_litter(folder)
+    try:
+        temporary, stream = _new_temporary(folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    try:
+        if old is not None:
+            _take_over(stream.fileno(), old)
+        yield stream
+        stream.flush()
+        os.fsync(stream.fileno())
+        if fcntl is None:
+            stream.close()  # Windows does not rename an open file
+        # The lock goes with the stream, so nobody takes the file for litter before it is renamed.
         os.replace(temporary, target)
     except BaseException:
+        with suppress(OSError):  # what is still buffered may have no room either
+            stream.close()
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+    stream.close()
+
+
+# Names of unfinished files: the host they are written on (older releases did not say), and a
+# random part.
+_TEMPORARY = re.compile(r"\.sssp-(?:([0-9a-f]{8})-)?[0-9a-f]{16}\.tmp")
+_HOST = f"{zlib.crc32(platform.node().encode()):08x}"
+# A lock may hold on its own host only; nobody else's file is touched before this age.
+_SECONDS_OF_DOUBT = 24 * 3600
+
+
+def _new_temporary(folder: str) -> tuple[str, Any]:
+    """Open a new file for writing, locked for as long as it is open and this process lives."""
+    while True:
+        name = os.path.join(folder, f".sssp-{_HOST}-{secrets.token_hex(8)}.tmp")
+        stream = open(name, "xb")  # noqa: SIM115  # closed by `replaced_file`
+        if fcntl is None:
+            return name, stream
+        with suppress(OSError):  # some file systems know no locks
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        if os.fstat(stream.fileno()).st_nlink:
+            return name, stream
+        stream.close()  # somebody took it for litter just before it was locked
+
+
+def _remove_litter(folder: str) -> None:
+    """Remove the unfinished files of writers that were killed: those that nobody has locked."""
+    if fcntl is None:
+        return
+    now = time.time()
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = _TEMPORARY.fullmatch(entry.name)
+            if name is None:
+                continue
+            with suppress(OSError):
+                age = now - entry.stat(follow_symlinks=False).st_mtime
+                if name[1] == _HOST or age > _SECONDS_OF_DOUBT:
+                    _remove_unless_locked(entry.path)
+
+
+def _remove_unless_locked(name: str) -> None:
+    descriptor = os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(name)
+    finally:
+        os.close(descriptor)
+
+
+def _take_over(descriptor: int, old: os.stat_result) -> None:
+    """Give an open file the owner, as far as this is allowed, and the mode of another."""
+    if hasattr(os, "fchown"):
+        for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
+            with suppress(OSError):
+                os.fchown(descriptor, owner, group)
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 
 
 def other_kind(head: bytes) -> str | None:

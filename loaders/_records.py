@@ -11,11 +11,12 @@ Source: http://www.diag.uniroma1.it/challenge9/format.shtml
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,8 +179,10 @@ class RecordReader:
 
     Parameters
     ----------
+    stream : binary stream
+        The file, as `decompressed` opens it; it is read to its end.
     path : str or path-like
-        The file, plain or compressed.
+        Its name, for messages.
     form : RecordFormat
         Its format.
     chunk_bytes : int
@@ -191,8 +194,11 @@ class RecordReader:
         The counts of the problem line, known once `blocks` has yielded or ended.
     """
 
-    def __init__(self, path: Pathname, form: RecordFormat, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(
+        self, stream: Any, path: Pathname, form: RecordFormat, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
         self.path = path
+        self._stream = stream
         self.form = form
         self.counts: tuple[int, ...] = ()
         self._chunk_bytes = chunk_bytes
@@ -213,21 +219,20 @@ class RecordReader:
         GraphFormatError
             The file is not as its format demands. What was yielded before is worthless then.
         """
-        with decompressed(self.path) as stream:
-            chunks = TextChunks(stream, self.path, self._chunk_bytes)
-            chunks.refuse_other_kinds(self.form.kind)
-            columns = np.empty((len(self.form.fields), 0), INT64)
-            while chunks.refill():
-                capacity = chunks.text.size // self.form.shortest_record
-                if columns.shape[1] < capacity:
-                    columns = np.empty((len(columns), capacity), INT64)
-                while chunks.begin < chunks.end:
-                    records = self._take_lines(chunks, columns)
-                    if records == 0 and chunks.begin < chunks.end:
-                        records = self._take_line(chunks, columns)
-                    self._records += records
-                    if records:
-                        yield columns[:, :records]
+        chunks = TextChunks(self._stream, self.path, self._chunk_bytes)
+        chunks.refuse_other_kinds(self.form.kind)
+        columns = np.empty((len(self.form.fields), 0), INT64)
+        while chunks.refill():
+            capacity = chunks.text.size // self.form.shortest_record
+            if columns.shape[1] < capacity:
+                columns = np.empty((len(columns), capacity), INT64)
+            while chunks.begin < chunks.end:
+                records = self._take_lines(chunks, columns)
+                if records == 0 and chunks.begin < chunks.end:
+                    records = self._take_line(chunks, columns)
+                self._records += records
+                if records:
+                    yield columns[:, :records]
         self._check_end(chunks)
 
     def _take_lines(self, chunks: TextChunks, columns: NDArray[np.int64]) -> int:
@@ -354,8 +359,13 @@ def _integers(names: tuple[str, ...], words: list[str]) -> list[int]:
     return values
 
 
-def locate_record(path: Pathname, form: RecordFormat, index: int) -> tuple[int, str]:
-    """Return line number and text of a record of a good file, given its place among them."""
+def locate_record(path: Pathname, form: RecordFormat, index: int) -> tuple[int, str] | None:
+    """Return line number and text of a record of a good file, given its place among them.
+
+    None if the file cannot be read a second time.
+    """
+    if not os.path.isfile(path):
+        return None
     with decompressed(path) as stream:
         letter = [form.letter.encode()]
         records = (
@@ -363,5 +373,5 @@ def locate_record(path: Pathname, form: RecordFormat, index: int) -> tuple[int, 
             for number, line in enumerate(stream, 1)
             if line.split(None, 1)[:1] == letter
         )
-        number, line = next(islice(records, index, None))
-    return number, printable(line)
+        found = next(islice(records, index, None), None)
+    return None if found is None else (found[0], printable(found[1]))

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
-from sssp.loaders._files import DAMAGED_STREAM, Pathname, other_kind, printable
+from sssp.loaders._files import DAMAGED_STREAM, PEEKED_BYTES, Pathname, other_kind, printable
 
 __all__ = ["TextChunks"]
 
 _LONGEST_LINE = 1 << 20
-_PEEKED_BYTES = 512
+# So much of a compressed file is read on to see whether its stream is damaged.
+_MOST_DRAINED_BYTES = 1 << 26
 _NEWLINE = 10
 
 
@@ -58,7 +59,7 @@ class TextChunks:
     def refuse_other_kinds(self, expected: str) -> None:
         """Refuse an empty file, or one whose first bytes show another kind than `expected`."""
         try:
-            head = self._stream.peek(_PEEKED_BYTES)
+            head = self._stream.peek(PEEKED_BYTES)
         except DAMAGED_STREAM as error:
             self._refuse_stream(error)
         if not head:
@@ -113,10 +114,11 @@ class TextChunks:
         """Raise an error that concerns the first of the lines to be taken."""
         if not isinstance(self._stream, io.BufferedReader):
             # Nonsense in a compressed file may be the work of a damaged stream, which its
-            # checksum tells at the end.
+            # checksum tells at the end, unless that is too far away.
             try:
-                while self._stream.read(_LONGEST_LINE):
-                    pass
+                for _ in range(_MOST_DRAINED_BYTES // _LONGEST_LINE):
+                    if not self._stream.read(_LONGEST_LINE):
+                        break
             except DAMAGED_STREAM as error:
                 self._refuse_stream(error)
         raise GraphFormatError(

@@ -52,10 +52,15 @@ _HOMES = {
     "verify": "certificate",
 }
 
+#: the modules that a user may import, which are here without that too
+_MODULES = ("certificate", "datasets", "errors", "generate", "loaders", "methods")
+
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"sssp.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'sssp' has no attribute {name!r}")
@@ -65,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,3 +1,9 @@
+from sssp import certificate as certificate
+from sssp import datasets as datasets
+from sssp import errors as errors
+from sssp import generate as generate
+from sssp import loaders as loaders
+from sssp import methods as methods
 from sssp.calls.all_pairs import all_pairs as all_pairs
 from sssp.calls.all_pairs import transitive_closure as transitive_closure
 from sssp.calls.many_sources import iter_blocks as iter_blocks

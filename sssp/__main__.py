@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from sssp._cli import main
+from sssp._cli import console
 
 if __name__ == "__main__":
-    sys.exit(main())
+    console()

@@ -129,7 +129,7 @@ def find(name: str) -> Path | None:
     for folder in _folders():
         for candidate in _file_names(name):
             path = folder / candidate
-            if path.is_file():
+            if os.path.isfile(path):  # False as well for what is too long, or not to be looked at
                 return path
     return None
 

@@ -35,7 +35,7 @@ class Network:
     integer: bool = True
 
     def rows(self) -> dict[Pair, int]:
-        """Return the input row of every kept arc: the lightest, the first among equals."""
+        """Return the input row of every open arc: the lightest, the first among equals."""
         rows: dict[Pair, int] = {}
         for row, (tail, head, weight) in enumerate(self.arcs):
             if weight == math.inf or (tail == head and weight >= 0):
@@ -46,7 +46,7 @@ class Network:
         return rows
 
     def lengths(self) -> dict[Pair, Number]:
-        """Return the weight of every kept arc."""
+        """Return the weight of every open arc."""
         return {pair: self.arcs[row].weight for pair, row in self.rows().items()}
 
     def with_weights(self, weights: Iterable[Number]) -> Network:

@@ -219,20 +219,45 @@ def test_the_options_of_a_block_are_those_of_a_call() -> None:
         expected = sssp.shortest_paths(g, sources, **options)
         assert (r.method, r.limit, r.distances.dtype) == ("dijkstra", 250, np.float64)
         np.testing.assert_array_equal(r.distances, expected.distances)
-    with pytest.raises(TypeError, match="colour"):
-        next(sssp.iter_blocks(g, [1], colour="red"))
 
 
-def test_blocks_are_solved_only_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_solved_only_when_they_are_asked_for() -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 1], [1, 1, -5], n=5)
+    blocks = sssp.iter_blocks(g, [3, 4, 0], block_size=1)
+    assert next(blocks).sources.tolist() == [3]
+    assert next(blocks).sources.tolist() == [4]
+    with pytest.raises(sssp.NegativeCycleError):
+        next(blocks)
+
+
+def test_blocks_have_one_dtype_fixed_before_the_first() -> None:
+    chain = sssp.Graph.from_arcs([0, 1], [1, 2], [2**29, 2**30])
+    assert [r.distances.dtype for r in sssp.iter_blocks(chain, [2, 0], block_size=1)] == [
+        np.int64,
+        np.int64,
+    ]
+    # n - 1 of the heaviest arcs do not fit, but a way over vertex 0 does
+    tails = np.arange(3000)
+    ring = sssp.Graph.from_arcs(tails, (tails + 1) % 3000, [2**20, *[1] * 2999])
+    assert {r.distances.dtype for r in sssp.iter_blocks(ring, range(4), block_size=2)} == {
+        np.dtype(np.int32)
+    }
+    limited = sssp.iter_blocks(chain, [0, 1], block_size=1, limit=2**29)
+    assert {r.distances.dtype for r in limited} == {np.dtype(np.int32)}
+    floats = sssp.iter_blocks(chain, [0, 1], block_size=1, dtype="float32")
+    assert {r.distances.dtype for r in floats} == {np.dtype(np.float32)}
+
+
+def test_blocks_are_checked_at_the_call() -> None:
     g = ring_with_chords(100)
-    blocks = sssp.iter_blocks(g, range(3), block_size=1)
-    assert next(blocks).sources.tolist() == [0]
-    asked: list[int] = []
-    monkeypatch.setattr(
-        "sssp.calls.many_sources.shortest_paths", lambda g, sources: asked.append(*sources)
-    )
-    next(blocks)
-    assert asked == [1]
+    with pytest.raises(sssp.VertexError, match="100 is not a vertex"):
+        sssp.iter_blocks(g, [1, 100])
+    with pytest.raises(TypeError, match="colour"):
+        sssp.iter_blocks(g, [1], colour="red")
+    with pytest.raises(ValueError, match="no nearest="):
+        sssp.iter_blocks(g, [1], nearest=True)
+    with pytest.raises(TypeError, match="a row of sources"):
+        sssp.iter_blocks(g, 1)
 
 
 def test_no_sources_make_no_blocks_and_bad_arguments_are_refused() -> None:

@@ -77,6 +77,15 @@ def test_a_home_that_is_no_folder_is_no_error(folders, monkeypatch):
     assert find("rome99") is None
 
 
+def test_a_name_that_no_file_can_have_is_not_found(folders, monkeypatch):
+    assert find("a" * 300) is None
+    assert find("nul\0byte") is None
+    monkeypatch.setenv("SSSP_DATA", "a" * 300)
+    assert find("rome99") is None
+    (folders[2] / "rome99.gr").touch()
+    assert find("rome99") == folders[2] / "rome99.gr"
+
+
 def test_a_required_graph_that_is_nowhere_raises_with_the_places(folders):
     with pytest.raises(FileNotFoundError) as caught:
         require("USA-road-d.BAY")

@@ -13,9 +13,11 @@ import pytest
 
 import sssp
 from sssp.calls import placement
-from sssp.calls import shortest_paths as solve
 from sssp.calls.placement import START, WORTH_A_CALL, Place, Work, choose_device, search_work
+from sssp.calls.question import Options, _estimate, ask
+from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
+from sssp.methods import DENSE_METHODS, METHODS, as_method
 
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
 SLOW = Work("delta-stepping", 2 * WORTH_A_CALL)
@@ -28,7 +30,7 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(placement.VARIABLE, raising=False)
     monkeypatch.setattr(placement, "_started", set())
     monkeypatch.setattr(placement, "_spent", {})
-    for remembered in (placement._gpu_is_usable, placement._warn_once):
+    for remembered in (placement._gpu_is_usable, plans.warn_once):
         remembered.cache_clear()
 
 
@@ -51,13 +53,12 @@ def untouchable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def place(work: Work | None, device: str = "auto", **options: Any) -> Place:
-    return choose_device(device, "delta-stepping", work, **options)
+    return choose_device(device, sssp.DeltaStepping(), work, **options)
 
 
-def warm(*methods: str) -> None:
-    """Let these methods have been used on the GPU."""
-    for method in methods:
-        assert choose_device("cuda", method, None).device == "cuda:0"
+def warm(method: str) -> None:
+    """Let this method have been used on the GPU."""
+    assert choose_device("cuda", as_method(method), None).device == "cuda:0"
 
 
 # what bench/devices.py measured: method, vertices, arcs, rows, threads, and whether the GPU, with
@@ -87,14 +88,16 @@ MEASURED = [
 @pytest.mark.parametrize(("method", "n", "m", "rows", "threads", "faster"), MEASURED)
 def test_auto_takes_what_measured_faster(method, n, m, rows, threads, faster):
     warm(method)
-    work = search_work(method, n, m, rows, threads)
-    chosen = choose_device("auto", method, work)
+    work = search_work(as_method(method), n, m, rows, threads)
+    chosen = choose_device("auto", as_method(method), work)
     assert chosen == (Place("cuda:0", by_rule=True) if faster else Place("cpu"))
 
 
 def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():
     def seconds(threads: int = 1, **options: Any) -> float:
-        return search_work("delta-stepping", *NY, 64, threads, **options).seconds
+        work = search_work(sssp.DeltaStepping(), *NY, 64, threads, **options)
+        assert work is not None
+        return work.seconds
 
     assert seconds() > 1.9 * seconds(2) > 3 * seconds(4)
     assert seconds(targets=1) < 0.6 * seconds(targets=100) < 0.6 * seconds()
@@ -106,7 +109,7 @@ def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enoug
     # neither small calls nor those of another method count
     for _ in range(1000):
         assert place(Work("delta-stepping", 0.9 * WORTH_A_CALL)).device == "cpu"
-    choose_device("auto", "bellman-ford", Work("bellman-ford", 0.9 * START))
+    choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 0.9 * START))
     calls = int(START / SLOW.seconds)
     assert {place(SLOW).device for _ in range(calls - 1)} == {"cpu"}
     place(SLOW)
@@ -118,16 +121,16 @@ def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enoug
 @pytest.mark.usefixtures("gpu")
 def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it():
     assert place(VERY_SLOW).device == "cuda:0"
-    assert choose_device("auto", "bellman-ford", Work("bellman-ford", 1.0)) == Place("cpu")
+    assert choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 1.0)) == Place("cpu")
     warm("bellman-ford")
-    assert choose_device("auto", "bellman-ford", Work("bellman-ford", 1.0)) == Place(
+    assert choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 1.0)) == Place(
         "cuda:0", by_rule=True
     )
 
 
 @pytest.mark.usefixtures("untouchable")
 def test_small_work_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(placement, "_started", set(placement.SECONDS_PER_VERTEX))
+    monkeypatch.setattr(placement, "_started", set(METHODS | DENSE_METHODS))
     g = sssp.road_like(1000)
     assert sssp.shortest_paths(g, 0).device == "cpu"
     assert sssp.shortest_paths(g, range(20), predecessors=True, targets=[5]).device == "cpu"
@@ -243,7 +246,7 @@ def broken_gpu(error: Exception) -> Any:
         raise error
 
     def load(name: str) -> Any:
-        return SimpleNamespace(solve=fail) if ".cuda." in name else import_module(name)
+        return SimpleNamespace(solve=fail, close=fail) if ".cuda." in name else import_module(name)
 
     return load
 
@@ -253,7 +256,7 @@ def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkey
     for name in ("WORTH_A_CALL", "START"):
         monkeypatch.setattr(placement, name, 0.0)
     broken = broken_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
-    monkeypatch.setattr(solve, "import_module", broken)
+    monkeypatch.setattr(plans, "import_module", broken)
     for _ in range(2):
         r = sssp.shortest_paths(GRAPH, 0, predecessors=True)
         assert (r.device, r.distances.tolist(), r.path(2).tolist()) == (
@@ -272,19 +275,22 @@ def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkey
 
 @pytest.mark.usefixtures("gpu")
 def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeypatch):
-    monkeypatch.setattr(solve, "import_module", broken_gpu(DeviceError("too small")))
+    monkeypatch.setattr(plans, "import_module", broken_gpu(DeviceError("too small")))
     with pytest.raises(DeviceError, match="too small"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
     for name in ("WORTH_A_CALL", "START"):
         monkeypatch.setattr(placement, name, 0.0)
-    monkeypatch.setattr(solve, "import_module", broken_gpu(DistanceOverflowError("too long")))
+    monkeypatch.setattr(plans, "import_module", broken_gpu(DistanceOverflowError("too long")))
     with pytest.raises(DistanceOverflowError, match="too long"):
         sssp.shortest_paths(GRAPH, 0)
 
 
 def test_estimates_know_the_size_of_the_result():
-    query = solve.plan_query(GRAPH, [0, 1], predecessors=True, dtype=np.int64).query
-    work = solve._estimate(GRAPH, sssp.DeltaStepping(), query)
-    assert work.host_bytes == 2 * 3 * (8 + 4)
-    reduced = solve.plan_query(GRAPH, [0, 1], output="sparse").query
-    assert solve._estimate(GRAPH, sssp.DeltaStepping(), reduced).host_bytes == 0
+    def host_bytes(**options: Any) -> int:
+        plan = ask(GRAPH, [0, 1], Options(**options)).plan
+        work = _estimate(GRAPH, plan.method, plan.query)
+        assert work is not None
+        return work.host_bytes
+
+    assert host_bytes(predecessors=True, dtype=np.int64) == 2 * 3 * (8 + 4)
+    assert host_bytes(output="sparse") == 0

@@ -51,8 +51,6 @@ def naive_reduction(
     groups = set()
     real = loops = 0
     for row, (tail, head, weight) in enumerate(arcs):
-        if weight == math.inf:
-            continue
         if tail == head and weight >= 0:
             loops += 1
             continue
@@ -74,7 +72,8 @@ def weight_of(g: Graph) -> dict[tuple[int, int], Any]:
 
 
 def assert_same(a: Graph, b: Graph) -> None:
-    for name in ("indptr", "indices", "weights", "arc_origin", "labels", "coordinates"):
+    arrays = "indptr", "indices", "weights", "arc_origin", "row_arc", "labels", "coordinates"
+    for name in arrays:
         left, right = getattr(a, name), getattr(b, name)
         assert (left is None) == (right is None), name
         if left is not None:
@@ -107,7 +106,8 @@ def test_arcs_are_reduced_as_a_dict_would_reduce_them(
     assert g.indptr[0] == 0
     assert g.indptr[-1] == g.m
     assert not np.signbit(g.weights[g.weights == 0]).any(), "-0.0 is stored as 0.0"
-    weights = [weight for weight, _ in best.values()]
+    weights = [weight for weight, _ in best.values() if weight != math.inf]
+    assert g.closed_arcs == len(best) - len(weights)
     assert g.least_weight == min(weights, default=0)
     assert g.greatest_weight == max(weights, default=0)
 
@@ -139,10 +139,13 @@ def test_dtypes_are_those_the_solvers_expect() -> None:
     [
         ([True], np.int32),
         (np.array([7], np.uint8), np.int32),
-        ([2**31 - 1], np.int32),
-        ([2**31], np.int64),
+        ([2**31 - 2], np.int32),
+        ([2**31 - 1], np.int64),
+        (np.array([2**31 - 1], np.int32), np.int64),
         ([-(2**31) - 1], np.int64),
-        (np.array([2**63 - 1], np.uint64), np.int64),
+        (np.array([2**63 - 2], np.uint64), np.int64),
+        (np.array([7], object), np.int32),
+        ([Fraction(1, 2)], np.float64),
         (np.array([0.1], np.float32), np.float64),
         ([1.0], np.float64),
     ],
@@ -151,6 +154,7 @@ def test_weights_are_stored_in_the_narrowest_exact_dtype(weights: Any, dtype: ty
     g = Graph.from_arcs([0], [1], weights)
     assert g.weights.dtype == dtype
     assert g.weights[0] == weights[0]
+    assert g.closed_arcs == 0
 
 
 @pytest.mark.parametrize("weights", [[2**63], [2**63, -1], [2**70, 0], np.array([2**63], "u8")])
@@ -158,6 +162,12 @@ def test_integer_weights_beyond_int64_are_refused_not_rounded(weights: Any) -> N
     zeros = [0] * len(weights)
     with pytest.raises(DistanceOverflowError, match=r"does not fit int64"):
         Graph.from_arcs(zeros, [1] * len(weights), weights)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="not longer")
+def test_a_float_beyond_float64_is_refused_not_closed() -> None:
+    with pytest.raises(DistanceOverflowError, match="does not fit float64"):
+        Graph.from_arcs([0], [1], np.array([np.longdouble("1e400")]))
 
 
 @pytest.mark.parametrize("n", [0, 1])
@@ -205,6 +215,20 @@ def test_graphs_without_arcs_work_everywhere(n: int, tmp_path: Any) -> None:
         ({"coordinates": [[0, 0], [1, math.nan], [2, 2]]}, ValueError, "vertex 1"),
         ({"labels": ["a", "b"]}, ValueError, "2 labels for 3 vertices"),
         ({"labels": range(2)}, ValueError, "2 labels for 3 vertices"),
+        ({"tails": [True, False]}, TypeError, "tails must be integers"),
+        ({"heads": np.array([1, 2.7], object)}, TypeError, "heads must be integers"),
+        ({"n": True}, TypeError, "n must be an integer"),
+        ({"weights": [None, math.inf]}, TypeError, "integers or floats"),
+        ({"weights": np.array(["1", 2], object)}, TypeError, "integers or floats"),
+        ({"tails": np.ma.array([0, 1])}, TypeError, "tails must not be a masked array"),
+        ({"heads": np.ma.array([1, 2])}, TypeError, "heads must not be a masked array"),
+        (
+            {"weights": np.ma.array([5, 6], mask=[False, True])},
+            TypeError,
+            "weights must not be a masked",
+        ),
+        ({"labels": np.ma.array([5, 6, 7])}, TypeError, "labels must not be a masked array"),
+        ({"coordinates": np.ma.zeros((3, 2))}, TypeError, "coordinates must not be a masked"),
         ({"labels": [7, 8, 7]}, ValueError, "label 7 stands"),
         ({"labels": ["a", "b", "a"]}, ValueError, "label 'a' stands"),
         ({"labels": [(1,), None, (1,)]}, ValueError, r"label \(1,\) stands"),
@@ -226,6 +250,22 @@ def test_bad_input_is_refused_with_what_is_wrong(
         Graph.from_arcs(**arguments)
 
 
+@pytest.mark.parametrize("labels", [[1, 2, 3], [30, 10, 20]])
+def test_labels_given_as_vertices_are_refused_with_the_way_from_one_to_the_other(
+    labels: list[int],
+) -> None:
+    tails, heads = [labels[0], labels[1]], [labels[1], labels[2]]
+    with pytest.raises(VertexError, match=r"these are labels.*\.vertices\(tails\)"):
+        Graph.from_arcs(tails, heads, [5, 6], labels=labels)
+    with pytest.raises(TypeError, match=r"not <U1; .*\.vertices\(tails\)"):
+        Graph.from_arcs(["a"], ["b"], [5], labels=["a", "b"])
+    names = Graph.from_arcs([], [], [], labels=labels)
+    g = Graph.from_arcs(names.vertices(tails), names.vertices(heads), [5, 6], labels=labels)
+    assert weight_of(g) == {(0, 1): 5, (1, 2): 6}
+    with pytest.raises(VertexError, match=r"head 99 in row 1 is no vertex [^;]*$"):
+        Graph.from_arcs([0, 1], [1, 99], [5, 6], labels=labels)
+
+
 def test_the_number_of_vertices_follows_labels_or_coordinates_or_the_greatest_vertex() -> None:
     assert Graph.from_arcs([0], [3], [1]).n == 4
     assert Graph.from_arcs([0], [3], [1], labels="abcdef").n == 6
@@ -242,16 +282,31 @@ def test_a_negative_undirected_self_loop_is_one_arc() -> None:
 # -- immutable, picklable, shared by threads ---------------------------------------------------
 
 
-def test_a_graph_cannot_be_changed() -> None:
-    g = Graph.from_arcs([0], [1], [2], coordinates=[[0, 0], [1, 1]], labels=["a", "b"])
-    for graph in (g, g.reverse(), g.largest_component(), pickle.loads(pickle.dumps(g))):
-        for array in (
-            *(graph.indptr, graph.indices, graph.weights, graph.arc_origin, graph.tails),
-            *(graph.coordinates, graph.labels, graph.weights_as(float)),
-        ):
-            assert array is not None
-            with pytest.raises(ValueError, match="read-only"):
-                array[...] = array
+def arrays_of(g: Graph) -> list[Any]:
+    """Return every array that a graph hands out."""
+    arrays = [g.indptr, g.indices, g.weights, g.arc_origin, g.row_arc, g.tails]
+    arrays += [g.coordinates, g.labels, g.weights_as(float), g.weights_as("float32")]
+    return [array for array in arrays if array is not None]
+
+
+@pytest.mark.parametrize("labels", [None, ["a", "b"], [1, 2], [5, 3], [(1,), "b"]])
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_graph_cannot_be_changed(labels: Any, directed: bool, tmp_path: Any) -> None:
+    coordinates = np.array([[0.0, 0.0], [1.0, 1.0]])
+    g = Graph.from_arcs([0, 0], [1, 1], [2, 3], None, directed, coordinates, labels)
+    graphs = [g, g.reverse(), g.largest_component(), g.with_weights(g.weights)]
+    graphs += [g.without_arcs(0), g.without_arcs(0).open_part(), pickle.loads(pickle.dumps(g))]
+    if labels != [(1,), "b"]:
+        g.save(tmp_path / "g.sssp")
+        graphs.append(read_graph(tmp_path / "g.sssp"))
+    for array in (array for graph in graphs for array in arrays_of(graph)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = array
+        for view in (array, array[...], array.view(), array.T, array.base):
+            with pytest.raises((ValueError, AttributeError)):
+                view.flags.writeable = True
+            with pytest.raises((ValueError, AttributeError)):
+                view.setflags(write=True)
     with pytest.raises(AttributeError, match="immutable"):
         g.n = 3
     with pytest.raises(AttributeError, match="immutable"):
@@ -330,12 +385,26 @@ def test_weights_are_converted_once_and_exactly(triangle: Graph) -> None:
         triangle.weights_as(np.int16)
 
 
-def test_repr_tells_what_was_reduced() -> None:
-    g = Graph.from_arcs([0, 0, 1, 2], [1, 1, 1, 0], [7, 5, 3, 1.5])
-    assert repr(g) == (
-        "Graph(n=3, m=2, weights float64, 1 parallel arcs reduced, 1 self-loops dropped)"
-    )
-    assert "undirected" in repr(Graph.from_arcs([], [], [], directed=False))
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (([], [], []), "Graph(n=0, m=0, weights int32)"),
+        (([0], [1], [math.inf]), "Graph(n=2, m=1, 1 of them closed, weights float64)"),
+        (([0], [1], [-4], 3, False), "Graph(undirected, n=3, m=2, weights int32 -4 to -4)"),
+        (
+            ([0, 0, 1, 2], [1, 1, 1, 0], [7, 5, 3, 1.5], None, True, np.zeros((3, 2)), "xyz"),
+            "Graph(n=3, m=2, weights float64 1.5 to 5.0, labels 'x' to 'z', coordinates, "
+            "1 parallel arcs reduced, 1 self-loops dropped)",
+        ),
+        (
+            ([0, 1], [1, 2], [7, math.inf], None, True, None, [1, 2, 3]),
+            "Graph(n=3, m=2, 1 of them closed, weights int32 7 to 7, labels 1 to 3)",
+        ),
+        (([], [], [], None, True, None, [5]), "Graph(n=1, m=0, weights int32, labels 5 to 5)"),
+    ],
+)
+def test_repr_tells_what_a_person_wants_to_know(arguments: Any, expected: str) -> None:
+    assert repr(Graph.from_arcs(*arguments)) == expected
 
 
 # -- labels and coordinates --------------------------------------------------------------------
@@ -431,6 +500,23 @@ def test_vertices_refuses_what_is_no_sequence_of_labels() -> None:
         g.vertex(["a"])
     with pytest.raises(VertexError, match=str(2**64 - 1)):
         Graph.from_arcs([0], [1], [1]).vertices(np.array([2**64 - 1], np.uint64))
+    for labels in (None, [7, 5], ["a", "b"]):
+        with pytest.raises(TypeError, match="masked"):
+            Graph.from_arcs([0], [1], [1], labels=labels).vertices(np.ma.array([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([5, 3, 9], "4; the labels are 3 integers between 3 and 9"),
+        (["a", "b", "c", "d"], r"4; the labels are 'a', 'b', 'c', \.\.\."),
+        ([1, 2, 3], r"4; the labels are 1\.\.3"),
+        (None, "4 in a graph of 3 vertices"),
+    ],
+)
+def test_an_unknown_label_is_refused_with_what_labels_there_are(labels: Any, message: str) -> None:
+    with pytest.raises(VertexError, match=message):
+        Graph.from_arcs([0], [2], [1], labels=labels).vertex(4)
 
 
 def haversine(lon: Any, lat: Any, lons: Any, lats: Any) -> Any:
@@ -463,6 +549,8 @@ def test_nearest_vertex_broadcasts_and_says_what_it_needs(triangle: Graph) -> No
     assert g.nearest_vertex(-179.9, [0.0, 1.0]).tolist() == [0, 0]
     with pytest.raises(ValueError, match="finite"):
         g.nearest_vertex(math.inf, 0)
+    with pytest.raises(TypeError, match="lat must not be a masked array"):
+        g.nearest_vertex([1.0], np.ma.array([1.0], mask=[True]))
     with pytest.raises(ValueError, match="coordinates="):
         triangle.nearest_vertex(0, 0)
 
@@ -525,21 +613,6 @@ def test_other_weights_go_to_the_arcs_in_their_order() -> None:
     assert not np.signbit(timed.weights[0])
     assert timed.parallel_arcs == 1
     assert timed.vertex("b") == 1
-
-
-def test_an_infinite_weight_removes_its_arc(triangle: Graph) -> None:
-    cut = triangle.with_weights([1.0, math.inf, 2.0])
-    assert as_dict(cut) == {(0, 1): (1.0, 0), (2, 0): (2.0, 2)}
-    assert cut.indptr.tolist() == [0, 1, 1, 2]
-    assert cut.directed
-
-
-def test_a_negative_self_loop_that_becomes_positive_is_dropped() -> None:
-    g = Graph.from_arcs([0, 0], [0, 1], [-1, 1])
-    assert g.m == 2
-    reweighted = g.with_weights([1, 1])
-    assert as_dict(reweighted) == {(0, 1): (1, 1)}
-    assert reweighted.self_loops == 1
 
 
 def test_an_undirected_graph_becomes_directed_when_weights_differ_by_direction() -> None:
@@ -646,9 +719,10 @@ def test_a_graph_survives_the_way_through_scipy(arcs: list[Any]) -> None:
     matrix = g.to_scipy()
     assert isinstance(matrix, sparse.csr_array)
     assert matrix.shape == (SMALL_N, SMALL_N)
-    assert matrix.nnz == g.m
+    open_arcs = {pair: w for pair, w in weight_of(g).items() if w != math.inf}
+    assert matrix.nnz == len(open_arcs)
     assert as_dict(Graph.from_scipy(matrix)) == {
-        pair: (weight, arc) for arc, (pair, weight) in enumerate(weight_of(g).items())
+        pair: (weight, arc) for arc, (pair, weight) in enumerate(open_arcs.items())
     }
     matrix.data[:] = 1  # it is the caller's own
 
@@ -778,7 +852,9 @@ def test_networkx_weights_stay_exact_if_all_are_integers() -> None:
     G.add_edge("a", "b", weight=2**53 + 1)
     assert Graph.from_networkx(G).weights.tolist() == [2**53 + 1] * 2
     G.add_edge("b", "c", weight=math.inf)
-    assert Graph.from_networkx(G).m == 2
+    g = Graph.from_networkx(G)
+    assert g.weights.dtype == np.int64
+    assert (g.m, g.closed_arcs, g.least_weight) == (4, 2, 2**53 + 1)
     G.edges["b", "c"]["weight"] = 2**63
     with pytest.raises(DistanceOverflowError, match=str(2**63)):
         Graph.from_networkx(G)

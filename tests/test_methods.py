@@ -12,8 +12,8 @@ import pytest
 
 import sssp
 from sssp import methods
-from sssp.calls import shortest_paths as solve
 from sssp.cpu.search.delta_stepping import bucket_width
+from sssp.engine.plan import solver_of
 
 
 def test_the_methods_stand_in_the_order_of_the_documentation() -> None:
@@ -32,10 +32,9 @@ def test_the_methods_stand_in_the_order_of_the_documentation() -> None:
         assert kind.__name__ in methods.__all__
 
 
-def test_every_method_has_a_solver() -> None:
-    assert solve.SOLVERS.keys() == methods.METHODS.keys()
+def test_every_method_has_a_solver_where_the_registry_says() -> None:
     for kind in methods.METHODS.values():
-        assert callable(solve.solver_of(kind(), "cpu", solve.SOLVERS).solve)
+        assert callable(solver_of(kind(), "cpu").solve)
 
 
 @pytest.mark.parametrize("name", methods.METHODS)
@@ -47,12 +46,15 @@ def test_a_name_stands_for_the_method_with_its_default_options(name: str) -> Non
     assert sssp.shortest_paths(g, 0, method=name).method == name
 
 
-@pytest.mark.parametrize(
-    "unknown", ["Dijkstra", "djikstra", "", "auto", None, 3, sssp.Dijkstra, ("dijkstra",)]
-)
+@pytest.mark.parametrize("unknown", ["Dijkstra", "djikstra", "", "auto", None, 3, ("dijkstra",)])
 def test_an_unknown_method_is_refused_with_those_that_exist(unknown: Any) -> None:
     with pytest.raises(ValueError, match=r"auto, dijkstra, .*baseline-bellman-ford"):
         methods.as_method(unknown)
+
+
+def test_a_class_in_place_of_an_object_is_named() -> None:
+    with pytest.raises(TypeError, match=r"a class: pass an object, as sssp.DeltaStepping\(\)"):
+        methods.as_method(sssp.DeltaStepping)  # type: ignore[arg-type]  # on purpose
 
 
 def test_auto_takes_the_weights_as_they_are_and_never_a_baseline() -> None:
@@ -62,8 +64,8 @@ def test_auto_takes_the_weights_as_they_are_and_never_a_baseline() -> None:
     assert sssp.shortest_paths(negative, 0).method == "bellman-ford"
 
 
-@pytest.mark.parametrize("delta", [0, -1, 0.0, math.nan, math.inf, -math.inf])
-def test_delta_must_be_a_positive_number(delta: float) -> None:
+@pytest.mark.parametrize("delta", [0, -1, 0.0, math.nan, math.inf, -math.inf, True, "5"])
+def test_delta_must_be_a_positive_number(delta: Any) -> None:
     with pytest.raises(ValueError, match="delta must be a positive number"):
         sssp.DeltaStepping(delta=delta)
 

@@ -45,11 +45,39 @@ DOCUMENTED = {
     "transitive_closure",
     "verify",
 }
+HEAVY = {"numpy", "numba", "scipy", "networkx"}
+#: modules that a user may import, and may as well reach as attributes
+MODULES = {"certificate", "datasets", "errors", "generate", "loaders", "methods"}
+
+
+def in_fresh_process(code: str) -> str:
+    """Run code where nothing is imported yet, and return what it prints."""
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_public_names_are_exactly_the_documented_ones():
     assert set(sssp.__all__) == DOCUMENTED
-    assert set(dir(sssp)) >= DOCUMENTED
+    assert set(dir(sssp)) >= DOCUMENTED | MODULES
+    assert len(dir(sssp)) == len(set(dir(sssp)))
+
+
+def test_every_module_at_the_top_is_an_attribute_of_a_bare_import():
+    files = {
+        module.name
+        for module in pkgutil.iter_modules(sssp.__path__)
+        if not module.ispkg and not module.name.startswith("_")
+    }
+    assert files | {"loaders"} == MODULES
+    names = in_fresh_process(
+        f"import sssp; print(*(getattr(sssp, name).__name__ for name in {sorted(MODULES)}))"
+    )
+    assert names.split() == [f"sssp.{name}" for name in sorted(MODULES)]
+
+
+def test_modules_without_arrays_load_none():
+    code = "import sys, sssp; sssp.datasets.find('x'), sssp.methods.METHODS, sssp.errors.SSSPError"
+    assert in_fresh_process(f"{code}; print({HEAVY} & set(sys.modules))") == "set()"
 
 
 def test_every_public_name_has_a_docstring():
@@ -65,12 +93,12 @@ def test_no_module_hides_a_public_name():
         assert not isinstance(getattr(sssp, name), ModuleType), name
 
 
-def test_type_stub_lists_the_public_names():
+def test_type_stub_lists_the_public_names_and_modules():
     from pathlib import Path
 
     stub = Path(sssp.__file__).with_suffix(".pyi").read_text()
     listed = {line.rsplit(" as ")[1].strip() for line in stub.splitlines() if " as " in line}
-    assert listed == DOCUMENTED
+    assert listed == DOCUMENTED | MODULES
 
 
 def test_unknown_name_is_an_attribute_error():
@@ -79,10 +107,7 @@ def test_unknown_name_is_an_attribute_error():
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = "{'numpy', 'numba', 'scipy', 'networkx'}"
-    code = f"import sys, sssp; print(sorted({heavy} & set(sys.modules)))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"
+    assert in_fresh_process(f"import sys, sssp; print({HEAVY} & set(sys.modules))") == "set()"
 
 
 def test_docstring_examples_hold():

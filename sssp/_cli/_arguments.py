@@ -1,9 +1,11 @@
-"""Arguments that several commands share: graphs, methods, and vertices in the file's numbers."""
+"""Arguments that commands share: graphs, methods, numbers, new files, and vertices by label."""
 
 from __future__ import annotations
 
 import argparse
-from ast import literal_eval
+import os
+import stat
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +16,23 @@ from sssp.methods import METHODS, Method
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["GraphSource", "graph_source", "method_list", "method_text", "one_method", "vertex_of"]
+__all__ = [
+    "GRAPH_HELP",
+    "GraphSource",
+    "graph_source",
+    "method_list",
+    "method_text",
+    "new_file",
+    "one_method",
+    "vertex_of",
+    "whole_number",
+]
 
 BUILT_IN = "road-like"
+GRAPH_HELP = (
+    "a .gr or .sssp file, the name of a graph in the folder SSSP_DATA, or "
+    f"{BUILT_IN}:N for a built-in one of N vertices"
+)
 #: endings that a graph's name goes without
 SUFFIXES = {".gr", ".sssp", ".gz", ".xz", ".bz2"}
 
@@ -40,8 +56,18 @@ class GraphSource:
     size: int = 0
 
     def load(self, coordinates: Path | None = None) -> Graph:
-        """Read or make the graph."""
+        """Read or make the graph.
+
+        Raises
+        ------
+        ValueError
+            Coordinates for the built-in graph, which has its own.
+        """
         if self.path is None:
+            if coordinates is not None:
+                raise ValueError(
+                    f"{self.name} has coordinates of its own: leave --coordinates away"
+                )
             from sssp.generate import road_like
 
             return road_like(self.size)
@@ -60,25 +86,43 @@ def graph_source(text: str) -> GraphSource:
     """
     kind, _, size = text.partition(":")
     if kind == BUILT_IN:
-        if not size.isdecimal() or int(size) < 1:
-            raise argparse.ArgumentTypeError(
-                f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
-            )
-        return GraphSource(text, size=int(size))
-    path = Path(text)
-    if path.is_dir():
+        return GraphSource(text, size=_size(text, size))
+    mode = _mode(text)
+    if mode is not None and stat.S_ISDIR(mode):
         raise argparse.ArgumentTypeError(f"{text!r} is a folder, not a graph file")
-    if not path.exists():
+    path: Path | None = Path(text)
+    if mode is None:
         from sssp import datasets
 
-        known = datasets.find(text)
-        if known is None:
-            raise argparse.ArgumentTypeError(
-                f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
-                "of N vertices"
-            )
-        path = known
+        path = datasets.find(text) if text else None
+    if path is None:
+        raise argparse.ArgumentTypeError(
+            f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
+            "of N vertices"
+        )
     return GraphSource(_stem(path), path)
+
+
+def _size(text: str, size: str) -> int:
+    try:
+        number = int(size) if size.isdecimal() else 0
+    except ValueError:  # more digits than Python reads
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
+        )
+    return number
+
+
+def _mode(text: str) -> int | None:
+    """Return the kind of a file; None if there is none of that name."""
+    try:
+        return os.stat(text).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error.strerror}") from error
 
 
 def _stem(path: Path) -> str:
@@ -101,28 +145,37 @@ def one_method(text: str) -> Method:
         raise argparse.ArgumentTypeError(
             f"unknown method {name!r}; choose from {', '.join(METHODS)}"
         )
-    options = dict(_option(name, setting) for setting in settings.split(",") if setting)
+    options: dict[str, Any] = {}
     known = [field.name for field in fields(kind)]
-    unknown = [option for option in options if option not in known]
-    if unknown:
-        raise argparse.ArgumentTypeError(
-            f"{name} has no option {unknown[0]!r}; "
-            + (f"its options are {', '.join(known)}" if known else "it has no options")
-        )
+    for setting in filter(None, settings.split(",")):
+        option, equals, value = setting.partition("=")
+        if not equals:
+            raise argparse.ArgumentTypeError(
+                f"{setting!r} is no option of {name}; write option=value"
+            )
+        if option not in known:
+            raise argparse.ArgumentTypeError(
+                f"{name} has no option {option!r}; "
+                + (f"its options are {', '.join(known)}" if known else "it has no options")
+            )
+        if option in options:
+            raise argparse.ArgumentTypeError(f"{option} of {name} is given twice")
+        options[option] = _option_value(value)
     try:
         return kind(**options)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise argparse.ArgumentTypeError(f"{text}: a value has the wrong type") from error
+    except ValueError as error:
         raise argparse.ArgumentTypeError(f"{text}: {error}") from error
 
 
-def _option(name: str, setting: str) -> tuple[str, Any]:
-    option, equals, value = setting.partition("=")
-    if not equals:
-        raise argparse.ArgumentTypeError(f"{setting!r} is no option of {name}; write option=value")
-    try:
-        return option, literal_eval(value)
-    except (SyntaxError, ValueError):
-        return option, value
+def _option_value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return {"None": None, "True": True, "False": False}.get(text, text)
 
 
 def method_list(text: str) -> list[Method]:
@@ -153,6 +206,49 @@ def method_text(method: Method) -> str:
         if getattr(method, field.name) != field.default
     ]
     return f"{method.name}:{','.join(changed)}" if changed else method.name
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return what turns a text into an integer that is not below `least`."""
+
+    def number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{text} is not {least} or more")
+        return value
+
+    return number
+
+
+def new_file(text: str) -> Path:
+    """Find out before the work, not after it, that a file cannot be written.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        It is a folder, there is no folder for it, or writing is not allowed there.
+    """
+    reason = _obstacle(text)
+    if reason is not None:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: {reason}")
+    return Path(text)
+
+
+def _obstacle(text: str) -> str | None:
+    if not text:
+        return "it is no name"
+    mode = _mode(text)
+    if mode is not None and stat.S_ISDIR(mode):
+        return "it is a folder"
+    if mode is not None and not stat.S_ISREG(mode):  # a pipe or device, written as it is
+        return None if os.access(text, os.W_OK) else "permission denied"
+    folder = os.path.dirname(os.path.realpath(text))
+    if not os.path.isdir(folder):
+        return "no such folder"
+    return None if os.access(folder, os.W_OK) else "permission denied in its folder"
 
 
 def vertex_of(g: Graph, text: str) -> int:

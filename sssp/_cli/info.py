@@ -8,14 +8,21 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from sssp._cli._arguments import graph_source
+from sssp._cli._arguments import GRAPH_HELP, graph_source
+from sssp._cli._outcome import on_one_line
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
 
 SUMMARY = "tell what is in a graph file"
+EXAMPLES = """examples:
+  # size, weights, degrees and components
+  %(prog)s USA-road-d.NY.gr.gz
+  # and where it lies
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
+"""
 #: out-degrees from here on share a line
 MANY_ARCS = 8
 MIB = 1 << 20
@@ -23,9 +30,7 @@ MIB = 1 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument(
-        "graph", type=graph_source, metavar="FILE", help="a .gr or .sssp file, or road-like:N"
-    )
+    parser.add_argument("graph", type=graph_source, metavar="FILE", help=GRAPH_HELP)
     parser.add_argument(
         "--coordinates", type=Path, metavar="FILE", help="a .co file for the same vertices"
     )
@@ -36,7 +41,11 @@ def run(options: argparse.Namespace) -> int:
     start = perf_counter()
     g = options.graph.load(options.coordinates)
     seconds = perf_counter() - start
-    facts = [("graph", options.graph.name), ("read in", f"{seconds:.2f} s"), *_facts(g)]
+    facts = [
+        ("graph", on_one_line(options.graph.name)),
+        ("read in", f"{seconds:.2f} s"),
+        *_facts(g),
+    ]
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
         print(f"{name:{width}}  {value}")

@@ -9,26 +9,32 @@ are timed apart and never part of a row. The exit code is 1 if a row fails verif
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sssp._cli import parse, reporting_errors
-from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source, method_list
-from sssp.engine.threads import default_threads
+from sssp._cli import leave, tidying_up
 
 if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from sssp._cli._arguments import GraphSource
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
-__all__ = ["SUMMARY", "add_arguments", "main", "run"]
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "main", "run"]
 
 SUMMARY = "time methods on graphs, against SciPy"
+EXAMPLES = """examples:
+  # all methods on a graph, from one random source
+  %(prog)s --graph USA-road-d.NY.gr.gz --methods all
+  # two methods on CPU and GPU, 64 sources in one call
+  %(prog)s --graph road-like:1000000 --sources 64 --devices cpu,cuda --json out.json
+  # our figures beside published ones
+  %(prog)s --table thesis
+"""
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
 TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure")
@@ -37,6 +43,9 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
+    from sssp._cli._arguments import GRAPH_HELP, graph_source, method_list, new_file, whole_number
+    from sssp.methods import METHODS
+
     graphs = parser.add_mutually_exclusive_group()
     graphs.add_argument(
         "--graph",
@@ -44,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=graph_source,
         metavar="FILE",
-        help=f"a .gr or .sssp file, or {BUILT_IN}:N for the built-in graph; repeatable",
+        help=f"{GRAPH_HELP}; repeatable",
     )
     graphs.add_argument(
         "--table",
@@ -55,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     sources = parser.add_mutually_exclusive_group()
     sources.add_argument(
         "--sources",
-        type=_positive,
+        type=whole_number(1),
         default=1,
         metavar="K",
         help="random sources, solved in one call (default 1)",
@@ -72,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=method_list,
         default=DEFAULT_METHODS,
         metavar="A,B",
-        help=f"methods, or all (default {DEFAULT_METHODS})",
+        help=f"all, or some of {', '.join(METHODS)} (default {DEFAULT_METHODS})",
     )
     parser.add_argument(
         "--devices",
@@ -82,23 +91,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="devices to run them on (default cpu)",
     )
     parser.add_argument(
-        "--threads", type=_positive, metavar="T", help="threads of our methods (default all cores)"
+        "--threads",
+        type=whole_number(1),
+        metavar="T",
+        help="threads of our methods (default all cores)",
     )
     parser.add_argument(
-        "--trials", type=_positive, default=5, metavar="N", help="timed calls a row (default 5)"
+        "--trials",
+        type=whole_number(1),
+        default=5,
+        metavar="N",
+        help="timed calls a row (default 5)",
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the random sources (default 0)"
+        "--seed", type=whole_number(0), default=0, help="seed of the random sources (default 0)"
     )
     parser.add_argument(
         "--row-limit",
-        type=float,
+        type=_seconds,
         default=60.0,
         metavar="SECONDS",
         help="skip rows that would take longer (default 60)",
     )
     parser.add_argument(
-        "--json", type=_new_file, metavar="FILE", help="also write everything there, as JSON"
+        "--json", type=new_file, metavar="FILE", help="also write everything there, as JSON"
     )
 
 
@@ -107,9 +123,12 @@ def run(options: argparse.Namespace) -> int:
 
     What was measured before an error or Ctrl-C is reported all the same.
     """
+    from datetime import UTC, datetime
+
     from sssp.bench import machine
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
+    from sssp.engine.threads import default_threads
 
     plan = Plan(options.trials, options.row_limit, options.threads)
     report = Report(
@@ -124,17 +143,28 @@ def run(options: argparse.Namespace) -> int:
             "row limit in seconds": plan.row_limit,
         },
     )
-    try:
-        if options.table:
-            _measure_table(options, plan, report)
-        else:
-            _measure(options, plan, report)
-    finally:
-        if report.rows:
-            print(report.text())
-        if report.rows and options.json:
-            report.write_json(options.json)
+    with tidying_up():
+        try:
+            if options.table:
+                _measure_table(options, plan, report)
+            else:
+                _measure(options, plan, report)
+        finally:
+            if report.rows:
+                _deliver(report, options.json)
     return 1 if report.failed else 0
+
+
+def _deliver(report: Report, file: Path | None) -> None:
+    """Write and print a report: if one fails, the other is there."""
+    from sssp._cli._outcome import naming
+
+    try:
+        if file is not None:
+            with naming(file):
+                report.write_json(file)
+    finally:
+        print(report.text())
 
 
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
@@ -153,6 +183,8 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
 
 def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
+    from functools import partial
+
     from sssp.bench.harness import Harness, Ours
     from sssp.bench.rivals import RIVALS
     from sssp.bench.workloads import Loader, chosen_sources, random_sources
@@ -176,10 +208,15 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
     """Show what is going on in a line on stderr, if that is a terminal."""
+    from sssp.engine.progress import on_terminal
+
+    if not on_terminal():
+        yield lambda text: None
+        return
     from tqdm import tqdm
 
     form = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}"
-    with tqdm(total=steps, bar_format=form, leave=False, disable=None, file=sys.stderr) as bar:
+    with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr) as bar:
 
         def step(text: str) -> None:
             bar.update()
@@ -190,36 +227,40 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 def _default_graphs() -> list[GraphSource]:
     from sssp import datasets
+    from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source
 
     found = [GraphSource(name, path) for name, path in datasets.available().items()]
     return [graph_source(f"{BUILT_IN}:{DEFAULT_SIZE}"), *found]
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+def _seconds(text: str) -> float:
+    import argparse
+    import math
+
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
     return number
-
-
-def _new_file(text: str) -> Path:
-    """Find out before the work, not after it, that there is no such folder."""
-    path = Path(text)
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: no such folder")
-    return path
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench; see `sssp._cli.main` for the exit codes."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sssp.bench",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_arguments(parser)
-    return reporting_errors(parser.prog, run, parse(parser, arguments))
+    from sssp._cli._outcome import reporting_errors
+
+    program = "python -m sssp.bench"
+
+    def command() -> int:
+        from sssp._cli._parser import Parser, parse
+
+        parser = Parser(prog=program, description=__doc__, epilog=EXAMPLES)
+        add_arguments(parser)
+        return run(parse(parser, arguments))
+
+    return reporting_errors(program, command)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main)

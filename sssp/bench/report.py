@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sssp.bench.harness import Row
 from sssp.bench.workloads import GraphRecord
+from sssp.loaders._files import replaced_file
 
 __all__ = ["SCHEMA", "Cell", "Comparison", "Report", "verdict"]
 
@@ -114,7 +115,8 @@ class Report:
             for row in self.rows
         ]
         content = {"schema": SCHEMA, **asdict(self), "rows": rows}
-        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        with replaced_file(path) as stream:
+            stream.write((json.dumps(content, indent=1) + "\n").encode())
 
     def _header(self) -> str:
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())

@@ -1,4 +1,4 @@
-"""All pairs: `all_pairs` and `transitive_closure` check their arguments and call one solver."""
+"""All pairs: `all_pairs` and `transitive_closure` check their arguments and ask one solver."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import SECONDS_PER_STEP, Work, choose_device, dense_work, search_work
-from sssp.calls.shortest_paths import (
-    check_memory_limit,
-    check_place,
-    check_stream,
-    shortest_paths,
-    solver_of,
-)
-from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
-from sssp.engine.query import Query
+from sssp.calls.placement import Work, choose_device, matrix_work, search_work
+from sssp.calls.question import check_place
+from sssp.calls.shortest_paths import answered, shortest_paths
+from sssp.engine.checks import as_flag, as_memory_limit, as_stream
+from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, NegativeDiagonalError
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.packing import unpacked_bits
+from sssp.engine.plan import Plan, placed, solver_of
+from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
-from sssp.graph.matrix import MatrixGraph, WeightRange, as_matrix, weight_range
+from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
 from sssp.kernels.dtypes import INDEX, distance_dtype
 from sssp.methods import (
     CLOSURE_METHODS,
     DENSE_METHODS,
     METHODS,
+    BellmanFord,
     ClosureByWarshall,
+    DeltaStepping,
     FloydWarshall,
     Johnson,
     Method,
@@ -42,17 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["all_pairs", "transitive_closure"]
 
-#: module of the solver of every method, below the package of the device
-SOLVERS = {
-    "floyd-warshall": "matrix.floyd_warshall",
-    "repeated-squaring": "matrix.repeated_squaring",
-    "baseline-floyd-warshall": "papers.matrix",
-    "baseline-blocked-floyd-warshall": "papers.matrix",
-    "baseline-squaring": "papers.matrix",
-    "closure-by-warshall": "matrix.transitive_closure",
-    "closure-by-squaring": "matrix.transitive_closure",
-    "baseline-closure": "papers.matrix",
-}
 #: a search spends on a vertex and on an arc the time in which Floyd-Warshall relaxes so many
 #: pairs; measured on one core in int32 on random graphs of 300 to 2,000 vertices. On an H100, whose
 #: way back to the host is longer than either takes, it is as good: 3,000 vertices with 30 arcs each
@@ -69,7 +59,7 @@ def all_pairs(
     dtype: DTypeLike | None = None,
     output: Literal["host", "device"] = "host",
     threads: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: float | None = None,
     stream: Any = None,
     progress: bool | None = None,
     zero_is_arc: bool = False,
@@ -145,65 +135,103 @@ def all_pairs(
     >>> r.distances.tolist(), r.path(2, row=0).tolist()
     ([[0, 5, 10], [6, 0, 5], [1, 6, 0]], [0, 1, 2])
     """
-    network = _as_network(g_or_matrix)
-    graph = network if isinstance(network, Graph) else MatrixGraph.of(network, zero_is_arc)
-    weights = (
-        WeightRange(network.weights.dtype, network.least_weight, max(0, network.greatest_weight))
-        if isinstance(network, Graph)
-        else weight_range(network)
-    )
-    if method == "auto":
-        method = _fastest(graph, network, weights)
-    if method != "auto":
-        method = as_method(method, METHODS | DENSE_METHODS)
-    if isinstance(method, str) or method.name in METHODS:
+    source = _as_source(g_or_matrix)
+    graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
+    chosen = _choose_method(graph, source, method)
+    if chosen.name in METHODS:
         return shortest_paths(
             graph,
             np.arange(graph.n),
-            method=method,
+            method=chosen,
             device=device,
             predecessors=predecessors,
             dtype=dtype,
-            output=output,
+            output=_checked_output(output),
             threads=threads,
             memory_limit=memory_limit,
             stream=stream,
             progress=progress,
         )
-    asked = distance_dtype(dtype, weights.dtype)
+    weights = graph.weight_range
     query = Query(
         sources=np.arange(graph.n),
-        dtype=asked,
-        predecessors=predecessors,
-        output=output,
+        dtype=distance_dtype(dtype, weights.dtype),
+        predecessors=as_flag(predecessors, "predecessors"),
+        output=_checked_output(output),
         threads=check_threads(threads),
         progress=progress,
     )
-    work = _estimate(method, graph, query, weights.dtype if asked is None else asked)
     place = choose_device(
-        device, method.name, work, output=output, stream=stream, memory_limit=memory_limit
+        device,
+        chosen,
+        _estimate(chosen, graph, query),
+        output=output,
+        stream=stream,
+        memory_limit=memory_limit,
     )
-    _check_output(output, place.device)
-    stream = check_stream(stream, place.device)
+    check_place(output, place.device)
+    query = replace(
+        query,
+        device=place.device,
+        memory_limit=as_memory_limit(memory_limit, place.device),
+        stream=as_stream(stream, place.device),
+    )
 
-    def attempt(device: str) -> ShortestPaths:
-        limit = check_memory_limit(memory_limit, device)
-        there = replace(query, device=device, memory_limit=limit, stream=stream)
-        if isinstance(method, Johnson):
-            return johnson(graph, there)
-        dense = _dense_query(there, graph, network, weights, zero_is_arc)
-        answer: Answer = solver_of(method, device, SOLVERS).solve(dense, method)
-        return ShortestPaths(
-            graph,
-            there,
-            answer,
-            single=False,
-            single_target=False,
-            method=method.name,
-            device=device,
-        )
+    def answer(query: Query) -> Answer:
+        if isinstance(chosen, Johnson):
+            found = johnson(Plan(graph, query, chosen))
+        else:
+            found = _by_matrix(graph, source, chosen, query, zero_is_arc)
+        found.device = query.device
+        return found
 
-    return place.answer(attempt)
+    found = placed(query, place.by_rule, answer)
+    return ShortestPaths(
+        graph,
+        query,
+        found,
+        single=False,
+        single_target=False,
+        method=chosen.name,
+        device=found.device,
+    )
+
+
+def _by_matrix(
+    graph: Graph, source: Graph | NDArray[Any], method: Method, query: Query, zero_is_arc: bool
+) -> Answer:
+    """Answer by a method on a matrix; by searches where its arithmetic cannot tell.
+
+    That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
+    of length zero seems to make it negative.
+    """
+    on_matrix = MatrixQuery(
+        n=graph.n,
+        source=graph.open_part() if isinstance(source, Graph) else source,
+        zero_is_arc=zero_is_arc,
+        weights=graph.weight_range,
+        dtype=query.dtype,
+        predecessors=query.predecessors,
+        output=query.output,
+        device=query.device,
+        threads=query.threads,
+        memory_limit=query.memory_limit,
+        stream=query.stream,
+        progress=query.progress,
+    )
+    try:
+        answer = Plan(graph, on_matrix, method).run()
+    except NegativeDiagonalError as alarm:
+        # a search from there either finds the cycle, and raises, or knows better
+        vertex = np.array([alarm.vertex])
+        answered(Plan(graph, replace(query, sources=vertex, output="host"), BellmanFord()))
+        answer = None
+    if answer is not None:
+        return answer
+    search = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
+    answer = answered(Plan(graph, query, search))
+    answer.stats = {name: np.zeros(graph.n, np.int64) for name in method.statistics}
+    return answer
 
 
 def transitive_closure(
@@ -215,7 +243,7 @@ def transitive_closure(
     packed: bool = False,
     output: Literal["host", "device"] = "host",
     threads: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: float | None = None,
     stream: Any = None,
     progress: bool | None = None,
 ) -> Any:
@@ -226,7 +254,7 @@ def transitive_closure(
     g_or_matrix : Graph, array_like of shape (n, n), or SciPy sparse matrix
         The graph; weights do not matter. In a dense matrix every entry but 0 (False) and inf is
         an arc, also on the diagonal; in a sparse one every stored entry, but for stored False
-        and inf.
+        and inf. NaN and -inf are refused.
     reflexive : bool
         Whether every vertex reaches itself; if not, only over a cycle or a self-loop.
     method : str or Method
@@ -266,40 +294,44 @@ def transitive_closure(
     >>> sssp.transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    chosen = ClosureByWarshall() if method == "auto" else as_method(method, CLOSURE_METHODS)
+    chosen = ClosureByWarshall() if _is_auto(method) else as_method(method, CLOSURE_METHODS)
+    reflexive, packed = as_flag(reflexive, "reflexive"), as_flag(packed, "packed")
     n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
     query = ClosureQuery(
         n=n,
         arcs=arcs,
         matrix=matrix,
-        reflexive=bool(reflexive),
-        output=output,
+        reflexive=reflexive,
+        output=_checked_output(output),
         threads=check_threads(threads),
         progress=progress,
     )
-    work = None
-    if chosen.name in SECONDS_PER_STEP:
-        host_bytes = n * (8 * query.words + (0 if packed else n))
-        work = dense_work(chosen.name, n, query.threads, host_bytes=host_bytes)
+    host_bytes = n * (8 * query.words + (0 if packed else n))
+    work = matrix_work(chosen, n, query.threads, host_bytes=host_bytes)
     place = choose_device(
-        device, chosen.name, work, output=output, stream=stream, memory_limit=memory_limit
+        device, chosen, work, output=output, stream=stream, memory_limit=memory_limit
     )
-    if _check_output(output, place.device) == "device" and not packed:
+    check_place(output, place.device)
+    if output == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
-    stream = check_stream(stream, place.device)
+    query = replace(
+        query,
+        device=place.device,
+        memory_limit=as_memory_limit(memory_limit, place.device),
+        stream=as_stream(stream, place.device),
+    )
 
-    def attempt(device: str) -> Any:
-        limit = check_memory_limit(memory_limit, device)
-        there = replace(query, device=device, memory_limit=limit, stream=stream)
-        if not packed and device == "cpu":
-            check_memory(n * (n + 8 * query.words), limit, "a boolean matrix")
-        return solver_of(chosen, device, SOLVERS).solve(there, chosen)
+    def answer(query: ClosureQuery) -> Any:
+        if not packed and query.device == "cpu":
+            parts = {"a boolean matrix": n * n, "packed": 8 * n * query.words}
+            check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+        return solver_of(chosen, query.device).close(query, chosen)
 
-    words = place.answer(attempt)
-    return words if packed else _unpacked(words, n)
+    words = placed(query, place.by_rule, answer)
+    return words if packed else unpacked_bits(words, n).view(np.bool_)
 
 
-def _as_network(g_or_matrix: Any) -> Graph | NDArray[Any]:
+def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:
     if isinstance(g_or_matrix, Graph):
         return g_or_matrix
     if issparse(g_or_matrix):
@@ -317,72 +349,56 @@ def _as_pattern(
                 f"this graph has dropped {g_or_matrix.self_loops} self-loops, so it does not know "
                 "which vertices reach themselves over one; pass a matrix, or reflexive=True"
             )
-        return g_or_matrix.n, (g_or_matrix.indptr, g_or_matrix.indices), None
+        graph = g_or_matrix.open_part()
+        return graph.n, (graph.indptr, graph.indices), None
     if issparse(g_or_matrix):
         entries = entries_of(g_or_matrix)
+        if entries.data.dtype.kind == "f" and not (entries.data > -np.inf).all():
+            place = int(np.flatnonzero(~(entries.data > -np.inf))[0])
+            raise ValueError(
+                f"entry ({entries.row[place]}, {entries.col[place]}) of the matrix is "
+                f"{entries.data[place]}; where there is no arc store nothing, or inf"
+            )
         kept = np.isfinite(entries.data) & (entries.data.dtype.kind != "b" or entries.data)
         ends = entries.row[kept], entries.col[kept]
         pattern = csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=entries.shape)
         return pattern.shape[0], (pattern.indptr, pattern.indices), None
     matrix = as_matrix(g_or_matrix)
+    if matrix.dtype.kind == "f":
+        weight_range(matrix)  # refuses what is no number
     return len(matrix), None, matrix
 
 
-def _dense_query(
-    query: Query,
-    graph: Graph,
-    network: Graph | NDArray[Any],
-    weights: WeightRange,
-    zero_is_arc: bool,
-) -> DenseQuery:
-    return DenseQuery(
-        n=graph.n,
-        graph=network if isinstance(network, Graph) else None,
-        matrix=None if isinstance(network, Graph) else network,
-        zero_is_arc=zero_is_arc,
-        weights_dtype=weights.dtype,
-        least_weight=weights.least,
-        greatest_weight=weights.greatest,
-        as_graph=lambda: graph,
-        dtype=query.dtype,
-        predecessors=query.predecessors,
-        output=query.output,
-        device=query.device,
-        threads=query.threads,
-        memory_limit=query.memory_limit,
-        stream=query.stream,
-        progress=query.progress,
-    )
-
-
-def _fastest(graph: Graph, network: Graph | NDArray[Any], weights: WeightRange) -> str | Method:
-    """Return what measured fastest: a dense method, or ``"auto"`` for searches."""
+def _choose_method(graph: Graph, source: Graph | NDArray[Any], method: str | Method) -> Method:
+    """Obey the caller; ``"auto"`` is what measured fastest: a dense method, or searches."""
+    if not _is_auto(method):
+        return as_method(method, METHODS | DENSE_METHODS)
     n = graph.n
-    arcs = graph.m if isinstance(network, Graph) else int(np.count_nonzero(network))
+    arcs = graph.m if isinstance(source, Graph) else int(np.count_nonzero(source))
     if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
         return FloydWarshall()
-    return Johnson() if weights.least < 0 else "auto"
+    return Johnson() if graph.weight_range.least < 0 else DeltaStepping()
 
 
-def _estimate(method: Method, graph: Graph, query: Query, dtype: np.dtype[Any]) -> Work | None:
+def _is_auto(method: str | Method) -> bool:
+    return isinstance(method, str) and method == "auto"
+
+
+def _estimate(method: Method, graph: Graph, query: Query) -> Work | None:
     """Return what ``device="auto"`` goes by; None for what stays on the CPU."""
-    n = graph.n
+    n, weights = graph.n, graph.weight_range
+    dtype = weights.dtype if query.dtype is None else query.dtype
     host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * query.predecessors)
     if isinstance(method, Johnson):
-        return search_work("delta-stepping", n, graph.m, n, query.threads, host_bytes=host_bytes)
-    if method.name not in SECONDS_PER_STEP or dtype.kind == "f":
+        search = DeltaStepping()
+        return search_work(search, n, graph.m, n, query.threads, host_bytes=host_bytes)
+    # (floats on a matrix are added up in another order on another device)
+    if dtype.kind == "f":
         return None
-    return dense_work(method.name, n, query.threads, host_bytes=host_bytes)
+    return matrix_work(method, n, query.threads, host_bytes=host_bytes)
 
 
-def _check_output(output: str, device: str) -> str:
+def _checked_output(output: Any) -> Any:
     if output not in ("host", "device"):
         raise ValueError(f"output must be 'host' or 'device', not {output!r}")
-    check_place(output, device)
     return output
-
-
-def _unpacked(words: NDArray[np.uint64], n: int) -> NDArray[np.bool_]:
-    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(n, 8 * words.shape[1])
-    bits = np.unpackbits(octets, axis=1, count=n, bitorder="little")
-    return bits.view(np.bool_)

@@ -4,30 +4,38 @@ D. B. Johnson, "Efficient algorithms for shortest paths in sparse networks" (197
 from a vertex outside, with an arc of weight 0 to every other, gives each vertex v a potential
 h(v). Every weight w(u, v) becomes w(u, v) + h(u) - h(v), which is not negative and leaves shortest
 paths what they are, so that searches from one source at a time can find them.
+
+Integers come back exactly. Floats lose digits to potentials, and one very negative arc can make
+them useless for pairs that never use it: so only the trees are taken from the searches, the
+weights themselves are added along them, and every row is repaired (`sssp.cpu.repair`) until no
+arc is violated. Then it is what Bellman-Ford finds, to the bit.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.calls.shortest_paths import shortest_paths
-from sssp.cpu.matrix.driver import narrowed, tails_from_arcs
-from sssp.engine.matrix_query import Answer, check_memory
-from sssp.engine.query import Query
-from sssp.errors import DistanceOverflowError
+from sssp.calls.shortest_paths import answered
+from sssp.cpu.matrix.driver import tails_from_arcs
+from sssp.cpu.repair import repair, sum_along
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.plan import Plan
+from sssp.engine.query import Answer, Query
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, INT64, largest_distance, unreached
-from sssp.methods import BellmanFord, Johnson
-from sssp.results.shortest_paths import ShortestPaths
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
+from sssp.methods import BellmanFord, DeltaStepping, Johnson
 
 __all__ = ["johnson"]
 
 
-def johnson(graph: Graph, query: Query) -> ShortestPaths:
-    """Answer `query`, whose sources are all vertices.
+def johnson(plan: Plan[Query]) -> Answer:
+    """Answer a plan whose sources are all vertices.
 
     Raises
     ------
@@ -35,13 +43,16 @@ def johnson(graph: Graph, query: Query) -> ShortestPaths:
         There is a cycle of negative length.
     DistanceOverflowError
         A distance does not fit the dtype fixed by the call, or int64.
+    DeviceError
+        The call needs more memory than it may take.
     ValueError
         The result is to stay on a device, but has to be put together on the host.
     """
+    graph, query = plan.network.open_part().tree_graph, plan.query
     if graph.least_weight >= 0:
-        result = _search(graph, query, query.predecessors, query.dtype, query.output)
-        result.method = Johnson.name
-        return result
+        answer = answered(replace(plan, network=graph, method=DeltaStepping()))
+        answer.stats = _statistics(answer)
+        return answer
     if query.output == "device":
         raise ValueError(
             "johnson brings distances over negative weights back on the host: leave "
@@ -49,78 +60,89 @@ def johnson(graph: Graph, query: Query) -> ShortestPaths:
         )
     entries = graph.n * graph.n
     needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if query.predecessors else 0))
-    check_memory(needed, query.memory_limit, f"johnson over {graph.n:,} vertices")
-    potentials = shortest_paths(
-        graph,
-        query.sources,
-        nearest=True,
-        method=BellmanFord(),
-        device=query.device,
-        dtype=INT64 if graph.weights.dtype.kind == "i" else None,
-    ).distances
-    if graph.weights.dtype.kind == "i":
-        answer = _integer_answer(graph, query, potentials)
-    else:
-        answer = _float_answer(graph, query, potentials)
-    return ShortestPaths(
-        graph,
-        query,
-        answer,
-        single=False,
-        single_target=False,
-        method=Johnson.name,
-        device=query.device,
-    )
+    parts = {f"johnson over {graph.n:,} vertices": needed}
+    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+    integral = graph.weights.dtype.kind == "i" and (query.dtype is None or query.dtype.kind == "i")
+    potentials = _potentials(graph, query)
+    weights = graph.weights_as(potentials.dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        reduced = weights + potentials[graph.tails] - potentials[graph.indices]
+    if not _is_usable(reduced, weights, potentials):
+        return _searched(graph, query)
+    if integral:
+        return _integer_answer(graph, query, potentials, reduced)
+    return _float_answer(graph, query, reduced)
 
 
-def _search(
-    graph: Graph, query: Query, predecessors: bool, dtype: Any, output: Any = "host"
-) -> ShortestPaths:
-    return shortest_paths(
-        graph,
-        query.sources,
-        device=query.device,
-        predecessors=predecessors,
-        dtype=dtype,
-        output=output,
-        threads=query.threads,
-        memory_limit=query.memory_limit,
-        stream=query.stream,
-        progress=query.progress,
-    )
+def _potentials(graph: Graph, query: Query) -> NDArray[Any]:
+    """Return int64 or float64 potentials: distances from a vertex outside."""
+    dtype = INT64 if graph.weights.dtype.kind == "i" else FLOAT64
+    outside = replace(query, nearest=True, dtype=dtype, predecessors=False, output="host", out=None)
+    found: NDArray[Any] = answered(Plan(graph, outside, BellmanFord())).distances[0]
+    return found
 
 
-def _integer_answer(graph: Graph, query: Query, potentials: NDArray[np.int64]) -> Answer:
-    heaviest = max(abs(graph.least_weight), abs(graph.greatest_weight))
-    if heaviest - 2 * int(potentials.min()) > largest_distance(INT64):
-        raise DistanceOverflowError(
-            f"weights up to {heaviest} and distances down to {potentials.min()} exceed int64 "
-            "arithmetic; use floats"
-        )
-    weights = graph.weights_as(INT64) + potentials[graph.tails] - potentials[graph.indices]
-    found = _search(graph.with_weights(weights), query, False, None)
+def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray[Any]) -> bool:
+    """Whether no reduced weight has left its dtype, nor any distance over them will in integers."""
+    if reduced.dtype.kind == "f":
+        return bool(np.isfinite(reduced).all())
+    heaviest = max(abs(int(weights.min())), abs(int(weights.max())))
+    return heaviest - 2 * int(potentials.min()) <= int(largest_distance(INT64))
+
+
+def _searched(graph: Graph, query: Query) -> Answer:
+    """Answer by Bellman-Ford from every vertex: what potentials cannot express."""
+    answer = answered(Plan(graph, query, BellmanFord()))
+    answer.stats = _statistics(answer)
+    return answer
+
+
+def _statistics(answer: Answer) -> dict[str, NDArray[np.int64]]:
+    return {name: answer.stats[name] for name in Johnson.statistics}
+
+
+def _integer_answer(
+    graph: Graph, query: Query, potentials: NDArray[np.int64], reduced: NDArray[np.int64]
+) -> Answer:
+    lengths = replace(query, predecessors=False, dtype=None, out=None)
+    found = Plan(graph.with_weights(reduced), lengths, DeltaStepping()).run()
+    if found is None:
+        return _searched(graph, query)
     distances = np.empty((graph.n, graph.n), INT64)
-    for row, lengths in zip(range(graph.n), found.distances, strict=True):
-        missing = lengths == unreached(lengths.dtype)
-        np.add(lengths, potentials - potentials[row], out=distances[row])
+    for row, own in zip(range(graph.n), found.distances, strict=True):
+        missing = own == unreached(own.dtype)
+        np.add(own, potentials - potentials[row], out=distances[row])
         distances[row, missing] = unreached(INT64)
     tails = None
     if query.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
         tails_from_arcs(graph, distances, tails, query.threads)
-    if query.dtype is not None and query.dtype.kind == "f":
-        reached = distances != unreached(INT64)
-        return Answer(np.where(reached, distances, np.inf).astype(query.dtype), tails)
-    return Answer(narrowed(distances, query.dtype), tails, stats=found.stats)
+    return Answer(narrowed(distances, query.dtype), tails, stats=_statistics(found))
 
 
-def _float_answer(graph: Graph, query: Query, potentials: NDArray[np.float64]) -> Answer:
-    """Add the weights themselves along the paths found: potentials would cost precision."""
-    weights = graph.weights + potentials[graph.tails] - potentials[graph.indices]
-    if not np.isfinite(weights).all():
-        raise DistanceOverflowError("weights and distances together exceed float64 arithmetic")
-    found = _search(graph.with_weights(np.maximum(weights, 0)), query, True, None)
-    distances = found.skim(graph.weights)
-    if query.dtype is not None:
-        distances = distances.astype(query.dtype)
-    return Answer(distances, found.predecessors if query.predecessors else None, stats=found.stats)
+def _float_answer(graph: Graph, query: Query, reduced: NDArray[Any]) -> Answer:
+    trees = replace(query, predecessors=True, dtype=None, out=None)
+    # (rounding may have left a reduced weight just below zero)
+    searched = graph.with_weights(np.maximum(reduced, 0))
+    found = Plan(searched, trees, DeltaStepping()).run()
+    if found is None:
+        return _searched(graph, query)
+    dtype = query.dtype or FLOAT64
+    arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
+    distances = np.empty((graph.n, graph.n), dtype)
+
+    def mend(row: int) -> bool:
+        sum_along(arcs, row, found.predecessors[row], distances[row])
+        return repair(arcs, distances[row])
+
+    with ThreadPoolExecutor(query.threads, thread_name_prefix="sssp") as executor:
+        mended = list(executor.map(mend, range(graph.n)))
+    left = np.flatnonzero(~np.array(mended, np.bool_))
+    if left.size:
+        rows = replace(query, sources=left, predecessors=False, dtype=dtype)
+        distances[left] = answered(Plan(graph, rows, BellmanFord())).distances
+    tails = None
+    if query.predecessors:
+        tails = np.full(distances.shape, -1, INDEX)
+        tails_from_arcs(graph, distances, tails, query.threads)
+    return Answer(distances, tails, stats=_statistics(found))

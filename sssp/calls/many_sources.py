@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sssp.calls.shortest_paths import answer_query, plan_query, shortest_paths
-from sssp.engine.query import REDUCTIONS, Reduction, as_vertices
+from sssp.calls.question import Options, ask
+from sssp.calls.shortest_paths import answered, solved
+from sssp.engine.bounds import with_fixed_dtype
+from sssp.engine.checks import as_network, as_reduction
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ BLOCK_BYTES = 256 << 20
 
 def reduce(
     g: Graph,
-    sources: int | Sequence[int] | NDArray[np.integer[Any]],
+    sources: ArrayLike,
     what: str,
     *,
     limit: float | None = None,
@@ -32,7 +34,7 @@ def reduce(
     method: str | Method = "auto",
     device: str = "auto",
     threads: int | None = None,
-    memory_limit: int | None = None,
+    memory_limit: float | None = None,
     progress: bool | None = None,
 ) -> Any:
     """Reduce the distances from every source to one number, without keeping them.
@@ -40,7 +42,7 @@ def reduce(
     Parameters
     ----------
     g : Graph
-    sources : int, or sequence of int, shape (k,)
+    sources : int, or array_like of int, shape (k,)
     what : {"eccentricity", "sum", "count", "weight"}
         The greatest distance; the sum of the distances; the number of reached vertices, the
         source among them; the sum of their `vertex_weights` (inhabitants within ten minutes,
@@ -67,49 +69,54 @@ def reduce(
     Notes
     -----
     Takes the time of `sssp.shortest_paths`, and memory for one row a thread. A GPU reduces where
-    it searches, and sends back one number a row. Sums of floats are rounded in the order in which
-    the method reached the vertices, on a GPU in an order of the vertices that is always the same.
+    it searches, and sends back one number a row. Sums of floats are rounded in the order of the
+    vertices on the CPU, on a GPU in another order that is always the same.
     """
-    reduction = _as_reduction(what, vertex_weights, g.n)
-    plan = plan_query(
-        g,
-        sources,
+    reduction = as_reduction(what, vertex_weights, as_network(g).n)
+    options = Options(
         limit=limit,
         method=method,
         device=device,
         threads=threads,
         memory_limit=memory_limit,
         progress=progress,
-        reduction=reduction,
     )
-    _, answer = answer_query(g, plan)
-    values = answer.distances
-    return values[0].item() if plan.single else values
+    question = ask(g, sources, options, reduction)
+    values = answered(question.plan).distances
+    return values[0].item() if question.single else values
 
 
 def iter_blocks(
-    g: Graph,
-    sources: Sequence[int] | NDArray[np.integer[Any]],
-    *,
-    block_size: int | None = None,
-    **options: Any,
+    g: Graph, sources: ArrayLike, *, block_size: int | None = None, **options: Any
 ) -> Iterator[ShortestPaths]:
     """Solve for many sources block by block, for reductions of one's own.
 
     Parameters
     ----------
     g : Graph
-    sources : sequence of int, shape (k,)
+    sources : array_like of int, shape (k,)
     block_size : int, optional
         Sources in a block; by default as many as fill 256 MiB with distances.
     **options
-        As for `sssp.shortest_paths`.
+        As for `sssp.shortest_paths`, but for ``nearest`` and ``out``.
 
-    Yields
+    Returns
+    -------
+    iterator of ShortestPaths
+        Of the next `block_size` sources, in order; the last block may be smaller. All have one
+        dtype, fixed before the first: the caller's, else int32 if a bound on every distance
+        fits, else int64; float64 for float weights.
+
+    Raises
     ------
-    ShortestPaths
-        Of the next `block_size` sources, in order; the last block may be smaller. Each block
-        chooses its dtype like a call of its own; ``dtype=`` fixes one for all.
+    ValueError, TypeError, VertexError, NegativeWeightError, DeviceError
+        At the call, as `sssp.shortest_paths` does; what only a search can find is raised by the
+        block in which it is found.
+
+    Notes
+    -----
+    Memory for one block. The bound takes two searches on a graph of which n - 1 of the heaviest
+    arcs do not fit int32.
 
     Examples
     --------
@@ -118,25 +125,26 @@ def iter_blocks(
     >>> [r.distances.shape for r in sssp.iter_blocks(g, range(100), block_size=64)]
     [(64, 100), (36, 100)]
     """
-    vertices, _ = as_vertices(sources, g.n, "source")
+    for name in ("nearest", "out"):
+        if options.get(name):
+            raise ValueError(f"iter_blocks takes no {name}=: each block is a result of its own")
+    question = ask(g, sources, _options(options))
+    if question.single:
+        raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
         block_size = max(1, BLOCK_BYTES // max(1, 8 * g.n))
-    if block_size < 1:
+    if isinstance(block_size, bool) or not block_size >= 1:
         raise ValueError(f"block_size must be 1 or more, not {block_size}")
-    for first in range(0, vertices.size, block_size):
-        yield shortest_paths(g, vertices[first : first + block_size], **options)
+    if question.plan.query.rows == 0:
+        return iter(())
+    parts = with_fixed_dtype(question.plan).split(int(block_size))
+    return (solved(replace(question, plan=part)) for part in parts)
 
 
-def _as_reduction(what: str, vertex_weights: ArrayLike | None, n: int) -> Reduction:
-    if what not in REDUCTIONS:
-        raise ValueError(f"unknown reduction {what!r}; choose from {', '.join(REDUCTIONS)}")
-    if (what == "weight") != (vertex_weights is not None):
-        raise ValueError("vertex_weights belong to what='weight', and to nothing else")
-    if vertex_weights is None:
-        return Reduction(what)
-    weights = np.asarray(vertex_weights)
-    if weights.shape != (n,):
-        raise ValueError(f"vertex_weights must have shape ({n},), not {weights.shape}")
-    if weights.dtype.kind not in "iubf":
-        raise TypeError(f"vertex_weights must be integers or floats, not {weights.dtype}")
-    return Reduction(what, weights.astype(np.float64 if weights.dtype.kind == "f" else np.int64))
+def _options(given: dict[str, Any]) -> Options:
+    try:
+        return Options(**given)
+    except TypeError:
+        known = Options.__dataclass_fields__
+        odd = next(name for name in given if name not in known)
+        raise TypeError(f"iter_blocks() got an unexpected keyword argument {odd!r}") from None

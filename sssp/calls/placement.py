@@ -22,15 +22,16 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
-from sssp.engine.query import physical_memory
+from sssp.engine.checks import physical_memory
+from sssp.engine.plan import warn_once
 from sssp.errors import DeviceError, MissingExtraError
+from sssp.methods import METHODS, DeltaStepping, Method
 
-__all__ = ["Place", "Work", "choose_device", "dense_work", "search_work"]
+__all__ = ["Place", "Work", "choose_device", "matrix_work", "search_work"]
 
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
@@ -41,29 +42,15 @@ WORTH_A_CALL = 0.04
 #: seconds until a new process has its first results from the GPU: there 5.2 for one source and
 #: 3.6 more for many, 16 for Floyd-Warshall
 START = 10.0
-#: seconds that a core takes for a vertex of a search; on NY, but for bellman-ford, which took
-#: 1.4e-6 there and takes less where paths have fewer arcs
-SECONDS_PER_VERTEX = {
-    "delta-stepping": 30e-9,
-    "threshold-dijkstra": 80e-9,
-    "bellman-ford": 300e-9,
-}
 #: an arc takes the time of a vertex divided by this
 ARCS_PER_VERTEX = 8
 #: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
 SECONDS_PER_ROW = 20e-6
 #: cores that one source gains from for sure: 16 took 0.5 to 1.6 times as long as 2
 TEAM = 2
-#: seconds that a core takes for one of the n^3 steps; at n = 3,000, of closure at 10,000
-SECONDS_PER_STEP = {
-    "floyd-warshall": 7e-11,
-    "repeated-squaring": 7e-10,
-    "closure-by-warshall": 2e-13,
-}
 #: least bytes of a search on the GPU: arcs, a table of first arcs, one row with its piles
 BYTES_PER_VERTEX, BYTES_PER_ARC = 92, 12
 
-T = TypeVar("T")
 logger = logging.getLogger("sssp")
 _lock = threading.Lock()
 #: a child after a fork cannot use the driver that its parent has started
@@ -110,25 +97,9 @@ class Place:
     device: str
     by_rule: bool = False
 
-    def answer(self, attempt: Callable[[str], T]) -> T:
-        """Return ``attempt(device)``; on the CPU if a GPU that the rule has chosen cannot do it.
-
-        Raises
-        ------
-        DeviceError
-            The device cannot do it, and the caller named it.
-        """
-        try:
-            return attempt(self.device)
-        except DeviceError as error:
-            if not self.by_rule:
-                raise
-            _warn_once(f"device='auto' falls back to the CPU: {error}")
-        return attempt("cpu")
-
 
 def search_work(
-    method: str,
+    method: Method,
     n: int,
     m: int,
     rows: int,
@@ -137,13 +108,12 @@ def search_work(
     targets: int | None = None,
     limited: bool = False,
     host_bytes: int = 0,
-) -> Work:
-    """Estimate searches over rows.
+) -> Work | None:
+    """Estimate searches over rows; None for a method that stays on the CPU.
 
     Parameters
     ----------
-    method : str
-        One of `SECONDS_PER_VERTEX`.
+    method : Method
     n, m : int
         Size of the graph.
     rows, threads : int
@@ -156,33 +126,37 @@ def search_work(
     host_bytes : int
         As of `Work`.
     """
+    if method.seconds is None:
+        return None
     share = 1.0 if targets is None else targets / (targets + 1)
     abreast = min(rows, threads)
-    if rows == 1 and method == "delta-stepping":
+    if rows == 1 and isinstance(method, DeltaStepping):
         abreast = min(TEAM, threads)
     vertices = 0.0 if limited else share * (n + m / ARCS_PER_VERTEX)
-    searching = rows / max(abreast, 1) * vertices * SECONDS_PER_VERTEX[method]
+    searching = rows / max(abreast, 1) * vertices * method.seconds
     return Work(
-        method,
+        method.name,
         rows * SECONDS_PER_ROW + searching,
         BYTES_PER_VERTEX * n + BYTES_PER_ARC * m,
         host_bytes,
     )
 
 
-def dense_work(method: str, n: int, threads: int, *, host_bytes: int) -> Work:
-    """Estimate a method on a matrix, one of `SECONDS_PER_STEP`."""
-    return Work(method, n**3 * SECONDS_PER_STEP[method] / threads, 0, host_bytes)
+def matrix_work(method: Method, n: int, threads: int, *, host_bytes: int) -> Work | None:
+    """Estimate a method on a matrix; None for one that stays on the CPU."""
+    if method.seconds is None:
+        return None
+    return Work(method.name, n**3 * method.seconds / threads, 0, host_bytes)
 
 
 def choose_device(
     device: str,
-    method: str,
+    method: Method,
     work: Work | None,
     *,
     output: str = "host",
     stream: Any = None,
-    memory_limit: int | None = None,
+    memory_limit: float | None = None,
 ) -> Place:
     """Choose where a call runs.
 
@@ -190,7 +164,7 @@ def choose_device(
     ----------
     device : str
         As the caller of the package gave it.
-    method : str
+    method : Method
         Whose kernels it needs.
     work : Work or None
         None: ``"auto"`` keeps it on the CPU.
@@ -201,7 +175,8 @@ def choose_device(
     Raises
     ------
     DeviceError
-        The name is none, or the device cannot be used; the message says why and what to do.
+        The name is none, the method has no solver there, or the device cannot be used; the
+        message says why and what to do.
     """
     named = _named(device)
     if named == "auto" and (output == "device" or stream is not None):
@@ -210,10 +185,13 @@ def choose_device(
         work = None
     if named == "cpu" or (named == "auto" and (work is None or not _pays(work))):
         return Place("cpu")
+    if "cuda" not in method.solvers:
+        able = ", ".join(name for name, kind in METHODS.items() if "cuda" in kind.solvers)
+        raise DeviceError(f"{method.name} does not run on cuda; searches that do: {able}")
     by_rule = named == "auto"
     place = Place(f"cuda:{_number('cuda' if by_rule else named)}", by_rule)
     with _lock:
-        _started.add(method)
+        _started.add(method.name)
     return place
 
 
@@ -278,16 +256,10 @@ def _gpu_is_usable() -> bool:
 def _has_room(needed: int) -> bool:
     """Whether the GPU has so much memory free; a shortage is logged."""
     from sssp.cuda.compiler import select
-    from sssp.cuda.memory import free_bytes
-    from sssp.cuda.rows import SHARE
+    from sssp.cuda.memory import SHARE, free_bytes
 
     with select(_number("cuda")):
         fits = needed <= free_bytes() * SHARE
     if not fits:
-        _warn_once(f"device='auto' is the CPU for a graph that takes {needed:,} bytes on the GPU")
+        warn_once(f"device='auto' is the CPU for a graph that takes {needed:,} bytes on the GPU")
     return fits
-
-
-@cache
-def _warn_once(text: str) -> None:
-    logger.warning(text)

@@ -86,23 +86,16 @@ _sleep = types.ExternalFunction("usleep", types.int32(types.uint32)) if os.name 
 
 
 @njit
-def wait_for_change(words, index, old, naps):
-    """Return whether an integer is no longer `old`, once it is so or after as many naps.
+def wait_for_change(words, index, old):
+    """Return once an integer is no longer `old`.
 
-    The thread spins for a while before it naps: who keeps it waiting may need its core.
+    The thread spins for a while and then naps: who keeps it waiting may need its core.
     """
     spins = 0
     while atomic_load(words, index) == old:
         spins += 1
-        if spins > PATIENCE:
-            if naps == 0:
-                return False
-            naps -= 1
-            if _sleep is None:
-                spins = 0
-            else:
-                _sleep(np.uint32(NAP))
-    return True
+        if spins > PATIENCE and _sleep is not None:
+            _sleep(np.uint32(NAP))
 
 
 @njit
@@ -116,4 +109,4 @@ def wait_for_all(barrier, threads):
         atomic_add(barrier, 0, -threads)
         atomic_add(barrier, 1, 1)
     else:
-        wait_for_change(barrier, 1, turn, -1)
+        wait_for_change(barrier, 1, turn)

@@ -11,7 +11,6 @@ from sssp.cpu.atomics import atomic_add, atomic_load, wait_for_change
 from sssp.kernels.jit import njit
 
 __all__ = [
-    "begin",
     "come",
     "has_come",
     "next_task",
@@ -33,39 +32,24 @@ PATIENCE, SHORT = 0.2, 0.001
 #: words of a start: what the first thread says, and how many others have come
 SIGNAL, COME = 0, 1
 #: what it says
-WAIT, GO, LEAVE = 0, 1, 2
-#: added to those who have come when no more are let in
-CLOSED = 1 << 32
-#: naps, of a tenth of a millisecond, after which who has come gives up
-NAPS = 10_000
+WAIT, BEGIN, LEAVE = 0, 1, 2
 
 
 @njit
 def come(start):
-    """Join a team that the first thread may begin later; returns whether it has.
+    """Wait for the first thread of a team; returns whether it has the team begin.
 
-    ``start`` int64, two words, zeroed. Who waits too long goes: the first thread was interrupted.
+    ``start`` int64, two words, zeroed.
     """
     atomic_add(start, COME, 1)
-    if not wait_for_change(start, SIGNAL, WAIT, NAPS):
-        if atomic_add(start, COME, -1) < CLOSED:
-            return False
-        wait_for_change(start, SIGNAL, WAIT, -1)
-    return atomic_load(start, SIGNAL) == GO
+    wait_for_change(start, SIGNAL, WAIT)
+    return atomic_load(start, SIGNAL) == BEGIN
 
 
 @njit
 def has_come(start, others):
     """Whether as many as `others` have come."""
     return atomic_load(start, COME) == others
-
-
-@njit
-def begin(start, others):
-    """Let a team begin for which `others` have come; False, and nobody begins, if some are gone."""
-    complete = atomic_add(start, COME, CLOSED) == others
-    atomic_add(start, SIGNAL, GO if complete else LEAVE)
-    return complete
 
 
 @njit

@@ -5,6 +5,11 @@ Solvers find distances only. A tree follows from them in one pass over the tight
 vertices at the same distance (a zero weight, or a float absorbed by rounding), or weights are
 negative, tails chosen one by one might close a cycle; then the whole row takes, among all
 trees of tight arcs, the fewest arcs from the source, and then the smallest tail.
+
+Over negative float weights, rounding can lower the distances around a cycle of length zero, until
+they are tight along the cycle and along nothing that leads there. Where a tree of tight arcs does
+not come to all vertices for that reason, the two sides of an arc may lie ``4 eps n`` apart,
+relative to the greatest distance.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.cycles import rounding
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
@@ -63,10 +69,19 @@ def _smallest_tails_kernel(
 
 
 @njit
+def _is_tight(start, weight, end, tolerance):
+    candidate = type(end)(start + weight)
+    return candidate == end or (tolerance > 0 and abs(candidate - end) <= tolerance)
+
+
+@njit
 def _fewest_arcs_kernel(
-    indptr, indices, weights, sources, distances, reached, final, origin, predecessors
+    indptr, indices, weights, sources, distances, reached, final, tolerance, origin, predecessors
 ):
-    """Breadth-first search over the tight arcs; among equal hop counts the smallest tail."""
+    """Breadth-first search over the tight arcs; among equal hop counts the smallest tail.
+
+    Return how many vertices it came to.
+    """
     hops = np.empty(distances.size, np.int32)
     queue = np.empty(reached.size, np.int32)
     for i in range(reached.size):
@@ -85,7 +100,7 @@ def _fewest_arcs_kernel(
         for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
             head = indices[arc]
             end = distances[head]
-            if end > final or distances.dtype.type(distances[tail] + weights[arc]) != end:
+            if end > final or not _is_tight(distances[tail], weights[arc], end, tolerance):
                 continue
             if origin is not None:  # noqa: SIM102 (Numba prunes this test at compile time)
                 if origin[head] != origin[tail]:
@@ -97,14 +112,17 @@ def _fewest_arcs_kernel(
                 size += 1
             elif hops[head] == hops[tail] + 1 and np.int32(tail) < predecessors[head]:
                 predecessors[head] = tail
+    return size
 
 
 @njit
-def _origins_kernel(indptr, indices, weights, sources, distances, final, origin, queue):
-    """Claim vertices along tight arcs, from the smallest source to the largest."""
+def _origins_kernel(indptr, indices, weights, sources, distances, final, tolerance, origin, queue):
+    """Claim vertices along tight arcs, from the smallest source to the largest; return how many."""
+    claimed = 0
     for source in sources:
         if distances[source] == 0:
             origin[source] = source
+            claimed += 1
     for source in sources:
         if origin[source] != source:
             continue
@@ -119,11 +137,13 @@ def _origins_kernel(indptr, indices, weights, sources, distances, final, origin,
                 if (
                     end <= final
                     and origin[head] < 0
-                    and distances.dtype.type(distances[tail] + weights[arc]) == end
+                    and _is_tight(distances[tail], weights[arc], end, tolerance)
                 ):
                     origin[head] = source
+                    claimed += 1
                     queue[size] = head
                     size += 1
+    return claimed
 
 
 class Tree:
@@ -154,29 +174,63 @@ class Tree:
     ) -> None:
         self.graph, self.arcs, self.sources = graph, arcs, sources
         self.distances, self.reached, self.final = distances, reached, final
+        negative = graph.least_weight < 0
+        self.may_be_inexact = negative and distances.dtype.kind == "f"
+
+    def _tolerances(self) -> list[Any]:
+        """How far the sides of a tight arc may lie apart, to be tried in turn."""
+        exact = self.distances.dtype.type(0)
+        if not self.may_be_inexact:
+            return [exact]
+        return [exact, rounding(self.distances, self.graph.n)]
+
+    def _final_count(self) -> int:
+        return int(np.count_nonzero(self.distances[self.reached] <= self.final))
 
     def origins(self) -> NDArray[np.int32]:
         """Winning source of every vertex, -1 where there is none: the smallest of several."""
-        origin = np.full(self.graph.n, -1, INDEX)
         queue = np.empty(self.graph.n, INDEX)
         sources = np.unique(self.sources)
-        _origins_kernel(*self.arcs, sources, self.distances, self.final, origin, queue)
+        for tolerance in self._tolerances():
+            origin = np.full(self.graph.n, -1, INDEX)
+            claimed = _origins_kernel(
+                *self.arcs, sources, self.distances, self.final, tolerance, origin, queue
+            )
+            if not self.may_be_inexact or claimed == self._final_count():
+                break
         return origin
 
     def predecessors(
-        self, origin: NDArray[np.int32] | None, predecessors: NDArray[np.int32]
+        self,
+        origin: NDArray[np.int32] | None,
+        predecessors: NDArray[np.int32],
+        fewest_arcs: bool = False,
     ) -> None:
-        """Fill `predecessors`, which is -1 everywhere on entry."""
-        negative = self.graph.least_weight < 0
-        if negative or _smallest_tails_kernel(
+        """Fill `predecessors`, which is -1 everywhere on entry.
+
+        Parameters
+        ----------
+        origin : ndarray, shape (n,), int32, or None
+            Of a nearest search: a vertex and its predecessor have the same.
+        predecessors : ndarray, shape (n,), int32
+        fewest_arcs : bool
+            Whether the tree takes the fewest arcs also where it need not.
+        """
+        fewest_arcs = fewest_arcs or self.graph.least_weight < 0
+        if not fewest_arcs and not _smallest_tails_kernel(
             *self.arcs, self.distances, self.reached, self.final, origin, predecessors
         ):
-            _fewest_arcs_kernel(
+            return
+        for tolerance in self._tolerances():
+            found = _fewest_arcs_kernel(
                 *self.arcs,
                 self.sources,
                 self.distances,
                 self.reached,
                 self.final,
+                tolerance,
                 origin,
                 predecessors,
             )
+            if not self.may_be_inexact or found == self._final_count():
+                break

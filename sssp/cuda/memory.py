@@ -19,7 +19,17 @@ from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["STAGING", "DeviceGraph", "Staging", "device_graph", "download", "free_bytes", "upload"]
+__all__ = [
+    "SHARE",
+    "STAGING",
+    "DeviceGraph",
+    "Staging",
+    "available_bytes",
+    "device_graph",
+    "download",
+    "free_bytes",
+    "upload",
+]
 
 #: bytes of a pinned staging buffer, one a stream
 CHUNK = 4 << 20
@@ -27,6 +37,8 @@ CHUNK = 4 << 20
 STREAMS = 8
 #: bytes of an array that are pinned at a time on the way to the device
 PIECE = 16 << 20
+#: part of the free memory that a call takes; the rest is for the driver and for others
+SHARE = 0.9
 #: smaller arrays go in one plain copy: pinning costs more than it saves
 PLAIN = 1 << 20
 
@@ -151,6 +163,19 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
     elif array.size:
         on_device.copy_to_host(array, stream=stream)
         stream.synchronize()
+
+
+def available_bytes(memory_limit: int, held: int = 0) -> int:
+    """Bytes of the current device that a call may still take.
+
+    Parameters
+    ----------
+    memory_limit : int
+        Of the call.
+    held : int
+        What it holds there already: arcs, say.
+    """
+    return min(int(free_bytes() * SHARE), memory_limit - held)
 
 
 def free_bytes() -> int:

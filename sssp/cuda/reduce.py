@@ -16,7 +16,7 @@ from numba import float64, int64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
 if TYPE_CHECKING:
-    from sssp.cuda.rows import Batch
+    from sssp.cuda.batch import Batch
 
 __all__ = ["ROW_BYTES", "allocate", "launch"]
 

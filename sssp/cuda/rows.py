@@ -1,8 +1,8 @@
 """Runs a CUDA search over all sources of a query: batches, memory, trees, the way back.
 
-The twin of `sssp.cpu.rows`. A method is a `Search`: it launches kernels that fill the rows of a
-`Batch`, all on one stream. Everything else is here, once for all of them; `sssp.cuda.forms` has
-what becomes of finished rows.
+The twin of `sssp.cpu.rows`. A method is a `Search` (`sssp.cuda.batch`): it launches kernels that
+fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of them; what
+becomes of finished rows is the form's business (`sssp.engine.forms`).
 
 Two lanes, each with a stream and memory of its own, take batches in turn: while the rows of one
 travel back, the other's are solved, and its blocks fill the multiprocessors that the last blocks
@@ -11,34 +11,34 @@ of the first leave idle.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import after, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.forms import Form, make_form
-from sssp.cuda.memory import DeviceGraph, device_graph, free_bytes
-from sssp.cuda.tree import Scratch, Tree, allocate_tree, fill, tree_bytes
+from sssp.cuda.device_form import DeviceForm
+from sssp.cuda.finished import DeviceRows, FormScratch, form_bytes
+from sssp.cuda.memory import DeviceGraph, available_bytes, device_graph
+from sssp.cuda.overflow import overflowed
+from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
+from sssp.engine.checks import physical_memory
+from sssp.engine.forms import make_form
+from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
-from sssp.errors import DeviceError
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import largest_distance, unreached
-from sssp.kernels.status import OVERFLOW
+from sssp.kernels.dtypes import unreached
+from sssp.kernels.status import CLIPPED, OVERFLOW
+from sssp.methods import Method
 
-__all__ = ["CLIPPED_ROW", "COUNTERS", "Batch", "Search", "solve_rows"]
+__all__ = ["solve_rows"]
 
-#: int64 words of a row in ``Batch.counters``: statistics first, last whether it was clipped
-COUNTERS = 8
-CLIPPED_ROW = 7
-#: part of the free memory that a call takes; the rest is for the driver and for others
-SHARE = 0.9
 #: batches that are solved side by side or on their way back
 LANES = 2
 #: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile
@@ -49,99 +49,38 @@ BATCH_BYTES = 256 << 20
 FILLING = 3
 
 
-@dataclass
-class Batch:
-    """Rows that are solved side by side, on the device.
-
-    Attributes
-    ----------
-    sources, first_sources : device arrays, int64
-        Row i starts from ``sources[first_sources[i]:first_sources[i + 1]]``.
-    targets : device array, int64
-        Empty: all vertices.
-    bound, unseen : number
-        Greatest distance of interest, and what stands for none.
-    distances : device array, shape (rows, n)
-        All `unseen` before the search.
-    counters : device array, shape (rows, COUNTERS), int64
-        Zero before the search.
-    stream : stream
-    """
-
-    sources: Any
-    first_sources: Any
-    targets: Any
-    bound: Any
-    unseen: Any
-    distances: Any
-    counters: Any
-    stream: Any
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.distances.shape[0])
-
-    def fill(self, array: Any, value: Any) -> None:
-        """Set all entries of a device array, in the order of the stream."""
-        fill(array, array.dtype.type(value), self.stream)
-
-
-class Search(ABC):
-    """A method, ready to run on one graph in one dtype."""
-
-    #: names of the statistics, in the order of the counters
-    counters: ClassVar[tuple[str, ...]]
-
-    @property
-    @abstractmethod
-    def row_bytes(self) -> int:
-        """Bytes of scratch for one row."""
-
-    @property
-    def fixed_bytes(self) -> int:
-        """Bytes of scratch that a batch needs whatever the number of its rows."""
-        return 0
-
-    @abstractmethod
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch for a batch of at most so many rows."""
-
-    @abstractmethod
-    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill the distances and counters of a batch.
-
-        Another batch may be under way on another stream: what is written to belongs to the
-        batch or its scratch.
-        """
-
-    def check(  # noqa: B027  most searches have nothing to report
-        self, batch: Batch, scratch: tuple[Any, ...], counters: NDArray[np.int64]
-    ) -> None:
-        """Raise what the counters of a finished batch report, before its rows are collected."""
-
-
 def solve_rows(
-    graph: Graph, query: Query, make_search: Callable[[DeviceGraph, np.dtype[Any]], Search]
-) -> Answer:
-    """Answer `query` on its device with the search that `make_search` returns for a dtype.
+    graph: Graph,
+    query: Query,
+    method: Method,
+    dtype: np.dtype[Any],
+    make_search: Callable[[DeviceGraph], Search],
+) -> Answer | None:
+    """Answer `query` on its device in one dtype; None if a distance may be too long for it.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    query : Query
+    method : Method
+        Whose ``statistics`` the search counts.
+    dtype : dtype
+    make_search : callable
+        Returns the search for the graph's copy on the device.
 
     Raises
     ------
     DeviceError
-        The device cannot be used, or lacks memory for a single row or for the answer.
-    DistanceOverflowError
-        A distance fits none of the dtypes that the call may use.
+        The device cannot be used, or one search does not fit into what it may take.
+    NegativeCycleError
+        A source reaches a cycle of negative length.
     """
     number = device_number(query.device)
     with select(number):
         on_device = device_graph(graph, number)
-        return query.widened(
-            graph,
-            lambda dtype: _Rows(
-                graph, query, make_search(on_device, dtype), dtype, on_device
-            ).run(),
-        )
+        search = make_search(on_device)
+        return _Rows(graph, query, method, dtype, search, on_device).run()
 
 
 @dataclass
@@ -152,8 +91,9 @@ class _Lane:
     ----------
     distances : device array, shape (rows, n), or None
         None where the answer has room for them.
-    scratch, form_scratch : tuple of device arrays
-        Of the search, and of the form of the answer.
+    scratch : tuple of device arrays
+        Of the search.
+    form_scratch : FormScratch
     tree : Scratch or None
     batch, rows
         The batch that is under way, and which rows it has.
@@ -163,7 +103,7 @@ class _Lane:
     distances: Any
     counters: Any
     scratch: tuple[Any, ...]
-    form_scratch: tuple[Any, ...]
+    form_scratch: FormScratch
     tree: Scratch | None
     batch: Batch | None = None
     rows: range = range(0)
@@ -176,28 +116,45 @@ class _Rows:
         self,
         graph: Graph,
         query: Query,
-        search: Search,
+        method: Method,
         dtype: np.dtype[Any],
+        search: Search,
         on_device: DeviceGraph,
     ) -> None:
         self.graph, self.query, self.search, self.dtype = graph, query, search, dtype
-        # by head: only trees need them in that order
-        self.arcs = on_device.arcs(graph, dtype) if query.wants_tree else ()
         self.on_device = on_device
+        # by head: only trees need them in that order
+        self.arcs = on_device.arcs(graph, dtype) if query.wants_tree else None
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)
-        self.stats = {name: np.zeros(query.rows, np.int64) for name in search.counters}
-        self.form: Form = make_form(graph, query, dtype, on_device.number)
+        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
+        self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
+        self.on_host = query.output != "device"
+        self.form: Any
+        if self.on_host:
+            self.form = make_form(graph.n, query, dtype)
+            self.fixed_bytes = 0
+            if query.reduction is not None and query.reduction.vertex_weights is not None:
+                self.fixed_bytes = query.reduction.vertex_weights.nbytes
+        else:
+            self.form = DeviceForm(graph.n, query, dtype, on_device.number)
+            self.fixed_bytes = self.form.device_bytes
+        check_memory(
+            {"the answer on the host": self.form.nbytes}, physical_memory(), "cpu", FEWER_ROWS
+        )
+        self.in_place = not self.on_host and query.targets is None
 
     def run(self) -> Answer | None:
         """Return the answer, or None after an overflow."""
         query = self.query
         lanes, self.size = self._plan()
-        self.form.reserve()
+        if not self.on_host:
+            self.form.reserve()
         targets = np.empty(0, np.int64) if query.targets is None else query.targets
         firsts = [0, query.sources.size] if query.nearest else range(self.size + 1)
         self.sources, self.targets = cuda.to_device(query.sources), cuda.to_device(targets)
         self.firsts = cuda.to_device(np.array(firsts, np.int64))
+        self.vertex_weights = self._upload_vertex_weights()
         idle = [self._lane() for _ in range(lanes)]
         if query.stream is not None:
             after(query.stream, [lane.stream for lane in idle])
@@ -215,27 +172,36 @@ class _Rows:
                     return None
                 lane.stream.synchronize()
                 advance(len(lane.rows))
-        answer = self.form.answer()
+        answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
 
+    def _upload_vertex_weights(self) -> Any:
+        reduction = self.query.reduction
+        if reduction is None:
+            return None
+        weights = reduction.vertex_weights
+        if weights is None:  # never read, but of the type that a kernel for integers or floats has
+            weights = np.empty(0, np.float64 if self.dtype.kind == "f" else np.int64)
+        return cuda.to_device(weights)
+
     def _plan(self) -> tuple[int, int]:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""
-        query, search, form = self.query, self.search, self.form
-        rows_of = self.graph.n * self.dtype.itemsize
-        row = search.row_bytes + tree_bytes(self.graph, query) + form.row_bytes
-        if not form.holds_distances:
+        graph, query, search = self.graph, self.query, self.search
+        rows_of = graph.n * self.dtype.itemsize
+        row = search.row_bytes + tree_bytes(graph, query) + form_bytes(graph.n, query, self.dtype)
+        if not self.in_place:
             row += rows_of
-        free = min(int(free_bytes() * SHARE), query.memory_limit - self.on_device.nbytes)
-        room = free - form.fixed_bytes
-        if query.rows and room < row + search.fixed_bytes:
-            answer = f" and the answer {form.fixed_bytes:,}" if form.fixed_bytes else ""
-            raise DeviceError(
-                f"one search takes {row + search.fixed_bytes:,} bytes{answer}, but only "
-                f"{max(free, 0):,} may be used beside the {self.on_device.nbytes:,} of the graph "
-                f"on {query.device}; raise memory_limit, free memory of other programs, ask for "
-                "fewer sources at a time, or use device='cpu'"
-            )
+        held = self.on_device.nbytes
+        if query.rows:
+            parts = {
+                "the graph": held,
+                "the answer": self.fixed_bytes,
+                "one search": row + search.fixed_bytes,
+            }
+            may_take = available_bytes(query.memory_limit, held) + held
+            check_memory(parts, may_take, query.device, FEWER_ROWS)
+        room = available_bytes(query.memory_limit, held) - self.fixed_bytes
         filling = FILLING * blocks_at_once()
         size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
 
@@ -249,13 +215,12 @@ class _Rows:
 
     def _lane(self) -> _Lane:
         rows, n, query = self.size, self.graph.n, self.query
-        matrix = None if self.form.holds_distances else cuda.device_array((rows, n), self.dtype)
         return _Lane(
             stream=cuda.stream(),
-            distances=matrix,
+            distances=None if self.in_place else cuda.device_array((rows, n), self.dtype),
             counters=cuda.device_array((rows, COUNTERS), np.int64),
             scratch=self.search.allocate(rows),
-            form_scratch=self.form.allocate(rows),
+            form_scratch=FormScratch.allocate(n, query, self.dtype, rows, self.vertex_weights),
             tree=allocate_tree(self.graph, query, rows, self.dtype) if query.wants_tree else None,
         )
 
@@ -264,17 +229,13 @@ class _Rows:
         sources, firsts = self.sources, self.firsts
         if not self.query.nearest:
             sources, firsts = sources[rows.start : rows.stop], firsts[: len(rows) + 1]
-        if self.form.holds_distances:
-            distances = self.form.distances(rows)
-        else:
-            distances = lane.distances[: len(rows)]
         batch = Batch(
             sources,
             firsts,
             self.targets,
             self.bound,
             self.unseen,
-            distances,
+            self.form.place(rows) if self.in_place else lane.distances[: len(rows)],
             lane.counters[: len(rows)],
             lane.stream,
         )
@@ -284,24 +245,51 @@ class _Rows:
         self.search.launch(batch, lane.scratch)
 
     def _finish(self, lane: _Lane) -> bool:
-        """Wait for the batch of a lane, if it has one, and collect it; False after an overflow."""
+        """Wait for the batch of a lane, if it has one, and hand it to the form.
+
+        False after an overflow.
+        """
         batch, rows = lane.batch, lane.rows
         if batch is None:
             return True
         counters = batch.counters.copy_to_host(stream=lane.stream)
         lane.stream.synchronize()
         status = counters[:, CLIPPED_ROW]
-        clipped = status.any() and self.bound == largest_distance(self.dtype)
-        if clipped or (status == OVERFLOW).any():
+        if (status == OVERFLOW).any() or self._is_too_narrow(batch, status):
             return False
-        self.search.check(batch, lane.scratch, counters)
-        for name, values in zip(self.search.counters, counters.T, strict=False):
-            self.stats[name][rows.start : rows.stop] = values
-        origin = tails = None
-        if lane.tree is not None:
-            tree = Tree(self.graph, self.arcs, batch, lane.tree)
-            origin = tree.origin() if self.query.nearest else None
-            if self.query.predecessors:
-                tails = tree.predecessors(origin, self.form.predecessors(rows))
-        self.form.take(rows, batch, lane.form_scratch, tails, origin)
+        for values, own in zip(self.stats.values(), counters.T, strict=False):
+            values[rows.start : rows.stop] = own
+        self.form.take(self._completed(lane, batch))
         return True
+
+    def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
+        """Whether a distance may be too long for the dtype."""
+        suspects = np.array([self.test.concerns(dropped) for dropped in status == CLIPPED])
+        if not suspects.any():
+            return False
+        if self.search.arcs_travel:
+            # there may be no room for all arcs: look at those of the host
+            arcs = (
+                self.graph.indptr.view(np.uint64),
+                self.graph.indices.view(np.uint32),
+                self.graph.weights_as(self.dtype),
+            )
+            distances = batch.distances.copy_to_host(stream=batch.stream)
+            batch.stream.synchronize()
+            return any(
+                self.test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
+                for row in distances[suspects]
+            )
+        return overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
+
+    def _completed(self, lane: _Lane, batch: Batch) -> DeviceRows:
+        """Return a finished batch with origins and trees, where wanted."""
+        query, origin, tails = self.query, None, None
+        if lane.tree is not None and self.arcs is not None:
+            tree = Tree(self.graph, self.arcs, batch, lane.tree)
+            origin = tree.origin() if query.nearest else None
+            if query.predecessors:
+                place = None if self.on_host else self.form.tree_place(lane.rows)
+                tails = tree.predecessors(origin, place, query.fewest_arcs)
+        targeted = query.targets is not None
+        return DeviceRows(lane.rows, batch, lane.form_scratch, tails, origin, targeted)

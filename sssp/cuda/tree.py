@@ -2,48 +2,31 @@
 
 The same trees as `sssp.cpu.tree` finds: the smallest tight tail, and where a row has a tight
 arc between equal distances, or the graph a negative weight, the fewest arcs from the source and
-then the smallest tail.
+then the smallest tail. Over negative float weights an arc may be tight to rounding only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import int32
 
-from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.cuda.batch import Batch
+from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.fill import THREADS, blocks_for
 from sssp.engine.query import Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
-if TYPE_CHECKING:
-    from sssp.cuda.rows import Batch
+__all__ = ["ROW_WORDS", "Scratch", "Tree", "allocate_tree", "tree_bytes"]
 
-__all__ = [
-    "ROW_WORDS",
-    "THREADS",
-    "Scratch",
-    "Tree",
-    "allocate_tree",
-    "blocks_for",
-    "fill",
-    "tree_bytes",
-]
-
-THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row
 BLOCKS = 1 if SIMULATOR else 64
 #: int32 words a vertex that a row's tree takes: predecessors, hops, queue
 ROW_WORDS = 3
 NONE = np.int32(np.iinfo(np.int32).max)
-
-
-@cuda.jit
-def _fill_kernel(array, value):
-    for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
-        array[i] = value
 
 
 @cuda.jit
@@ -91,6 +74,13 @@ def _smallest_tails_kernel(
                 cuda.atomic.min(predecessors, (row, head), int32(tail))
 
 
+@inline
+def _is_tight(start, weight, end, tolerance):
+    number = type(end)
+    candidate = number(start + weight)
+    return candidate == end or (tolerance > 0 and abs(candidate - end) <= tolerance)
+
+
 @cuda.jit
 def _fewest_arcs_kernel(
     indptr,
@@ -99,6 +89,7 @@ def _fewest_arcs_kernel(
     sources,
     first_sources,
     finals,
+    tolerances,
     distances,
     origin,
     has_origin,
@@ -113,8 +104,7 @@ def _fewest_arcs_kernel(
     if ties[row] == 0 and not every_row:
         return
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
-    number = distances.dtype.type
-    final = finals[row]
+    final, tolerance = finals[row], tolerances[row]
     size = cuda.shared.array(1, int32)
     for v in range(thread, indptr.size - 1, threads):
         predecessors[row, v] = NONE
@@ -139,7 +129,7 @@ def _fewest_arcs_kernel(
             for arc in range(indptr[tail], indptr[tail + 1]):
                 head = indices[arc]
                 end = distances[row, head]
-                if end > final or number(start + weights[arc]) != end:
+                if end > final or not _is_tight(start, weights[arc], end, tolerance):
                     continue
                 if has_origin and origin[head] != origin[tail]:
                     continue
@@ -161,9 +151,8 @@ def _root_kernel(sources, distances, origin):
 
 
 @cuda.jit
-def _spread_kernel(indptr, indices, weights, finals, distances, origin, changed):
+def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
     """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it."""
-    number = distances.dtype.type
     for tail in range(cuda.grid(1), indptr.size - 1, cuda.gridsize(1)):
         winner = origin[tail]
         if winner == NONE:
@@ -172,10 +161,40 @@ def _spread_kernel(indptr, indices, weights, finals, distances, origin, changed)
         for arc in range(indptr[tail], indptr[tail + 1]):
             head = indices[arc]
             end = distances[0, head]
-            if end > finals[0] or number(start + weights[arc]) != end:
+            if end > finals[0] or not _is_tight(start, weights[arc], end, tolerances[0]):
                 continue
             if origin[head] != head and cuda.atomic.min(origin, head, winner) > winner:
                 changed[0] = 1
+
+
+@cuda.jit
+def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
+    """Give a tolerance to rows in which not every final vertex was found, one block a row.
+
+    It is a share of the greatest distance. ``found`` holds predecessors or origins; a root, of no
+    hops, has no predecessor.
+    """
+    row, thread = cuda.blockIdx.x, cuda.threadIdx.x
+    greatest = cuda.shared.array(THREADS, distances.dtype)
+    missing = cuda.shared.array(1, int32)
+    own = distances.dtype.type(0)
+    if thread == 0:
+        missing[0] = 0
+    cuda.syncthreads()
+    for v in range(thread, distances.shape[1], THREADS):
+        distance = distances[row, v]
+        if distance == unseen:
+            continue
+        own = max(own, abs(distance))
+        is_root = with_hops and hops[row, v] == 0
+        if distance <= finals[row] and found[row, v] == NONE and not is_root:
+            missing[0] = 1
+    greatest[thread] = own
+    cuda.syncthreads()
+    if thread == 0:
+        for i in range(THREADS):
+            own = max(own, greatest[i])
+        tolerances[row] = own * share if missing[0] != 0 else 0
 
 
 @cuda.jit
@@ -184,18 +203,6 @@ def _finish_kernel(array):
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
         if array[i] == NONE:
             array[i] = -1
-
-
-def blocks_for(size: int) -> int:
-    """Blocks for a pass over `size` entries; the kernels stride, so any number is right."""
-    return 1 if SIMULATOR else max(1, min(4096, -(-size // THREADS)))
-
-
-def fill(array: Any, value: Any, stream: Any) -> None:
-    """Set all entries of a contiguous device array."""
-    flat = array.reshape(array.size)
-    if flat.size:
-        _fill_kernel[blocks_for(flat.size), THREADS, stream](flat, value)
 
 
 @dataclass
@@ -208,6 +215,8 @@ class Scratch:
         A row's tree, where it has no other place, and what finds it.
     finals : device array, shape (rows,)
         Only vertices at or below this distance belong to a row's tree.
+    tolerances : device array, shape (rows,)
+        How far the two sides of a tight arc may lie apart.
     ties, changed : device arrays, shape (rows,) and (1,), int32
     origin : device array, shape (n,), int32
     """
@@ -216,6 +225,7 @@ class Scratch:
     hops: Any
     queue: Any
     finals: Any
+    tolerances: Any
     ties: Any
     changed: Any
     origin: Any
@@ -240,6 +250,7 @@ def allocate_tree(graph: Graph, query: Query, rows: int, dtype: np.dtype[Any]) -
         hops=words(wanted=query.predecessors),
         queue=words(wanted=query.predecessors),
         finals=cuda.device_array(rows, dtype),
+        tolerances=cuda.device_array(rows, dtype),
         ties=cuda.device_array(rows, INDEX),
         changed=cuda.device_array(1, INDEX),
         origin=cuda.device_array(graph.n if query.nearest else 1, INDEX),
@@ -261,15 +272,25 @@ class Tree:
 
     def __init__(self, graph: Graph, arcs: tuple[Any, ...], batch: Batch, scratch: Scratch) -> None:
         self.graph, self.arcs, self.batch, self.scratch = graph, arcs, batch, scratch
-        whole = graph.least_weight < 0
+        negative = graph.least_weight < 0
+        self.may_be_inexact = negative and np.dtype(batch.distances.dtype).kind == "f"
         _finals_kernel[batch.rows, THREADS, batch.stream](
-            batch.distances, batch.targets, whole, batch.bound, batch.unseen, scratch.finals
+            batch.distances, batch.targets, negative, batch.bound, batch.unseen, scratch.finals
         )
+        batch.fill(scratch.tolerances, 0)
 
     def origin(self) -> Any:
         """Winning source of every vertex as a device array, -1 where there is none."""
-        batch, finals = self.batch, self.scratch.finals
-        origin, changed = self.scratch.origin, self.scratch.changed
+        origin = self.scratch.origin
+        self._spread(origin)
+        if self.may_be_inexact and self._widen(origin.reshape(1, origin.size), hops=None):
+            self._spread(origin)
+            self.batch.fill(self.scratch.tolerances, 0)
+        _finish_kernel[blocks_for(self.graph.n), THREADS, self.batch.stream](origin)
+        return origin
+
+    def _spread(self, origin: Any) -> None:
+        batch, scratch, changed = self.batch, self.scratch, self.scratch.changed
         launch = (blocks_for(self.graph.n), THREADS, batch.stream)
         batch.fill(origin, NONE)
         _root_kernel[launch](batch.sources, batch.distances, origin)
@@ -277,15 +298,47 @@ class Tree:
         while moving:
             batch.fill(changed, 0)
             for _ in range(8):  # several passes for one look from the host
-                _spread_kernel[launch](*self.arcs, finals, batch.distances, origin, changed)
+                _spread_kernel[launch](
+                    *self.arcs,
+                    scratch.finals,
+                    scratch.tolerances,
+                    batch.distances,
+                    origin,
+                    changed,
+                )
             moved = changed.copy_to_host(stream=batch.stream)
             batch.stream.synchronize()
             moving = bool(moved[0])
-        _finish_kernel[launch](origin)
-        return origin
 
-    def predecessors(self, origin: Any | None, place: Any | None) -> Any:
-        """Predecessors of every row as a device array, shape (rows, n): `place`, or scratch."""
+    def _widen(self, found: Any, hops: Any | None) -> bool:
+        """Give a tolerance to rows of which not all was found; False if there are none."""
+        batch, tolerances = self.batch, self.scratch.tolerances
+        kind = np.dtype(batch.distances.dtype)
+        _tolerances_kernel[batch.rows, THREADS, batch.stream](
+            batch.distances,
+            self.scratch.finals,
+            found,
+            found if hops is None else hops,
+            hops is not None,
+            batch.unseen,
+            kind.type(4 * self.graph.n * np.finfo(kind).eps),
+            tolerances,
+        )
+        host = tolerances.copy_to_host(stream=batch.stream)
+        batch.stream.synchronize()
+        return bool(host[: batch.rows].any())
+
+    def predecessors(self, origin: Any | None, place: Any | None, fewest_arcs: bool = False) -> Any:
+        """Predecessors of every row as a device array, shape (rows, n): `place`, or scratch.
+
+        Parameters
+        ----------
+        origin : device array, shape (n,), int32, or None
+            Of a nearest search: a vertex and its predecessor have the same.
+        place : device array, shape (rows, n), int32, or None
+        fewest_arcs : bool
+            Whether every tree takes the fewest arcs also where it need not.
+        """
         batch, scratch = self.batch, self.scratch
         predecessors = scratch.predecessors[: batch.rows] if place is None else place
         batch.fill(predecessors, NONE)
@@ -301,20 +354,28 @@ class Tree:
             predecessors,
             scratch.ties,
         )
-        _fewest_arcs_kernel[batch.rows, THREADS, batch.stream](
-            *self.arcs,
-            batch.sources,
-            batch.first_sources,
-            scratch.finals,
-            batch.distances,
-            origin,
-            has_origin,
-            scratch.ties,
-            self.graph.least_weight < 0,
-            predecessors,
-            scratch.hops,
-            scratch.queue,
-        )
+        every_row = fewest_arcs or self.graph.least_weight < 0
+
+        def take_fewest_arcs() -> None:
+            _fewest_arcs_kernel[batch.rows, THREADS, batch.stream](
+                *self.arcs,
+                batch.sources,
+                batch.first_sources,
+                scratch.finals,
+                scratch.tolerances,
+                batch.distances,
+                origin,
+                has_origin,
+                scratch.ties,
+                every_row,
+                predecessors,
+                scratch.hops,
+                scratch.queue,
+            )
+
+        take_fewest_arcs()
+        if self.may_be_inexact and self._widen(predecessors, scratch.hops):
+            take_fewest_arcs()
         _finish_kernel[blocks_for(predecessors.size), THREADS, batch.stream](
             predecessors.reshape(predecessors.size)
         )

@@ -1,24 +1,29 @@
-"""Cycles among the predecessors of a search: what proves a negative cycle."""
+"""Cycles among the predecessors of a search, and whether they are negative.
+
+A cycle is negative if the exact sum of its weights is below zero. The sums of a search may say
+otherwise: rounding can lower the distances around a cycle of length zero, a few times or for ever.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import NegativeCycleError
-from sssp.graph.csr import arc_position
+from sssp.graph.csr import arc_positions
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 
-__all__ = ["error_of", "find_cycle", "negative_cycle", "unsupported_cycle"]
+__all__ = ["error_of", "has_cycle", "negative_cycle", "rounding", "settle_sources"]
 
 
 @njit
-def find_cycle(predecessors, vertices, marks, cycle):
-    """Length of a cycle among the predecessors of `vertices`, which it writes; 0 if none."""
+def has_cycle(predecessors, vertices, marks):
+    """Whether there is a cycle among the predecessors of `vertices`; ``marks`` int32 is scratch."""
     for i in range(vertices.size):
         marks[vertices[i]] = -1
     for i in range(vertices.size):
@@ -27,77 +32,33 @@ def find_cycle(predecessors, vertices, marks, cycle):
             marks[vertex] = i
             vertex = predecessors[vertex]
         if vertex >= 0 and marks[vertex] == i:
+            return True
+    return False
+
+
+@njit
+def _next_cycle_kernel(predecessors, marks, start, cycle):
+    """Find the next cycle from vertex `start` on; return its length, and where to go on.
+
+    ``marks`` int32 is -1 everywhere before the first call, ``cycle`` int32 receives the vertices
+    in order. Predecessors from racing threads will do.
+    """
+    n = predecessors.size
+    while start < n:
+        vertex = start
+        while vertex >= 0 and marks[vertex] < 0:
+            marks[vertex] = start
+            vertex = predecessors[vertex]
+        if vertex >= 0 and marks[vertex] == start:
             length, end = 0, vertex
             while length == 0 or vertex != end:
                 cycle[length] = vertex
                 length += 1
                 vertex = predecessors[vertex]
             cycle[:length] = cycle[:length][::-1].copy()
-            return length
-    return 0
-
-
-@njit
-def _negative_cycle_kernel(indptr, indices, weights, predecessors):
-    """Return the first cycle among the predecessors whose weights, re-added, are below zero.
-
-    Predecessors from racing threads will do, for the weights are those of the arcs themselves.
-    """
-    n = predecessors.size
-    marks = np.full(n, -1, np.int32)
-    cycle = np.empty(n, np.int32)
-    for start in range(n):
-        vertex = start
-        while vertex >= 0 and marks[vertex] < 0:
-            marks[vertex] = start
-            vertex = predecessors[vertex]
-        if vertex < 0 or marks[vertex] != start:
-            continue
-        total = weights.dtype.type(0)
-        length, end = 0, vertex
-        while length == 0 or vertex != end:
-            tail = predecessors[vertex]
-            total += weights[arc_position(indptr, indices, tail, vertex)]
-            cycle[length] = vertex
-            length += 1
-            vertex = tail
-        if total < 0:
-            return cycle[:length][::-1].copy()
-    return cycle[:0]
-
-
-@njit
-def _unsupported_kernel(indptr, indices, weights, sources, distances):
-    """Give every vertex that no tight path from a source reaches a tight tail of its kind."""
-    n = distances.size
-    number = distances.dtype.type
-    supported = np.zeros(n, np.bool_)
-    queue = np.empty(n, np.int32)
-    size = 0
-    for source in sources:
-        if distances[source] == 0 and not supported[source]:
-            supported[source] = True
-            queue[size] = source
-            size += 1
-    done = 0
-    while done < size:
-        tail = queue[done]
-        done += 1
-        for arc in range(indptr[tail], indptr[tail + 1]):
-            head = indices[arc]
-            if not supported[head] and distances[head] == number(distances[tail] + weights[arc]):
-                supported[head] = True
-                queue[size] = head
-                size += 1
-    predecessors = np.full(n, -1, np.int32)
-    for tail in range(n):
-        if supported[tail] or distances[tail] == np.inf:
-            continue
-        for arc in range(indptr[tail], indptr[tail + 1]):
-            head = indices[arc]
-            if not supported[head] and distances[head] == number(distances[tail] + weights[arc]):
-                predecessors[head] = tail
-    return predecessors
+            return length, start + 1
+        start += 1
+    return 0, n
 
 
 def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -106,32 +67,44 @@ def negative_cycle(graph: Graph, predecessors: NDArray[np.int32]) -> NDArray[np.
     Parameters
     ----------
     graph : Graph
-        Its own weights count: int64 or float64 sums.
+        Its own weights count, added up exactly.
     predecessors : ndarray, shape (n,), int32
         Tails of arcs, -1 for none; they need not belong to one moment of the search.
     """
-    weights = graph.weights.astype(np.int64) if graph.weights.dtype.kind == "i" else graph.weights
-    found: NDArray[np.int32] = _negative_cycle_kernel(
-        graph.indptr, graph.indices, weights, predecessors
-    )
-    return found
+    marks, cycle = np.full(graph.n, -1, INDEX), np.empty(graph.n, INDEX)
+    start = 0
+    while True:
+        length, start = _next_cycle_kernel(predecessors, marks, start, cycle)
+        if length == 0 or _is_negative(graph, cycle[:length]):
+            return cycle[:length]
 
 
-def unsupported_cycle(
-    graph: Graph, sources: NDArray[np.int64], distances: NDArray[Any]
-) -> NDArray[np.int32]:
-    """Vertices of a cycle whose float distances hold each other up; empty if there is none.
+def _is_negative(graph: Graph, cycle: NDArray[np.int32]) -> bool:
+    arcs = arc_positions(graph.indptr, graph.indices, np.roll(cycle, 1), cycle)
+    weights = graph.weights[arcs].tolist()
+    total = sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)
+    return total < 0
 
-    Rounding can lower the distances around a cycle of length zero, until they are tight along
-    the cycle and along nothing that leads there.
+
+def rounding(distances: NDArray[Any], n: int) -> Any:
+    """How far sums over n arcs may lie apart in a row that rounding on a cycle has lowered."""
+    kind = distances.dtype
+    reached = distances[distances < np.inf]
+    return kind.type(4 * n * np.finfo(kind).eps * np.abs(reached).max(initial=0))
+
+
+def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) -> None:
+    """Put sources back to 0 that only rounding on a cycle through them has lowered.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n,), float
+        A finished row in which some cycle of length zero seemed negative.
+    sources : ndarray, int64
+    n : int
     """
-    predecessors = _unsupported_kernel(
-        graph.indptr, graph.indices, graph.weights_as(distances.dtype), sources, distances
-    )
-    vertices = np.flatnonzero(predecessors >= 0).astype(INDEX)
-    cycle = np.empty(graph.n, INDEX)
-    length = find_cycle(predecessors, vertices, np.full(graph.n, -1, INDEX), cycle)
-    return cycle[:length]
+    starts = distances[sources]
+    distances[sources] = np.where(np.abs(starts) <= rounding(distances, n), 0, starts)
 
 
 def error_of(source: int, cycle: NDArray[np.int32]) -> NegativeCycleError:

@@ -1,271 +1,306 @@
-"""What becomes of a finished row: the forms that an answer can take."""
+"""What becomes of finished rows: the forms that an answer can take, once for all devices.
+
+Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
+on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
+the targets, or one number a row (`FinishedRows`). The form that stays on a GPU is
+`sssp.cuda.device_form`.
+"""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.errors import DistanceOverflowError
-from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, unreached
-from sssp.kernels.jit import njit
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
 __all__ = [
-    "REMEDY",
-    "Collector",
-    "DenseCollector",
-    "ReductionCollector",
-    "Row",
-    "SparseCollector",
+    "DenseForm",
+    "Entries",
+    "FinishedRows",
+    "Form",
+    "ReducedForm",
+    "SparseForm",
     "joined_halves",
-    "make_collector",
+    "make_form",
 ]
 
-#: what to do about a distance that does not fit int32
-REMEDY = "use dtype='int64', or None to let the call choose"
 
-
-@dataclass
-class Row:
-    """One finished search.
+class Entries(NamedTuple):
+    """Entries of finished rows, row by row, in order of vertex.
 
     Attributes
     ----------
-    distances : ndarray, shape (n,)
-    reached : ndarray, shape (r,), int32
-        Vertices with a distance, in any order.
-    predecessors, origin : ndarray, shape (n,), int32, or None
+    counts : ndarray, shape (rows,), int64
+        How many each row has.
+    vertices : ndarray, shape (counts.sum(),), int32
+    distances : the same, in the dtype of the search, or None
+    tails : the same, int32, or None
+        Predecessors.
     """
 
-    distances: NDArray[Any]
-    reached: NDArray[np.int32]
-    predecessors: NDArray[np.int32] | None = None
-    origin: NDArray[np.int32] | None = None
+    counts: NDArray[np.int64]
+    vertices: NDArray[np.int32]
+    distances: NDArray[Any] | None
+    tails: NDArray[np.int32] | None
 
 
-class Collector(Protocol):
-    """Takes rows, from several threads at once and in any order, and makes the answer."""
+class FinishedRows(Protocol):
+    """Finished rows, wherever they lie."""
+
+    @property
+    def rows(self) -> range:
+        """Which rows of the query."""
+
+    @property
+    def origin(self) -> NDArray[np.int32] | None:
+        """Winning source of every vertex, of a nearest search."""
+
+    def copy_distances(self, out: NDArray[Any]) -> None:
+        """Write the columns that the query wants, shape (rows, n) or (rows, t)."""
+
+    def copy_predecessors(self, out: NDArray[np.int32]) -> None:
+        """Write the predecessors, shape (rows, n)."""
+
+    def reached(self, *, tails: bool) -> Entries:
+        """Return the reached vertices with their distances, and predecessors if wanted."""
+
+    def paths(self) -> Entries:
+        """Return the vertices on the paths to the targets with their predecessors."""
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return one number a row; of an integer sum its halves, shape (rows, 2)."""
+
+
+class Form(Protocol):
+    """Takes finished rows, from several threads at once, in any order, and makes the answer.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes of the host that the answer will take, as far as that is known beforehand.
+    """
 
     nbytes: int
 
-    def distance_row(self, i: int) -> NDArray[Any] | None:
-        """Where the search may write its distances; None: into its scratch."""
+    def place(self, rows: range) -> NDArray[Any] | None:
+        """Where a search may write distances of whole rows itself; None: nowhere."""
 
-    def predecessor_row(self, i: int) -> NDArray[np.int32] | None:
-        """Where the predecessors go; None: into scratch."""
+    def tree_place(self, rows: range) -> NDArray[np.int32] | None:
+        """Where predecessors of whole rows may be written; None: nowhere."""
 
-    def take(self, i: int, row: Row) -> None:
-        """Keep what the answer needs of row `i`."""
+    def take(self, found: FinishedRows) -> None:
+        """Keep what the answer needs of them."""
 
     def answer(self) -> Answer:
         """Return the answer once all rows are in."""
 
 
-def make_collector(graph: Graph, query: Query, dtype: np.dtype[Any]) -> Collector:
-    """Return the collector for the form of answer that `query` wants."""
+def make_form(n: int, query: Query, dtype: np.dtype[Any]) -> Form:
+    """Return the form on the host that `query` wants of a search in `dtype` over n vertices."""
     if query.reduction is not None:
-        return ReductionCollector(query, query.reduction, dtype)
+        return ReducedForm(query, query.reduction, dtype)
     if query.output == "sparse":
-        return SparseCollector(graph, query, dtype)
-    return DenseCollector(graph, query, dtype)
+        return SparseForm(n, query, dtype)
+    return DenseForm(n, query, dtype)
 
 
-class DenseCollector:
+class DenseForm:
     """Rows of a matrix, over all vertices or over the targets."""
 
-    def __init__(self, graph: Graph, query: Query, dtype: np.dtype[Any]) -> None:
-        self.query, self.dtype = query, dtype
-        columns = graph.n if query.targets is None else query.targets.size
-        self.shape = query.rows, columns
+    def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
+        self.query, self.dtype, self.n = query, dtype, n
         self._lock = threading.Lock()
-        self._distances: NDArray[Any] | None = None
+        self._distances = query.out
         self._predecessors: NDArray[np.int32] | None = None
-        self.origin: NDArray[np.int32] | None = None
-        self._n = graph.n
-        distances = 0 if query.out is not None else query.rows * columns * dtype.itemsize
-        trees = query.rows * graph.n * INDEX.itemsize if query.predecessors else 0
-        self.nbytes = distances + trees
+        self._paths: _Sparse | None = None
+        self._origin: NDArray[np.int32] | None = None
+        self.nbytes = 0
+        if query.out is None:
+            self.nbytes += query.rows * query.columns(n) * dtype.itemsize
+        if query.predecessors and query.targets is not None:
+            self._paths = _Sparse(query, n, self.nbytes)
+        elif query.predecessors:
+            self.nbytes += query.rows * n * INDEX.itemsize
 
-    @property
-    def distances(self) -> NDArray[Any]:
-        """The matrix, made when the first row asks for it: after memory was planned."""
-        with self._lock:
-            if self._distances is None:
-                out = self.query.out
-                self._distances = np.empty(self.shape, self.dtype) if out is None else out
-            return self._distances
+    # the matrices are made when the first row asks for them: after memory was planned
 
-    def distance_row(self, i: int) -> NDArray[Any] | None:
-        """Row of the matrix itself where the search can write it."""
-        return None if self.query.targets is not None else self._writable(self.distances[i])
+    def _rows(self, rows: range) -> NDArray[Any]:
+        if self._distances is None:
+            with self._lock:
+                if self._distances is None:
+                    shape = self.query.rows, self.query.columns(self.n)
+                    self._distances = np.empty(shape, self.dtype)
+        return self._distances[rows.start : rows.stop]
 
-    def distance_block(self, rows: range) -> NDArray[Any] | None:
-        """Rows of the matrix itself, whatever its columns, if they can be written at once."""
-        return self._writable(self.distances[rows.start : rows.stop])
+    def _tree_rows(self, rows: range) -> NDArray[np.int32]:
+        if self._predecessors is None:
+            with self._lock:
+                if self._predecessors is None:
+                    self._predecessors = np.empty((self.query.rows, self.n), INDEX)
+        return self._predecessors[rows.start : rows.stop]
 
-    def _writable(self, part: NDArray[Any]) -> NDArray[Any] | None:
+    def place(self, rows: range) -> NDArray[Any] | None:
+        """Rows of the matrix itself, if it has all vertices and the dtype of the search."""
+        if self.query.targets is not None:
+            return None
+        part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
         return part if fits else None
 
-    def place(self, rows: range, distances: NDArray[Any]) -> None:
-        """Copy several rows, over the columns of the answer, that were not written in place."""
-        part = self.distances[rows.start : rows.stop]
-        part[...] = _converted(distances, part.dtype)
-
-    def predecessor_row(self, i: int) -> NDArray[np.int32]:
-        """Row of the matrix of predecessors."""
-        row: NDArray[np.int32] = self.predecessor_block(range(i, i + 1))[0]
-        return row
-
-    def predecessor_block(self, rows: range) -> NDArray[np.int32]:
+    def tree_place(self, rows: range) -> NDArray[np.int32] | None:
         """Rows of the matrix of predecessors."""
-        with self._lock:
-            if self._predecessors is None:
-                self._predecessors = np.empty((self.shape[0], self._n), INDEX)
-            block: NDArray[np.int32] = self._predecessors[rows.start : rows.stop]
-            return block
+        return None if self.query.targets is not None else self._tree_rows(rows)
 
-    def take(self, i: int, row: Row) -> None:
+    def take(self, found: FinishedRows) -> None:
         """Copy what was not written in place."""
-        self.origin = row.origin
-        if self.distance_row(i) is not None:
-            return
-        values = row.distances
-        if self.query.targets is not None:
-            values = values[self.query.targets]
-        self.distances[i] = _converted(values, self.distances.dtype)
+        found.copy_distances(self._rows(found.rows))
+        if self._paths is not None:
+            self._paths.keep(found.rows, found.paths())
+        elif self.query.predecessors:
+            found.copy_predecessors(self._tree_rows(found.rows))
+        self._origin = found.origin
 
     def answer(self) -> Answer:
         """Return the matrix, in the dtype that the call fixed or in the narrowest that fits."""
-        distances = self.distances
+        none = range(0)
+        self._rows(none)
+        distances = self._distances
+        assert distances is not None
         if self.query.out is None:
-            distances = _narrowed(distances, self.query.dtype)
-        predecessors = self._predecessors
-        if predecessors is None and self.query.predecessors:
-            predecessors = np.empty((self.shape[0], self._n), INDEX)
-        return Answer(distances, predecessors, self.origin)
+            distances = narrowed(distances, self.query.dtype)
+        if self._paths is not None:
+            return Answer(distances, self._paths.matrices()[1], self._origin)
+        if self.query.predecessors:
+            self._tree_rows(none)
+        return Answer(distances, self._predecessors, self._origin)
 
 
-class SparseCollector:
+class SparseForm:
     """The reached vertices of every row, in order of vertex."""
 
-    def __init__(self, graph: Graph, query: Query, dtype: np.dtype[Any]) -> None:
-        self.shape = query.rows, graph.n
+    def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
         self.query, self.dtype = query, dtype
         self.nbytes = 0
-        self._rows: list[tuple[NDArray[Any], ...]] = [()] * query.rows
-        self.origin: NDArray[np.int32] | None = None
+        self._entries = _Sparse(query, n, 0)
+        self._origin: NDArray[np.int32] | None = None
 
-    def distance_row(self, i: int) -> None:
-        """Nothing: the search writes into its scratch."""
+    def place(self, rows: range) -> None:
+        """Nowhere: how much is reached shows itself."""
 
-    def predecessor_row(self, i: int) -> None:
-        """Nothing: the search writes into its scratch."""
+    def tree_place(self, rows: range) -> None:
+        """Nowhere."""
 
-    def take(self, i: int, row: Row) -> None:
+    def take(self, found: FinishedRows) -> None:
         """Keep vertices and distances, and predecessors where wanted."""
-        vertices = np.sort(row.reached)
-        tails = None if row.predecessors is None else row.predecessors[vertices]
-        self.keep(i, vertices, row.distances[vertices], tails)
-        self.origin = row.origin
-
-    def keep(
-        self,
-        i: int,
-        vertices: NDArray[np.int32],
-        distances: NDArray[Any],
-        tails: NDArray[np.int32] | None,
-    ) -> None:
-        """Keep what row `i` reached, in order of vertex."""
-        self._rows[i] = (vertices, distances) if tails is None else (vertices, distances, tails)
+        self._entries.keep(found.rows, found.reached(tails=self.query.predecessors))
+        self._origin = found.origin
 
     def answer(self) -> Answer:
         """Return the matrices; a stored zero is a source's own distance."""
-        counts = [row[0].size for row in self._rows]
-        indptr = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-        indices = _joined(self._rows, 0, INDEX)
-        values = _narrowed(_joined(self._rows, 1, self.dtype), self.query.dtype)
-        distances = csr_array((values, indices, indptr), shape=self.shape)
+        distances, predecessors = self._entries.matrices(self.dtype)
+        return Answer(distances, predecessors, self._origin)
+
+
+class _Sparse:
+    """Entries of all rows until they become CSR matrices."""
+
+    def __init__(self, query: Query, n: int, beside: int) -> None:
+        self.query, self.shape, self.beside = query, (query.rows, n), beside
+        self._kept: dict[int, Entries] = {}
+        self._done = self._nbytes = 0
+        self._lock = threading.Lock()
+
+    def keep(self, rows: range, entries: Entries) -> None:
+        """Keep the entries of some rows.
+
+        Raises
+        ------
+        DeviceError
+            What has been found so far is more than the call may take.
+        """
+        parts = (entries.vertices, entries.distances, entries.tails)
+        with self._lock:
+            self._kept[rows.start] = entries
+            self._done += len(rows)
+            self._nbytes += sum(part.nbytes for part in parts if part is not None)
+            # (a GPU has a limit of its own; the host keeps what comes back)
+            if self.query.device == "cpu":
+                needed = {f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes}
+                if self.beside:
+                    needed["the distances"] = self.beside
+                check_memory(needed, self.query.memory_limit, "cpu", FEWER_ROWS)
+
+    def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
+        """Return distances (or vertices alone) and predecessors; what was kept is given up."""
+        kept = [self._kept.pop(first) for first in sorted(self._kept)]
+        counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in kept)])
+        vertices, distances, tails = ([entries[part] for entries in kept] for part in (1, 2, 3))
+        kept.clear()
+        # (SciPy brings indptr and indices to one dtype: int64 would double the indices)
+        indptr = np.cumsum(counts)
+        if indptr[-1] <= np.iinfo(INDEX).max:
+            indptr = indptr.astype(INDEX)
+        size = int(indptr[-1])
+        indices = _joined(vertices, size, INDEX)
+        found: Any = None
         predecessors = None
+        if self.query.targets is None:
+            found = narrowed(_joined(distances, size, dtype), self.query.dtype)
+            found = csr_array((found, indices, indptr), shape=self.shape)
         if self.query.predecessors:
-            tails = _joined(self._rows, 2, INDEX)
-            predecessors = csr_array((tails, indices, indptr), shape=self.shape)
-        return Answer(distances, predecessors, self.origin)
+            joined = _joined(tails, size, INDEX)
+            predecessors = csr_array((joined, indices, indptr), shape=self.shape)
+        return found, predecessors
 
 
-def _joined(rows: list[tuple[NDArray[Any], ...]], part: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    return np.concatenate([row[part] for row in rows] or [np.empty(0, dtype)])
+def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Concatenate arrays, giving up each as it is copied, so that they are not held twice."""
+    joined: NDArray[Any] = np.empty(size, dtype)
+    place = size
+    while parts:
+        part = parts.pop()
+        joined[place - part.size : place] = part
+        place -= part.size
+    return joined
 
 
-class ReductionCollector:
+class ReducedForm:
     """One number a row."""
 
     def __init__(self, query: Query, reduction: Reduction, dtype: np.dtype[Any]) -> None:
         self.reduction = reduction
         values = dtype if reduction.vertex_weights is None else reduction.vertex_weights.dtype
         floats = values.kind == "f" and reduction.what != "count"
-        self.values = np.zeros(query.rows, FLOAT64 if floats else INT64)
-        self.nbytes = self.values.nbytes
+        self._values: NDArray[Any] = np.zeros(query.rows, FLOAT64 if floats else INT64)
+        self.nbytes = self._values.nbytes
 
-    def distance_row(self, i: int) -> None:
-        """Nothing: the search writes into its scratch."""
+    def place(self, rows: range) -> None:
+        """Nowhere: rows are not kept."""
 
-    def predecessor_row(self, i: int) -> None:
-        """Nothing: the search writes into its scratch."""
+    def tree_place(self, rows: range) -> None:
+        """Nowhere."""
 
-    def take(self, i: int, row: Row) -> None:
-        """Reduce the row."""
-        what, weights = self.reduction.what, self.reduction.vertex_weights
-        if what == "count":
-            self.values[i] = row.reached.size
-        elif what == "eccentricity":
-            self.values[i] = _greatest_kernel(row.distances, row.reached)
-        else:
-            values = row.distances if weights is None else weights
-            if values.dtype.kind == "f":
-                self.values[i] = _float_sum_kernel(values, row.reached)
-            else:
-                self.values[i] = joined_halves(*_integer_sum_kernel(values, row.reached))
+    def take(self, found: FinishedRows) -> None:
+        """Reduce the rows."""
+        values = found.reduced(self.reduction)
+        if values.ndim == 2:
+            values = np.array([joined_halves(*halves) for halves in values.tolist()], INT64)
+        self._values[found.rows.start : found.rows.stop] = values
 
     def answer(self) -> Answer:
         """Return the numbers."""
-        return Answer(self.values)
+        return Answer(self._values)
 
 
-@njit
-def _greatest_kernel(values, vertices):
-    greatest = values[vertices[0]]  # a source at least is reached
-    for vertex in vertices:
-        greatest = max(greatest, values[vertex])
-    return greatest
-
-
-@njit
-def _float_sum_kernel(values, vertices):
-    total = 0.0
-    for vertex in vertices:
-        total += values[vertex]
-    return total
-
-
-@njit
-def _integer_sum_kernel(values, vertices):
-    """Sum in two halves that cannot overflow."""
-    high, low = np.int64(0), np.int64(0)
-    for vertex in vertices:
-        value = np.int64(values[vertex])
-        high += value >> 32
-        low += value & 0xFFFFFFFF
-    return high, low
-
-
-def joined_halves(high: Any, low: Any) -> int:
+def joined_halves(high: int, low: int) -> int:
     """Return the sum of integers, from the sums of their upper and of their lower 32 bits.
 
     Raises
@@ -277,42 +312,3 @@ def joined_halves(high: Any, low: Any) -> int:
     if not -(1 << 63) <= total < 1 << 63:
         raise DistanceOverflowError(f"a sum of {total} does not fit int64")
     return total
-
-
-@njit
-def _greatest_reached(values, unreached_value):
-    greatest = values.dtype.type(0)
-    for value in values:
-        if value != unreached_value and abs(value) > greatest:
-            greatest = abs(value)
-    return greatest
-
-
-def _narrowed(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
-    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit."""
-    if values.dtype != INT64 or asked == INT64:
-        return values
-    greatest = _greatest_reached(values.reshape(-1), unreached(INT64))
-    if asked is None and greatest >= unreached(INT32):
-        return values
-    return _converted(values, INT32)
-
-
-def _converted(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Bring distances to another dtype, sentinels included.
-
-    Raises
-    ------
-    DistanceOverflowError
-        A distance does not fit an integer dtype.
-    """
-    if values.dtype == dtype:
-        return values
-    missing = values == unreached(values.dtype)
-    if dtype == INT32:
-        fits = missing | (np.abs(values) < unreached(INT32))
-        if not fits.all():
-            raise DistanceOverflowError(
-                f"a distance of {values[~fits].flat[0]} does not fit int32; {REMEDY}"
-            )
-    return np.where(missing, unreached(dtype), values).astype(dtype)

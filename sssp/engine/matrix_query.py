@@ -1,7 +1,7 @@
 """Checked questions about all pairs, and the arithmetic that every dense solver keeps.
 
-`dense.py` turns the arguments of a call into a `DenseQuery` or a `ClosureQuery` once; solvers
-trust it. A solver of `DenseQuery` works in place in a matrix D of shape (n, n), made by `fill`:
+Calls turn their arguments into a `MatrixQuery` or a `ClosureQuery` once; solvers trust it. A
+solver of `MatrixQuery` works in place in a matrix D of shape (n, n), made by `fill`:
 the weight of an arc, 0 on the diagonal (or a negative self-loop), and INF = ``infinity(dtype)``
 where there is no arc.
 
@@ -21,51 +21,59 @@ proven beforehand; when the solver is done, two passes over D decide (`threshold
    weight from one vertex of a path to the next; so if ``greatest + heaviest < T``, no distance is
    T or more, and every entry from T on is unreachable. Otherwise the call overflowed.
 
-An overflowed call is repeated in the wider dtype (`DenseQuery.widened`). In floats INF is inf,
-which stays what it is; T is inf, and a margin for rounding takes the place of exactness.
+An overflowed call is repeated in the wider dtype, and where that overflows too, by searches from
+every vertex, which decide exactly. In floats INF is inf, which stays what it is; T is inf, and a
+margin for rounding takes the place of exactness.
 
 **Negative cycles.** Walks round one get shorter without end, and exponentially fast. A negative
 entry of the diagonal stays negative whatever wraps, so a solver tests the diagonal after every
-round, before it trusts any other entry, stops, and asks `DenseQuery.answer_alarm`, which knows
-real cycles from false alarms: sums that wrapped, or a float cycle of length zero.
+round, before it trusts any other entry, stops, and raises `NegativeDiagonalError`. Whether that is
+a real cycle or a false alarm (sums that wrapped, or a float cycle of length zero) decides a search
+from the vertex; after a false alarm the whole call is answered by searches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.query import Answer, Call, Query
-from sssp.errors import DeviceError, DistanceOverflowError
-from sssp.kernels.dtypes import FLOAT64, INT64, infinity, integer_dtypes, largest_distance
-from sssp.methods import BellmanFord
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
+from sssp.engine.packing import packed_bits, words_for
+from sssp.engine.query import Call
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INT64, WeightRange, infinity, largest_distance
 
 __all__ = [
-    "WORD",
-    "Answer",
     "ClosureQuery",
-    "DenseQuery",
-    "check_memory",
+    "MatrixQuery",
+    "NegativeDiagonalError",
     "overflowed",
     "squarings",
     "threshold",
 ]
 
-#: vertices in a word of a packed boolean matrix
-WORD = 64
 #: share of the greatest float up to which sums, in whatever order, are sure not to overflow
 SURE = 0.999
 #: entries of a boolean block that is packed at once
 BLOCK = 1 << 24
 
 Number = np.dtype[Any]
+
+
+class NegativeDiagonalError(Exception):
+    """An entry of the diagonal is negative: a negative cycle, or a false alarm.
+
+    Attributes
+    ----------
+    vertex : int
+        Where it stands.
+    """
+
+    def __init__(self, vertex: int) -> None:
+        super().__init__(f"the entry ({vertex}, {vertex}) is negative")
+        self.vertex = vertex
 
 
 def threshold(dtype: Number, least: Any) -> Any:
@@ -114,67 +122,45 @@ def squarings(arcs: int) -> int:
     return max(0, arcs - 1).bit_length()
 
 
-def check_memory(needed: int, limit: int, what: str) -> None:
-    """Refuse a call that needs more memory than it may take.
-
-    Raises
-    ------
-    DeviceError
-        With both numbers.
-    """
-    if needed > limit:
-        raise DeviceError(
-            f"{what} takes {needed:,} bytes, but the call may take {limit:,}; for a sparse graph "
-            "sssp.iter_blocks and sssp.reduce keep no whole matrix, dtype='int32' or 'float32' "
-            "halves one, and memory_limit sets the limit"
-        )
-
-
 @dataclass(frozen=True)
-class DenseQuery(Call):
+class MatrixQuery(Call):
     """One call of `all_pairs` for a method that works on a matrix, checked.
 
     Attributes
     ----------
     n : int
-    graph : Graph or None
-    matrix : ndarray, shape (n, n), or None
-        Exactly one of the two is there. A matrix of any real dtype, without NaN or -inf.
+    source : Graph, or ndarray, shape (n, n)
+        The open part of a graph; or a matrix of any real dtype, without NaN or -inf.
     zero_is_arc : bool
-        Whether an off-diagonal 0 of the matrix is an arc of weight 0 instead of none.
-    weights_dtype : dtype
-        int32, int64 or float64: what a graph of these weights stores.
-    least_weight, greatest_weight : int or float
-        No weight is outside them; the greatest is 0 or more.
+        Whether an off-diagonal 0 of a matrix is an arc of weight 0 instead of none.
+    weights : WeightRange
     dtype : dtype or None
         What the distances must be; None leaves it to the solver (int32 if all fit).
     predecessors : bool
-    as_graph : callable
-        ``as_graph()`` is the graph, made from the matrix when it is first asked for.
     """
 
     n: int
-    graph: Graph | None
-    matrix: NDArray[Any] | None
+    source: Graph | NDArray[Any]
     zero_is_arc: bool
-    weights_dtype: Number
-    least_weight: int | float
-    greatest_weight: int | float
-    as_graph: Callable[[], Graph]
+    weights: WeightRange
     dtype: Number | None = None
     predecessors: bool = False
 
     @property
     def negative(self) -> bool:
         """Whether a weight may be below zero."""
-        return self.least_weight < 0
+        return self.weights.least < 0
+
+    @property
+    def heaviest(self) -> int | float:
+        """No weight is greater, and it is 0 or more."""
+        return max(self.weights.greatest, 0)
 
     @property
     def positive(self) -> bool:
         """Whether every weight is above zero: then every tight arc leads farther away."""
-        return self.least_weight > 0 or (
-            self.least_weight == 0 and self.matrix is not None and not self.zero_is_arc
-        )
+        zero_is_none = not isinstance(self.source, Graph) and not self.zero_is_arc
+        return self.weights.least > 0 or (self.weights.least == 0 and zero_is_none)
 
     @property
     def squarings(self) -> int:
@@ -184,40 +170,6 @@ class DenseQuery(Call):
     def carries_tails(self, dtype: Number) -> bool:
         """Whether a solver working in `dtype` carries tails along: few float arcs are tight."""
         return self.predecessors and dtype.kind == "f"
-
-    def working_dtypes(self) -> list[Number]:
-        """Dtypes to try in turn: the next one when the previous overflows.
-
-        Raises
-        ------
-        DistanceOverflowError
-            A weight is too large for any of them.
-        """
-        largest = max(abs(self.least_weight), abs(self.greatest_weight))
-        if "f" in (self.weights_dtype.kind, self.dtype.kind if self.dtype is not None else ""):
-            floats = self.dtype or FLOAT64
-            if largest > float(largest_distance(floats)):
-                raise DistanceOverflowError(f"a weight of {largest} does not fit {floats}")
-            return [floats]
-        return integer_dtypes(int(largest), self.dtype)
-
-    def widened(self, attempt: Callable[[Number], Answer | None]) -> Answer:
-        """Return the answer of the first working dtype in which `attempt` does not overflow.
-
-        Raises
-        ------
-        DistanceOverflowError
-            It overflows (returns None) in all of them.
-        """
-        for dtype in self.working_dtypes():
-            answer = attempt(dtype)
-            if answer is not None:
-                return answer
-        raise DistanceOverflowError(
-            f"distances come near {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
-            "holds; use dtype='float64' for distances that are rounded, or a method that goes "
-            "from one source at a time, as 'dijkstra' or 'bellman-ford'"
-        )
 
     def fill(self, out: NDArray[Any], rows: range) -> None:
         """Write rows of the initial matrix.
@@ -230,61 +182,20 @@ class DenseQuery(Call):
         rows : range
             Of step 1.
         """
-        if self.graph is not None:
-            g = self.graph
+        if isinstance(self.source, Graph):
+            g = self.source
             arcs = slice(int(g.indptr[rows.start]), int(g.indptr[rows.stop]))
             out[...] = infinity(out.dtype)
             place = (g.tails[arcs].astype(INT64) - rows.start) * self.n + g.indices[arcs]
             out.reshape(-1)[place] = g.weights_as(out.dtype)[arcs]
         else:
-            assert self.matrix is not None
-            block = self.matrix[rows.start : rows.stop]
+            block = self.source[rows.start : rows.stop]
             np.copyto(out, block, casting="unsafe")
             if out.dtype.kind == "f":
                 out += 0  # turns -0.0 into 0.0
             np.copyto(out, infinity(out.dtype), where=_absent(block, self.zero_is_arc))
         place = np.arange(len(rows))
         out[place, rows.start + place] = np.minimum(out[place, rows.start + place], 0)
-
-    def answer_alarm(self, vertex: int) -> Answer | None:
-        """Say what follows from a negative entry of the diagonal.
-
-        Parameters
-        ----------
-        vertex : int
-            Where it stands.
-
-        Returns
-        -------
-        Answer or None
-            None, for integers: sums have wrapped; the call overflowed. For floats an answer, on
-            the host, found row by row: a cycle of length zero seems negative by rounding, and no
-            method that regroups sums can be used.
-
-        Raises
-        ------
-        NegativeCycleError
-            There is such a cycle.
-        """
-        from sssp.cpu.search import bellman_ford
-
-        graph, method = self.as_graph(), BellmanFord()
-        # integers: in the widest, for only the cycle is of interest
-        floats = self.dtype is not None and self.dtype.kind == "f"
-        integral = self.weights_dtype.kind == "i" and not floats
-        asked = INT64 if integral else self.dtype
-        bellman_ford.solve(graph, Query(np.array([vertex], np.int64), dtype=asked), method)
-        if integral:
-            return None
-        query = Query(
-            np.arange(self.n, dtype=np.int64),
-            dtype=self.dtype,
-            predecessors=self.predecessors,
-            threads=self.threads,
-            memory_limit=self.memory_limit,
-            progress=self.progress,
-        )
-        return bellman_ford.solve(graph, query, method)
 
 
 def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
@@ -319,7 +230,7 @@ class ClosureQuery(Call):
     @property
     def words(self) -> int:
         """Words in a row."""
-        return -(-self.n // WORD)
+        return words_for(self.n)
 
     @property
     def squarings(self) -> int:
@@ -339,10 +250,9 @@ class ClosureQuery(Call):
         step = max(1, BLOCK // max(1, self.n))
         for first in range(rows.start, rows.stop, step):
             part = range(first, min(first + step, rows.stop))
-            bits = np.zeros((len(part), self.words * WORD), np.bool_)
-            self._mark(bits[:, : self.n], part)
-            packed = np.packbits(bits, axis=1, bitorder="little").view("<u8")
-            out[part.start - rows.start : part.stop - rows.start] = packed
+            bits = np.zeros((len(part), self.n), np.bool_)
+            self._mark(bits, part)
+            packed_bits(bits, out[part.start - rows.start : part.stop - rows.start])
 
     def _mark(self, bits: NDArray[np.bool_], rows: range) -> None:
         if self.arcs is not None:

@@ -1,4 +1,8 @@
-"""Progress bars: only where somebody watches, and not for short work."""
+"""Progress bars: only where somebody watches, and not for short work.
+
+A call that ends before a bar is due costs a look at the clock a step: tqdm is imported, and the
+bar made, when it is shown. It leaves neither a thread nor a lock between processes behind.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
 
-__all__ = ["progress_bar"]
+__all__ = ["on_terminal", "progress_bar"]
 
 #: seconds before a bar appears
 DELAY = 2.0
@@ -19,6 +25,8 @@ def progress_bar(
 ) -> Iterator[Callable[[int], object]]:
     """Lend a function ``advance(count)`` that moves a bar to `total` on stderr.
 
+    Several threads may call it.
+
     Parameters
     ----------
     total : int
@@ -28,20 +36,86 @@ def progress_bar(
     unit : str
         What a step is.
     """
-    if total < 2 or not (_somebody_watches() if wanted is None else wanted):
+    if wanted is None:
+        wanted = on_terminal() or _in_notebook()
+    if total < 2 or not wanted or sys.stderr is None:
         yield lambda count: None
         return
-    from tqdm.auto import tqdm
-
-    lock = threading.Lock()
-    with tqdm(total=total, unit=unit, delay=DELAY, file=sys.stderr) as bar:
-
-        def advance(count: int) -> None:
-            with lock:  # several workers report
-                bar.update(count)
-
-        yield advance
+    bar = _LateBar(total, unit)
+    try:
+        yield bar.advance
+    finally:
+        bar.close()
 
 
-def _somebody_watches() -> bool:
-    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+def on_terminal() -> bool:
+    """Tell whether stderr is a terminal."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+class _LateBar:
+    """A bar that is made once it is due, by whichever thread comes first."""
+
+    def __init__(self, total: int, unit: str) -> None:
+        self._total, self._unit = total, unit
+        self._start = perf_counter()
+        self._done = 0
+        self._bar: Any = None
+        self._lock = threading.Lock()
+
+    def advance(self, count: int) -> None:
+        with self._lock:
+            self._done += count
+            if self._bar is not None:
+                self._bar.update(count)
+            elif perf_counter() - self._start >= DELAY and self._done < self._total:
+                self._bar = self._shown()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._bar is not None:
+                self._bar.close()
+
+    def _shown(self) -> Any:
+        bar = _bar_class()(
+            total=self._total, unit=self._unit, miniters=1, delay=DELAY, file=sys.stderr
+        )
+        waited = perf_counter() - self._start
+        bar.start_t -= waited
+        bar.last_print_t -= waited
+        bar.update(self._done)
+        return bar
+
+
+def _bar_class() -> Any:
+    """Return a class of bars, with neither a thread that watches them nor a lock of processes."""
+    kind: Any = _kind_that_works()
+    # (a subclass: the bars of others are their own business)
+    ours: Any = type(kind.__name__, (kind,), {"monitor_interval": 0})
+    ours.set_lock(threading.RLock())
+    return ours
+
+
+def _kind_that_works() -> Any:
+    """Return the class of tqdm that can show itself here."""
+    if _in_notebook():
+        from tqdm import notebook
+
+        # without ipywidgets the notebook's bar cannot work, and tqdm.auto would warn; with it,
+        # tqdm.auto knows which consoles are no notebooks
+        if getattr(notebook, "IProgress", None) is not None:
+            from tqdm.auto import tqdm as bar_of_this_place
+
+            return bar_of_this_place
+    from tqdm import tqdm
+
+    return tqdm
+
+
+def _in_notebook() -> bool:
+    """Tell whether an IPython kernel runs this; to have imported ipykernel is not enough."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_shell is not None and hasattr(get_shell(), "kernel")

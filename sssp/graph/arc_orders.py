@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.graph.frozen import frozen
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 
@@ -73,9 +74,7 @@ def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False)
         weights = base.weights_as(dtype)
         order = np.empty(base.m, OFFSET)
         _order_kernel(base.indptr, weights, order)
-        indices, sorted_weights = base.indices[order], weights[order]
-        indices.flags.writeable = sorted_weights.flags.writeable = False
-        return ArcsByWeight(base.indptr, indices, sorted_weights)
+        return ArcsByWeight(base.indptr, frozen(base.indices[order]), frozen(weights[order]))
 
     return graph.derived(f"{'reverse ' if reverse else ''}arcs by weight, {dtype}", build)
 

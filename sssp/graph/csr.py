@@ -1,4 +1,4 @@
-"""From a list of arcs to CSR arrays, in O(n + m).
+"""From a list of arcs to CSR arrays, and what can be told of these, in O(n + m).
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; one more
 pass merges parallel ones. The arrays are not touched beyond that, so whoever calls has checked
@@ -19,11 +19,16 @@ __all__ = [
     "CSR",
     "Reduced",
     "arc_position",
+    "arc_positions",
     "build_csr",
-    "droppable",
+    "compacted",
     "order_by_head",
     "reduce_arcs",
+    "row_dtype",
+    "sealed",
+    "self_loops_of",
     "tails_of",
+    "twins_of",
 ]
 
 Array = NDArray[Any]
@@ -31,15 +36,75 @@ Array = NDArray[Any]
 
 @njit
 def arc_position(indptr, indices, tail, head):
-    """Position of the arc from `tail` to `head`, by bisection: arcs stand in order of head."""
-    first, last = indptr[tail], indptr[tail + 1]
+    """Position of the arc from `tail` to `head`, -1 if there is none.
+
+    By bisection, for arcs stand in order of head.
+    """
+    first, last = np.int64(indptr[tail]), np.int64(indptr[tail + 1])
+    end = last
     while first < last:
         middle = (first + last) // 2
         if indices[middle] < head:
             first = middle + 1
         else:
             last = middle
-    return first
+    return first if first < end and indices[first] == head else np.int64(-1)
+
+
+@njit
+def _positions_kernel(indptr, indices, tails, heads, positions):
+    """Write the `arc_position` of every pair of a tail and a head."""
+    for i in range(positions.size):
+        positions[i] = arc_position(indptr, indices, tails[i], heads[i])
+
+
+@njit
+def _twins_kernel(indptr, indices, twins):
+    """Write the position of the arc that goes the other way, -1 where there is none.
+
+    One finger a vertex finds them all: the arcs into a vertex come in order of their tails, and
+    the arcs out of it stand in order of their heads.
+    """
+    fingers = indptr[:-1].copy()
+    for tail in range(fingers.size):
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            place, end = fingers[head], indptr[head + 1]
+            while place < end and indices[place] < tail:
+                place += 1
+            twins[arc] = -1
+            if place < end and indices[place] == tail:
+                twins[arc] = place
+            fingers[head] = place
+
+
+@njit
+def _self_loops_kernel(indptr, indices, loops):
+    """Count the self-loops, and write the positions of as many as there is room for."""
+    count = 0
+    for v in range(indptr.size - 1):
+        for arc in range(indptr[v], indptr[v + 1]):
+            if indices[arc] == v:
+                if count < loops.size:
+                    loops[count] = arc
+                count += 1
+    return count
+
+
+@njit
+def _compact_kernel(stays, indices, weights, rows, before, kept_indices, kept_weights, kept_rows):
+    """Move the arcs that stay together; `before` counts those before each arc, and all.
+
+    The three arrays of kept arcs are longer by one, for what is written and then written over.
+    """
+    kept = 0
+    for arc in range(stays.size):
+        before[arc] = kept
+        kept_indices[kept] = indices[arc]
+        kept_weights[kept] = weights[arc]
+        kept_rows[kept] = rows[arc]
+        kept += stays[arc]
+    before[stays.size] = kept
 
 
 @njit
@@ -88,6 +153,25 @@ def _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows):
     return kept + 1
 
 
+@njit
+def _row_arc_kernel(order, tails, heads, rows, backward, row_arc):
+    """Write which arc every row became, or lost to, as `_merge_kernel` numbers them.
+
+    `rows` says of which input row each given arc is, empty if of its own; `backward` which of
+    them go against their row, empty if none do.
+    """
+    kept = -1
+    last_tail = last_head = -1
+    for i in range(order.size):
+        given = order[i]
+        tail, head = tails[given], heads[given]
+        if tail != last_tail or head != last_head:
+            kept += 1
+            last_tail, last_head = tail, head
+        if backward.size == 0 or not backward[given]:
+            row_arc[rows[given] if rows.size else given] = kept
+
+
 class CSR(NamedTuple):
     """Arcs ordered by tail and head, none parallel.
 
@@ -101,16 +185,19 @@ class CSR(NamedTuple):
         In the dtype that was given.
     rows : ndarray of int32 or int64, shape (m,)
         Which of the given arcs each one is.
+    order : ndarray of int32 or int64, shape (k,)
+        The given arcs by tail and head.
     """
 
     indptr: Array
     indices: Array
     weights: Array
     rows: Array
+    order: Array
 
 
-def _row_dtype(count: int) -> np.dtype[Any]:
-    """Return the dtype that numbers `count` input rows: int32 while they fit, else int64."""
+def row_dtype(count: int) -> np.dtype[Any]:
+    """Return the dtype that numbers `count` rows or arcs: int32 while they fit, else int64."""
     return INDEX if count <= np.iinfo(INDEX).max else OFFSET
 
 
@@ -131,9 +218,9 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
     CSR
         New arrays; of equal parallel arcs the first row stays.
     """
-    tails, heads, weights = _sealed(tails), _sealed(heads), _sealed(weights)
+    tails, heads, weights = sealed(tails), sealed(heads), sealed(weights)
     k = tails.size
-    order = np.arange(k, dtype=_row_dtype(k))
+    order = np.arange(k, dtype=row_dtype(k))
     if not _is_sorted_kernel(tails, heads):
         order = _stable_sort(heads, order, n)
         order = _stable_sort(tails, order, n)
@@ -142,7 +229,7 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
     m = _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows)
     if m < k:
         indices, least, rows = indices[:m].copy(), least[:m].copy(), rows[:m].copy()
-    return CSR(indptr, indices, least, rows)
+    return CSR(indptr, indices, least, rows, order)
 
 
 class Reduced(NamedTuple):
@@ -152,6 +239,9 @@ class Reduced(NamedTuple):
     ----------
     arcs : CSR
         The kept arcs; ``arcs.rows`` are input rows.
+    row_arc : ndarray of int32 or int64, shape (input rows,), or None
+        The kept arc of every input row, in the row's direction; -1 for a dropped self-loop. None
+        if ``arcs.rows`` tells as much: one arc a row, one row an arc.
     parallel_arcs : int
         Input arcs that a lighter or earlier parallel one replaced.
     self_loops : int
@@ -159,46 +249,47 @@ class Reduced(NamedTuple):
     """
 
     arcs: CSR
+    row_arc: Array | None
     parallel_arcs: int
     self_loops: int
 
 
 def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed: bool) -> Reduced:
-    """Drop what is no arc, double undirected arcs, sort, and merge parallel ones.
+    """Drop non-negative self-loops, double undirected arcs, sort, and merge parallel ones.
 
     Parameters are those of `build_csr`, and whether each arc stands for one direction only.
     """
-    endless, loops = droppable(tails, heads, weights)
-    dropped = endless | loops
-    rows = None
-    if dropped.any():
-        rows = np.flatnonzero(~dropped)
+    given = tails.size
+    rows = None  # input row of every arc that is built in; None: its own place
+    backward = np.empty(0, np.bool_)
+    loops = (tails == heads) & (weights >= 0)
+    if loops.any():
+        rows = np.flatnonzero(~loops)
         tails, heads, weights = tails[rows], heads[rows], weights[rows]
     kept = tails.size
     if not directed:
         both = _both_ways(tails, heads)
         rows = both.rows if rows is None else rows[both.rows]
-        tails, heads, weights = both.tails, both.heads, weights[both.rows]
+        tails, heads, weights, backward = both.tails, both.heads, weights[both.rows], both.backward
     arcs = build_csr(n, tails, heads, weights)
-    if rows is not None:
-        arcs = arcs._replace(rows=rows[arcs.rows].astype(_row_dtype(dropped.size)))
+    row_arc = None
     remaining = arcs.rows.size
+    if not directed or remaining < kept:
+        row_arc = np.full(given, -1, arcs.order.dtype)
+        own = np.empty(0, OFFSET) if rows is None else rows
+        _row_arc_kernel(arcs.order, sealed(tails), sealed(heads), own, backward, row_arc)
+    if rows is not None:
+        arcs = arcs._replace(rows=rows[arcs.rows].astype(row_dtype(given)))
     if not directed:
-        loops_left = int(np.count_nonzero(tails_of(arcs.indptr) == arcs.indices))
-        remaining = (remaining + loops_left) // 2
-    return Reduced(arcs, kept - remaining, int(np.count_nonzero(loops)))
-
-
-def droppable(tails: Array, heads: Array, weights: Array) -> tuple[Array, Array]:
-    """Return masks of the arcs of infinite weight, and of the non-negative self-loops."""
-    endless = weights == np.inf if weights.dtype.kind == "f" else np.zeros(weights.size, bool)
-    return endless, (tails == heads) & (weights >= 0) & ~endless
+        remaining = (remaining + self_loops_of(arcs.indptr, arcs.indices).size) // 2
+    return Reduced(arcs, row_arc, kept - remaining, int(np.count_nonzero(loops)))
 
 
 class _BothWays(NamedTuple):
     tails: Array
     heads: Array
     rows: Array
+    backward: Array
 
 
 def _both_ways(tails: Array, heads: Array) -> _BothWays:
@@ -211,7 +302,81 @@ def _both_ways(tails: Array, heads: Array) -> _BothWays:
         np.where(backward, forward_heads, forward_tails),
         np.where(backward, forward_tails, forward_heads),
         rows,
+        backward,
     )
+
+
+class Compacted(NamedTuple):
+    """Arcs without some of them.
+
+    Attributes
+    ----------
+    indptr, indices, weights, rows : ndarray
+        As in `CSR`.
+    before : ndarray of int32 or int64, shape (m + 1,)
+        How many arcs stay of those before each one: the new position of one that stays.
+    """
+
+    indptr: Array
+    indices: Array
+    weights: Array
+    rows: Array
+    before: Array
+
+
+def compacted(
+    indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array
+) -> Compacted:
+    """Leave out the arcs for which `stays` is false."""
+    m, kept = stays.size, int(np.count_nonzero(stays))
+    before = np.empty(m + 1, row_dtype(m))
+    heads = np.empty(kept + 1, indices.dtype)
+    least, origins = np.empty(kept + 1, weights.dtype), np.empty(kept + 1, rows.dtype)
+    _compact_kernel(
+        sealed(stays),
+        sealed(indices),
+        sealed(weights),
+        sealed(rows),
+        before,
+        heads,
+        least,
+        origins,
+    )
+    offsets = before[indptr].astype(OFFSET)
+    return Compacted(offsets, heads[:kept], least[:kept], origins[:kept], before)
+
+
+def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> NDArray[np.int64]:
+    """Return the position of the arc of every pair of a tail and a head, -1 for none.
+
+    Parameters
+    ----------
+    indptr, indices : ndarray
+        Of a graph.
+    tails, heads : ndarray of int, shape (k,)
+        All within ``0..n-1``.
+    """
+    positions = np.empty(tails.size, OFFSET)
+    _positions_kernel(sealed(indptr), sealed(indices), sealed(tails), sealed(heads), positions)
+    return positions
+
+
+def twins_of(indptr: Array, indices: Array) -> Array:
+    """Return the position of the arc that goes the other way for every arc, -1 for none."""
+    twins = np.empty(indices.size, row_dtype(indices.size))
+    _twins_kernel(sealed(indptr), sealed(indices), twins)
+    return twins
+
+
+def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
+    """Return the positions of the self-loops."""
+    indptr, indices = sealed(indptr), sealed(indices)
+    loops = np.empty(0, OFFSET)
+    count = _self_loops_kernel(indptr, indices, loops)
+    if count:
+        loops = np.empty(count, OFFSET)
+        _self_loops_kernel(indptr, indices, loops)
+    return loops
 
 
 def order_by_head(n: int, indices: Array) -> Array:
@@ -229,9 +394,7 @@ def order_by_head(n: int, indices: Array) -> Array:
     ndarray of int32 or int64, shape (m,)
         Positions ordered by head; those of one head keep the order of their tails.
     """
-    return _stable_sort(
-        _sealed(indices), np.arange(indices.size, dtype=_row_dtype(indices.size)), n
-    )
+    return _stable_sort(sealed(indices), np.arange(indices.size, dtype=row_dtype(indices.size)), n)
 
 
 def tails_of(indptr: Array) -> Array:
@@ -245,7 +408,7 @@ def _stable_sort(keys: Array, order: Array, n: int) -> Array:
     return reordered
 
 
-def _sealed(array: Array) -> Array:
+def sealed(array: Array) -> Array:
     """Return a contiguous read-only view: Numba compiles anew for writable arrays."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False

@@ -6,6 +6,7 @@ import than a city takes to read.
 
 from __future__ import annotations
 
+import reprlib
 import threading
 from collections.abc import Callable
 from os import PathLike
@@ -14,22 +15,55 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.errors import DistanceOverflowError
+from sssp.errors import (
+    DistanceOverflowError,
+    GraphFormatError,
+    NegativeWeightError,
+    VertexError,
+)
 from sssp.graph import interop
 from sssp.graph.checks import (
+    arc_column,
     coordinate_pairs,
-    scaled_weights,
+    ends_within,
+    refuse_mask,
     vertex_column,
     vertex_count,
-    weight_column,
-    within,
 )
-from sssp.graph.csr import droppable, order_by_head, reduce_arcs, tails_of
-from sssp.graph.labels import Labels, Lookup, as_labels, label_array, lookup_of, take_labels
+from sssp.graph.csr import (
+    arc_positions,
+    compacted,
+    order_by_head,
+    reduce_arcs,
+    row_dtype,
+    self_loops_of,
+    tails_of,
+    twins_of,
+)
+from sssp.graph.frozen import frozen
+from sssp.graph.labels import (
+    Labels,
+    Lookup,
+    are_labels,
+    as_labels,
+    label_array,
+    lookup_of,
+    take_ends,
+    take_labels,
+)
+from sssp.graph.rows import inverse, lightest_rows, moved, picked, rows_are_own
 from sssp.graph.storage import packed, unpacked
-from sssp.kernels.dtypes import INDEX, OFFSET, distance_dtype
-from sssp.loaders import read_arrays, read_co, read_gr, write_arrays
-from sssp.loaders._files import SSSP_MAGIC
+from sssp.graph.weights import (
+    Extremes,
+    as_stored,
+    closed_weight,
+    converted,
+    extremes_of,
+    scaled_weights,
+    weight_column,
+)
+from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
+from sssp.loaders import ArcList, read_any, read_co, write_arrays
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -40,27 +74,35 @@ __all__ = ["Graph", "read_graph"]
 Array = NDArray[Any]
 T = TypeVar("T")
 
+#: A text file is believed to have as many vertices as this (a quarter of a GiB of ``indptr``),
+#: or as these for each of its arcs: a part of a continent may keep the continent's numbers.
+BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
+
 
 class Graph:
     """A weighted directed graph in compressed sparse rows; immutable.
 
     Make one with `from_arcs`, `from_scipy`, `from_networkx` or `read_graph`. The arcs of vertex
     ``v`` are at positions ``indptr[v]`` to ``indptr[v + 1]``, in order of head. Of parallel arcs
-    the lightest is kept; non-negative self-loops, which no shortest path uses, are dropped.
+    the lightest is kept; non-negative self-loops, which no shortest path uses, are dropped. An
+    arc of infinite weight is closed: no path takes it, but it keeps its position, and opens with
+    another weight.
 
     Attributes
     ----------
     n, m : int
-        Numbers of vertices and of kept arcs (an undirected one counts twice).
+        Numbers of vertices and of kept arcs, closed ones too (an undirected one counts twice).
     indptr : ndarray of int64, shape (n + 1,)
         Where the arcs of each vertex begin.
     indices : ndarray of int32, shape (m,)
         Head of each arc.
     weights : ndarray of int32, int64 or float64, shape (m,)
-        Weight of each arc.
+        Weight of each arc; a closed one has the greatest number of the dtype, infinity for
+        floats.
     arc_origin : ndarray of int32 (int64 from 2^31 input arcs on), shape (m,)
-        Input row of each arc, so that ``values[g.arc_origin]`` brings an attribute of the input
-        to the arcs. Both directions of an undirected arc have the same.
+        Input row of each arc, the one whose weight counts, so that ``values[g.arc_origin]``
+        brings an attribute of the input to the arcs. Both directions of an undirected arc have
+        the same.
     input_arcs : int
         Number of input rows.
     directed : bool
@@ -74,8 +116,9 @@ class Graph:
 
     Notes
     -----
-    All arrays are read-only. What is computed from them later (`tails`, the search tree of
-    `nearest_vertex`, copies on a device) is kept with the graph, but not pickled or saved.
+    All arrays are read-only for good. What is computed from them later (`tails`, the search tree
+    of `nearest_vertex`, copies on a device) is kept with the graph, but not pickled or saved;
+    what does not depend on weights is shared by the graphs of `with_weights` and its like.
     """
 
     __slots__ = (
@@ -83,6 +126,8 @@ class Graph:
         "_derived",
         "_labels",
         "_lock",
+        "_row_arc",
+        "_structure",
         "arc_origin",
         "coordinates",
         "directed",
@@ -108,7 +153,9 @@ class Graph:
     self_loops: int
     coordinates: NDArray[np.float64] | None
     _labels: Labels
+    _row_arc: Array | None  # None: one row an arc and one arc a row, so `arc_origin` tells
     _derived: dict[str, Any]
+    _structure: dict[str, Any]
     _lock: threading.RLock
 
     def __init__(self) -> None:
@@ -129,10 +176,15 @@ class Graph:
         directed: bool,
         parallel_arcs: int,
         self_loops: int,
+        row_arc: Array | None = None,
         coordinates: Array | None = None,
         labels: Labels = None,
+        structure: dict[str, Any] | None = None,
     ) -> Graph:
-        """Adopt arrays that are known to be right; they become read-only."""
+        """Adopt arrays that are known to be right; they become read-only.
+
+        `structure` holds what is derived from the same arcs whatever they weigh.
+        """
         self = object.__new__(cls)
         fields = {
             "n": indptr.size - 1,
@@ -147,13 +199,14 @@ class Graph:
             "self_loops": self_loops,
             "coordinates": coordinates,
             "_labels": labels,
+            "_row_arc": row_arc,
             "_derived": {},
+            "_structure": {} if structure is None else structure,
             "_lock": threading.RLock(),
         }
         for name, value in fields.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            kept = frozen(value) if isinstance(value, np.ndarray) else value
+            object.__setattr__(self, name, kept)
         return self
 
     @classmethod
@@ -172,10 +225,11 @@ class Graph:
         Parameters
         ----------
         tails, heads : array_like of int, shape (k,)
-            Vertices, counted from 0.
+            Vertices, counted from 0, whatever their labels.
         weights : array_like of int or float, shape (k,)
-            Stored as int32 if all fit, else int64; floats as float64. An infinite weight means
-            that there is no such arc.
+            Stored as int32 if all fit, else int64; floats as float64. An infinite weight closes
+            the arc, and so does the greatest int64, 2^63 - 1, which is too long for any path
+            anyway. A list of Python numbers stays integers if all finite ones are.
         n : int, optional
             Number of vertices; by default that of `labels` or `coordinates`, or without them
             the greatest vertex plus one.
@@ -189,7 +243,8 @@ class Graph:
         Returns
         -------
         Graph
-            Of parallel arcs it keeps the lightest, among equals the first.
+            Of parallel arcs it keeps the lightest, among equals the first. ``row_arc`` tells
+            where each row went.
 
         Raises
         ------
@@ -199,9 +254,9 @@ class Graph:
             A weight that is NaN or minus infinity, lengths or shapes that do not agree, labels
             that repeat, more than 2^31 - 1 vertices.
         TypeError
-            Vertices that are not integers, weights that are not numbers.
+            Vertices that are not integers, weights that are not numbers, masked arrays.
         DistanceOverflowError
-            An integer weight that does not fit int64.
+            A weight that does not fit int64 or float64.
 
         Notes
         -----
@@ -213,7 +268,14 @@ class Graph:
         >>> g.indices.tolist(), g.weights.tolist(), g.arc_origin.tolist()
         ([1, 2], [5, 3], [1, 2])
         """
-        tail_column, head_column = vertex_column(tails, "tail"), vertex_column(heads, "head")
+        advice = "number the vertices so, and give their names as labels"
+        if labels is not None:
+            advice = (
+                "number the vertices in order of their labels, for instance with "
+                "Graph.from_arcs([], [], [], labels=labels).vertices(tails)"
+            )
+        tail_column = vertex_column(tails, "tail", advice)
+        head_column = vertex_column(heads, "head", advice)
         values = weight_column(weights)
         if not tail_column.size == head_column.size == values.size:
             raise ValueError(
@@ -221,13 +283,9 @@ class Graph:
                 "the three must be equally long"
             )
         count = vertex_count(n, tail_column, head_column, coordinates, labels)
-        reduced = reduce_arcs(
-            count,
-            within(tail_column, count, "tail"),
-            within(head_column, count, "head"),
-            values,
-            directed=directed,
-        )
+        names = as_labels(labels, count)
+        ends = _checked_ends(tail_column, head_column, count, names, advice)
+        reduced = reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
             *reduced.arcs[:3],
             arc_origin=reduced.arcs.rows,
@@ -235,8 +293,9 @@ class Graph:
             directed=bool(directed),
             parallel_arcs=reduced.parallel_arcs,
             self_loops=reduced.self_loops,
+            row_arc=reduced.row_arc,
             coordinates=coordinate_pairs(coordinates, count),
-            labels=as_labels(labels, count),
+            labels=names,
         )
 
     @classmethod
@@ -246,8 +305,8 @@ class Graph:
         Parameters
         ----------
         matrix : sparse matrix or array, shape (n, n)
-            In any format. Stored zeros are arcs of weight zero; of entries stored more than once
-            the least counts (SciPy itself would add them up).
+            In any format. Stored zeros are arcs of weight zero, infinite entries closed arcs; of
+            entries stored more than once the least counts (SciPy itself would add them up).
         directed : bool, default True
             False takes each entry in both directions.
 
@@ -304,7 +363,8 @@ class Graph:
 
         Notes
         -----
-        One pass over nodes and edges. Integer attributes stay exact; if any is a float, all are.
+        One pass over nodes and edges. Integer attributes stay exact; if any but an infinite one,
+        which closes its edge, is a float, all are.
         """
         nodes = interop.nodes_of(G)
         edges = interop.edges_of(G, nodes, weight, default)
@@ -345,32 +405,119 @@ class Graph:
                 self._derived[key] = build()
             return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
 
-    def free_device(self) -> None:
-        """Drop the copies of this graph on CUDA devices; the next call there makes new ones."""
+    def _shared(self, key: str, build: Callable[[], T]) -> T:
+        """Return what `build` makes from the arcs, whatever they weigh: kept by all that share."""
+        try:
+            return self._structure[key]  # type: ignore[no-any-return]  # the key decides the type
+        except KeyError:
+            pass
         with self._lock:
-            for key in [key for key in self._derived if key.startswith("cuda:")]:
-                del self._derived[key]
+            # those that share have a lock each: if two build at once, the first to end is kept
+            if key not in self._structure:
+                self._structure.setdefault(key, build())
+            return self._structure[key]  # type: ignore[no-any-return]  # the key decides the type
+
+    def free_device(self) -> None:
+        """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
+
+        Those of graphs that were made from it for solvers go too, such as its `open_part`.
+        """
+        with self._lock:
+            for key, value in list(self._derived.items()):
+                if key.startswith("cuda:"):
+                    del self._derived[key]
+                elif isinstance(value, Graph):
+                    value.free_device()
 
     @property
     def labels(self) -> Array | None:
         """Label of each vertex: ndarray of int64, ``str_`` or objects, shape (n,), or None."""
         labels = self._labels
-        return None if labels is None else self.derived("labels", lambda: label_array(labels))
+        return None if labels is None else self._shared("labels", lambda: label_array(labels))
 
     @property
     def tails(self) -> NDArray[np.int32]:
         """Tail of each arc: ndarray of int32, shape (m,)."""
-        return self.derived("tails", lambda: _read_only(tails_of(self.indptr)))
+        return self._shared("tails", lambda: frozen(tails_of(self.indptr)))
+
+    @property
+    def row_arc(self) -> Array:
+        """Position of the kept arc of each input row: ndarray of int, shape (input_arcs,).
+
+        The arc in the direction of the row; if parallel rows were reduced to one arc, all of
+        them have its position. -1 where a row is no arc of this graph: a self-loop that was
+        dropped, or what lies outside a `largest_component` or an `open_part`.
+
+        Raises
+        ------
+        GraphFormatError
+            The graph was read from a file of an older release, which does not know it.
+        """
+        if self._row_arc is not None:
+            return self._row_arc
+        return self._shared("row arc", self._row_arc_of_origins)
+
+    def _row_arc_of_origins(self) -> Array:
+        places = np.arange(self.m, dtype=row_dtype(self.m))
+        row_arc = np.full(self.input_arcs, -1, places.dtype)
+        row_arc[self.arc_origin] = places
+        one_to_one = self.directed and not self.parallel_arcs
+        if not (one_to_one and rows_are_own(row_arc, self.arc_origin)):
+            raise GraphFormatError(
+                "this graph does not know the arcs of all its input rows, for the .sssp file that "
+                "it comes from was written by an older release: make it again from its source, "
+                "or give weights per arc, as with_weights(w)"
+            )
+        return frozen(row_arc)
+
+    @property
+    def _twins(self) -> Array:
+        """Position of the arc that goes the other way, -1 for none: ndarray, shape (m,)."""
+        return self._shared("twins", lambda: frozen(twins_of(self.indptr, self.indices)))
+
+    @property
+    def _rows_go_both_ways(self) -> bool:
+        """Whether a row stands for both directions: some arc has the row of its twin."""
+        return self._shared(
+            "rows go both ways", lambda: not rows_are_own(self.row_arc, self.arc_origin)
+        )
+
+    @property
+    def _extremes(self) -> Extremes:
+        return self.derived("extremes", lambda: extremes_of(self.weights, self._loops))
+
+    @property
+    def _loops(self) -> NDArray[np.int64]:
+        """Positions of the self-loops."""
+        return self._shared("self-loops", lambda: self_loops_of(self.indptr, self.indices))
 
     @property
     def least_weight(self) -> int | float:
-        """The least weight of an arc, as a Python number; 0 without arcs."""
-        return self.derived("least weight", lambda: self.weights.min().item() if self.m else 0)
+        """The least weight of an open arc, as a Python number; 0 without any."""
+        return self._extremes.least
 
     @property
     def greatest_weight(self) -> int | float:
-        """The greatest weight of an arc, as a Python number; 0 without arcs."""
-        return self.derived("greatest weight", lambda: self.weights.max().item() if self.m else 0)
+        """The greatest weight of an open arc, as a Python number; 0 without any."""
+        return self._extremes.greatest
+
+    @property
+    def closed_arcs(self) -> int:
+        """Number of closed arcs."""
+        return self._extremes.closed
+
+    @property
+    def weight_range(self) -> WeightRange:
+        """Dtype and extremes of the weights of the open arcs."""
+        return self.derived(
+            "weight range",
+            lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
+        )
+
+    @property
+    def tree_graph(self) -> Graph:
+        """The graph whose arcs shortest-path trees are made of: itself."""
+        return self
 
     def weights_as(self, dtype: DTypeLike) -> Array:
         """Return the weights in another dtype.
@@ -383,7 +530,8 @@ class Graph:
         Returns
         -------
         ndarray, shape (m,)
-            Read-only; ``weights`` itself if it has that dtype, else a copy that is kept.
+            Read-only; ``weights`` itself if it has that dtype, else a copy that is kept. Closed
+            arcs have the greatest number of the dtype, infinity for floats.
 
         Raises
         ------
@@ -398,11 +546,13 @@ class Graph:
         limits: Any = np.iinfo(asked) if asked.kind == "i" else np.finfo(asked)
         number = int if asked.kind == "i" else float
         least, greatest = number(limits.min), number(limits.max)
+        if asked.kind == "i":
+            greatest -= 1  # that of a closed arc
         if not least <= self.least_weight <= self.greatest_weight <= greatest:
             raise DistanceOverflowError(
                 f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )
-        return self.derived(f"weights as {asked}", lambda: _read_only(self.weights.astype(asked)))
+        return self.derived(f"weights as {asked}", lambda: frozen(converted(self.weights, asked)))
 
     # -- vertices ------------------------------------------------------------------------------
 
@@ -440,7 +590,7 @@ class Graph:
 
     @property
     def _lookup(self) -> Lookup:
-        return self.derived("lookup", lambda: lookup_of(self._labels, self.n))
+        return self._shared("lookup", lambda: lookup_of(self._labels, self.n))
 
     @overload
     def nearest_vertex(self, lon: float, lat: float) -> int: ...
@@ -481,14 +631,102 @@ class Graph:
             )
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
+        refuse_mask(lon, "lon")
+        refuse_mask(lat, "lat")
         longitudes, latitudes = np.broadcast_arrays(lon, lat)
         if not (np.isfinite(longitudes).all() and np.isfinite(latitudes).all()):
             raise ValueError("lon and lat must be finite numbers")
-        tree = self.derived("sphere", lambda: cKDTree(_on_sphere(*coordinates.T)))
+        tree = self._shared("sphere", lambda: cKDTree(_on_sphere(*coordinates.T)))
         _, nearest = tree.query(_on_sphere(longitudes, latitudes))
         return int(nearest) if longitudes.ndim == 0 else np.asarray(nearest, np.int64)
 
+    # -- arcs ----------------------------------------------------------------------------------
+
+    def arc(self, u: SupportsIndex, v: SupportsIndex) -> int:
+        """Return the position of the arc from vertex `u` to vertex `v`, open or closed.
+
+        Raises
+        ------
+        VertexError
+            There is no such vertex, or no such arc.
+        TypeError
+            Not an integer.
+        """
+        return int(self.arcs(np.array([u]), np.array([v]))[0])
+
+    def arcs(self, us: ArrayLike, vs: ArrayLike) -> NDArray[np.int64]:
+        """Return the positions of many arcs at once.
+
+        Parameters
+        ----------
+        us, vs : array_like of int, shape (k,)
+            Their tails and heads: vertices, as `vertices` makes them from labels.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Positions in ``indices`` and ``weights``, of closed arcs too. ``g.arcs([u, v], [v, u])``
+            are both directions of a street. O(log degree) each.
+
+        Raises
+        ------
+        VertexError, TypeError, ValueError
+            As `arc` does, for the first pair that is none; not as many tails as heads.
+        """
+        advice = "g.vertices(labels) turns labels into vertices"
+        tails, heads = vertex_column(us, "tail", advice), vertex_column(vs, "head", advice)
+        if tails.size != heads.size:
+            raise ValueError(
+                f"{tails.size} tails and {heads.size} heads: they must be equally many"
+            )
+        ends = _checked_ends(tails, heads, self.n, self._labels, advice)
+        positions = arc_positions(self.indptr, self.indices, *ends)
+        if positions.size and positions.min() < 0:
+            row = int(np.argmin(positions))
+            raise VertexError(f"no arc leads from vertex {tails[row]} to vertex {heads[row]}")
+        return positions
+
     # -- other graphs from this one ------------------------------------------------------------
+
+    def open_part(self) -> Graph:
+        """Return the graph that solvers work on: what no path can take is left out.
+
+        Returns
+        -------
+        Graph
+            Without closed arcs and without self-loops that came to weigh 0 or more; positions of
+            arcs are its own. The graph itself where there are none, else made once and kept.
+            O(n + m).
+        """
+        if self._extremes.closed == self._extremes.idle == 0:
+            return self
+        return self.derived("open part", self._compacted)
+
+    def _compacted(self) -> Graph:
+        stays = self.weights != closed_weight(self.weights.dtype)
+        stays[self._loops[self.weights[self._loops] >= 0]] = False
+        self_loops = self.self_loops + self._extremes.idle
+        return self._changed(**self._arcs_left(stays), self_loops=self_loops)
+
+    def _arcs_left(self, stays: Array) -> dict[str, Any]:
+        """Return the arrays of the arcs of a mask alone."""
+        left = compacted(self.indptr, self.indices, self.weights, self.arc_origin, stays)
+        row_arc = None
+        if self._row_arc is not None:
+            places = left.before[:-1]
+            places[~stays] = -1
+            row_arc = moved(self._row_arc, places)
+            if self._rows_go_both_ways:
+                # one direction alone may be left; it then stands for the row
+                other = moved(moved(self._row_arc, self._twins), places)
+                row_arc = np.where(row_arc < 0, other, row_arc)
+        return {
+            "indptr": left.indptr,
+            "indices": left.indices,
+            "weights": left.weights,
+            "arc_origin": left.rows,
+            "row_arc": row_arc,
+        }
 
     def reverse(self) -> Graph:
         """Return the graph with every arc turned around.
@@ -496,15 +734,16 @@ class Graph:
         Returns
         -------
         Graph
-            ``arc_origin`` names the same input rows. O(n + m).
+            ``arc_origin`` and ``row_arc`` name the same input rows. O(n + m).
         """
         order = order_by_head(self.n, self.indices)
         counts = np.bincount(self.indices, minlength=self.n)
         return self._changed(
             indptr=np.concatenate(([0], np.cumsum(counts, dtype=OFFSET))),
-            indices=self.tails[order],
-            weights=self.weights[order],
-            arc_origin=self.arc_origin[order],
+            indices=picked(self.tails, order),
+            weights=picked(self.weights, order),
+            arc_origin=picked(self.arc_origin, order),
+            row_arc=None if self._row_arc is None else moved(self._row_arc, inverse(order)),
         )
 
     def largest_component(self, connection: Literal["strong", "weak"] = "strong") -> Graph:
@@ -514,22 +753,33 @@ class Graph:
         ----------
         connection : {"strong", "weak"}
             Whether any two vertices must reach each other, or only in the graph with every arc
-            in both directions.
+            in both directions. Closed arcs connect nothing.
 
         Returns
         -------
         Graph
             Vertices in their old order, with their labels; if there were none, the old numbers
-            become the labels. Among equally large parts the one with the smallest vertex.
-            ``arc_origin`` names the same input rows. O(n + m).
+            become the labels. All arcs between them, closed ones too. Among equally large parts
+            the one with the smallest vertex. ``arc_origin`` and ``row_arc`` name the same input
+            rows, and ``input_arcs``, ``parallel_arcs`` and ``self_loops`` count the same input.
+
+        Raises
+        ------
+        ValueError
+            Another connection.
+
+        Notes
+        -----
+        O(n + m) time, by SciPy's depth-first search (Pearce 2005).
         """
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
         if connection not in ("strong", "weak"):
             raise ValueError(f"connection must be 'strong' or 'weak', not {connection!r}")
+        part = self.open_part()
         pattern = csr_array(
-            (np.ones(self.m, np.int8), self.indices, self.indptr), shape=(self.n, self.n)
+            (np.ones(part.m, np.int8), part.indices, part.indptr), shape=(self.n, self.n)
         )
         _, component = connected_components(pattern, directed=True, connection=connection)
         sizes = np.bincount(component)
@@ -537,55 +787,176 @@ class Graph:
         vertices = np.flatnonzero(inside)
         kept = inside[self.tails] & inside[self.indices]
         number = np.cumsum(inside, dtype=INDEX) - 1
+        arcs = self._arcs_left(kept)
         return self._changed(
-            indptr=np.append(_offsets(kept, self.indptr)[:-1][inside], np.count_nonzero(kept)),
-            indices=number[self.indices[kept]],
-            weights=self.weights[kept],
-            arc_origin=self.arc_origin[kept],
+            indptr=np.append(arcs.pop("indptr")[:-1][inside], np.count_nonzero(kept)),
+            indices=number[arcs.pop("indices")],
+            **arcs,
             coordinates=None if self.coordinates is None else self.coordinates[vertices],
             labels=take_labels(self._labels, vertices),
         )
 
-    def with_weights(self, weights: ArrayLike) -> Graph:
+    def with_weights(self, w: ArrayLike | None = None, *, rows: ArrayLike | None = None) -> Graph:
         """Return the graph with other weights on the same arcs.
 
         Parameters
         ----------
-        weights : array_like of int or float, shape (m,)
-            A weight for each arc, by its position in ``indices`` (``values[g.arc_origin]``
-            brings values of the input there). Infinity removes the arc.
+        w : array_like of int or float, shape (m,), optional
+            A weight for each arc, by its position in ``indices``. Of parallel input rows one was
+            kept, and the others do not come back whatever they would weigh now: for weights of
+            the input give `rows`.
+        rows : array_like of int or float, shape (input_arcs,), optional
+            A weight for each input row instead. Of parallel rows the lightest counts, anew; both
+            directions of an undirected arc get the weight of its row. What is given for rows
+            that are no arc (-1 in ``row_arc``) is not looked at, but for the error below.
 
         Returns
         -------
         Graph
-            Of an undirected graph whose weights now differ by direction: a directed one.
+            All arcs keep their positions. An infinite weight closes an arc, and so does the
+            greatest int64, 2^63 - 1; any other opens it. A closed arc that is given its old
+            weight stays closed: ``g.with_weights(g.weights)`` changes nothing. The dtype is that
+            of `from_arcs`: integers stay integers, but an array of floats makes a graph of
+            floats, even if all are whole or infinite (`without_arcs` closes arcs of an integer
+            graph). With `rows`, ``arc_origin`` is the row whose weight counts. Of an undirected
+            graph whose weights differ by direction: a directed one.
 
         Raises
         ------
         ValueError
-            NaN, minus infinity, or not `m` weights.
+            NaN, minus infinity, or not as many weights as arcs or input rows.
+        NegativeWeightError
+            A negative weight in `rows` for a self-loop, which was dropped as it was not negative.
+        GraphFormatError
+            `rows` for a graph without ``row_arc``, from a file of an older release.
         TypeError, DistanceOverflowError
-            As `from_arcs`.
+            As `from_arcs`; both `w` and `rows`, or neither.
+
+        Notes
+        -----
+        O(m + input rows) time.
+
+        Examples
+        --------
+        >>> g = Graph.from_arcs([0, 0], [1, 1], [5, 6])
+        >>> g.with_weights(rows=[50, 10]).weights.tolist()
+        [10]
         """
-        values = weight_column(weights)
-        if values.size != self.m:
-            raise ValueError(
-                f"{values.size} weights for {self.m} arcs; "
-                "values per input row go in as values[g.arc_origin]"
+        if (w is None) == (rows is None):
+            raise TypeError(
+                "with_weights takes one of w, a weight per arc, and rows=, per input row"
             )
-        symmetric = not self.directed and np.array_equal(
-            values[order_by_head(self.n, self.indices)], values
-        )
-        endless, loops = droppable(self.tails, self.indices, values)
-        kept = ~(endless | loops)
-        return self._changed(
-            indptr=_offsets(kept, self.indptr),
-            indices=self.indices[kept],
-            weights=values[kept],
-            arc_origin=self.arc_origin[kept],
-            directed=not symmetric,
-            self_loops=self.self_loops + int(np.count_nonzero(loops)),
-        )
+        if rows is not None:
+            return self._with_row_weights(weight_column(rows))
+        assert w is not None
+        column = weight_column(w)
+        if column.size != self.m:
+            raise ValueError(
+                f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
+            )
+        weights = as_stored(column, self.weights if self.closed_arcs else None)
+        symmetric = not self.directed and np.array_equal(picked(weights, self._twins), weights)
+        return self._reweighted(weights, directed=not symmetric)
+
+    def _with_row_weights(self, column: Array) -> Graph:
+        if column.size != self.input_arcs:
+            raise ValueError(
+                f"{column.size} weights for {self.input_arcs} input rows; "
+                "values per arc go in without rows="
+            )
+        row_arc = self.row_arc
+        values = as_stored(column, self.weights[row_arc] if self.closed_arcs else None)
+        if self.self_loops:
+            self._refuse_negative_loops(values)
+        if self._row_arc is None:
+            weights = picked(values, self.arc_origin)
+            return self._reweighted(weights, directed=self.directed)
+        twins = self._twins if self._rows_go_both_ways else None
+        lightest = lightest_rows(row_arc, values, self.m, twins)
+        directed = self.directed if twins is None else bool((twins < 0).any())
+        return self._reweighted(lightest.weights, arc_origin=lightest.rows, directed=directed)
+
+    def _refuse_negative_loops(self, values: Array) -> None:
+        rows = self._shared("rows without arc", lambda: np.flatnonzero(self.row_arc < 0))
+        negative = rows[values[rows] < 0]
+        if negative.size:
+            raise NegativeWeightError(
+                f"row {negative[0]} gets the weight {values[negative[0]]}, but is no arc of this "
+                f"graph, which dropped {self.self_loops} self-loops as they were not negative: a "
+                "negative one is a negative cycle; make such a graph anew with from_arcs"
+            )
+
+    def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Graph:
+        """Return the graph with other weights on some arcs.
+
+        Parameters
+        ----------
+        arcs : int or array_like of int, shape (k,)
+            Positions, as of `arcs`. Of a position given twice the last weight counts.
+        weights : number or array_like of int or float, shape (k,)
+            Their weights, as for `with_weights`; one number is for all.
+
+        Returns
+        -------
+        Graph
+            All else as it was. int32 becomes int64 where a weight needs it; floats make integers
+            floats. An undirected arc has two positions; with one of them changed alone the graph
+            is directed.
+
+        Raises
+        ------
+        IndexError
+            No position of an arc.
+        ValueError, TypeError, DistanceOverflowError
+            As `with_weights`.
+
+        Notes
+        -----
+        A copy of the weights and k writes; arcs and labels are shared.
+        """
+        places = arc_column(arcs, self.m)
+        refuse_mask(weights, "weights")
+        if np.ndim(weights) == 0:
+            number: Any = [weights]
+            column = np.broadcast_to(weight_column(number), places.shape)
+        else:
+            column = weight_column(weights)
+        if column.size != places.size:
+            raise ValueError(f"{column.size} weights for {places.size} arcs")
+        values = as_stored(column, self.weights[places] if self.closed_arcs else None)
+        dtype = np.promote_types(self.weights.dtype, values.dtype) if places.size else None
+        changed = converted(self.weights, dtype or self.weights.dtype)
+        changed[places] = converted(values, changed.dtype)
+        return self._reweighted(changed, directed=self._becomes_directed(changed, places))
+
+    def without_arcs(self, arcs: ArrayLike) -> Graph:
+        """Return the graph with some arcs closed; the next weights open them.
+
+        Parameters
+        ----------
+        arcs : int or array_like of int, shape (k,)
+            Positions, as of `arcs`; both directions of a street are two.
+
+        Returns
+        -------
+        Graph
+            The arcs keep their positions, integers stay integers.
+
+        Raises
+        ------
+        IndexError, TypeError
+            No positions of arcs.
+        """
+        places = arc_column(arcs, self.m)
+        changed = self.weights.copy()
+        changed[places] = closed_weight(changed.dtype)
+        return self._reweighted(changed, directed=self._becomes_directed(changed, places))
+
+    def _becomes_directed(self, weights: Array, changed: Array) -> bool:
+        """Tell whether the graph is directed with `weights`, changed at some positions."""
+        if self.directed:
+            return True
+        return not np.array_equal(weights[self._twins[changed]], weights[changed])
 
     def scaled(self, factor: float) -> Graph:
         """Return the graph with integer weights ``rint(weights * factor)``.
@@ -599,7 +970,7 @@ class Graph:
         -------
         Graph
             Integer weights; a whole factor of integer weights is exact, all else is rounded
-            to the nearest integer from the product in float64.
+            to the nearest integer from the product in float64. Closed arcs stay closed.
 
         Raises
         ------
@@ -613,6 +984,10 @@ class Graph:
     def _changed(self, **changes: Any) -> Graph:
         return Graph._from_csr(**(self._fields() | changes))
 
+    def _reweighted(self, weights: Array, **changes: Any) -> Graph:
+        """Return the same arcs with other weights."""
+        return self._changed(weights=weights, structure=self._structure, **changes)
+
     def _fields(self) -> dict[str, Any]:
         return {
             "indptr": self.indptr,
@@ -623,6 +998,7 @@ class Graph:
             "directed": self.directed,
             "parallel_arcs": self.parallel_arcs,
             "self_loops": self.self_loops,
+            "row_arc": self._row_arc,
             "coordinates": self.coordinates,
             "labels": self._labels,
         }
@@ -632,26 +1008,34 @@ class Graph:
     def to_scipy(self) -> csr_array:
         """Return the graph as a `scipy.sparse.csr_array` of shape (n, n), zeros stored.
 
-        The arrays are copies, so the result may be changed.
+        Closed arcs are not in it. The arrays are copies, so the result may be changed.
         """
         from scipy.sparse import csr_array
 
+        part = self.open_part()
         return csr_array(
-            (self.weights, self.indices, self.indptr), shape=(self.n, self.n), copy=True
+            (part.weights, part.indices, part.indptr), shape=(self.n, self.n), copy=True
         )
 
     def to_networkx(self) -> nx.DiGraph[Any] | nx.Graph[Any]:
         """Return the graph as a `networkx.DiGraph`, or a `networkx.Graph` if undirected.
 
         Nodes are the labels (else ``0..n-1``), with coordinates as their ``x`` and ``y``; edges
-        have the attribute ``weight``.
+        have the attribute ``weight``. Closed arcs are not in it.
 
         Raises
         ------
         MissingExtraError
             NetworkX is not installed.
         """
-        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(self)
+        nodes = list(range(self.n)) if self.labels is None else self.labels.tolist()
+        part = self.open_part()
+        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(
+            nodes,
+            self.coordinates,
+            interop.Arcs(part.tails, part.indices, part.weights),
+            directed=self.directed,
+        )
         return G
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -670,11 +1054,23 @@ class Graph:
         write_arrays(path, *packed(self._fields()))
 
     def __repr__(self) -> str:
-        kind = "" if self.directed else "undirected, "
-        return (
-            f"Graph({kind}n={self.n}, m={self.m}, weights {self.weights.dtype}, "
-            f"{self.parallel_arcs} parallel arcs reduced, {self.self_loops} self-loops dropped)"
-        )
+        facts = [] if self.directed else ["undirected"]
+        facts += [f"n={self.n}", f"m={self.m}"]
+        if self.closed_arcs:
+            facts.append(f"{self.closed_arcs} of them closed")
+        some = self.m > self.closed_arcs
+        between = f" {self.least_weight} to {self.greatest_weight}" if some else ""
+        facts.append(f"weights {self.weights.dtype}{between}")
+        if self._labels is not None and self.n:
+            first, last = take_ends(self._labels)
+            facts.append(f"labels {reprlib.repr(first)} to {reprlib.repr(last)}")
+        if self.coordinates is not None:
+            facts.append("coordinates")
+        if self.parallel_arcs:
+            facts.append(f"{self.parallel_arcs} parallel arcs reduced")
+        if self.self_loops:
+            facts.append(f"{self.self_loops} self-loops dropped")
+        return f"Graph({', '.join(facts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._fields(),)
@@ -690,14 +1086,16 @@ def _rebuilt(fields: dict[str, Any]) -> Graph:
     return Graph._from_csr(**fields)
 
 
-def _read_only(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
-
-
-def _offsets(kept: Array, indptr: Array) -> Array:
-    """Return `indptr` for the arcs of a mask alone."""
-    return np.concatenate(([0], np.cumsum(kept, dtype=OFFSET)))[indptr]
+def _checked_ends(
+    tails: Array, heads: Array, n: int, labels: Labels, advice: str
+) -> tuple[Array, Array]:
+    """Return tails and heads as vertices; where all are labels instead, give `advice`."""
+    try:
+        return ends_within(tails, heads, n)
+    except VertexError as error:
+        if are_labels(tails, labels, n) and are_labels(heads, labels, n):
+            raise VertexError(f"{error}; these are labels: {advice}") from None
+        raise
 
 
 def _on_sphere(lon: Array, lat: Array) -> Array:
@@ -715,8 +1113,10 @@ def read_graph(
     Parameters
     ----------
     path : path-like
-        A DIMACS ``.gr`` file, plain or compressed (gzip, xz, bzip2), or a ``.sssp`` file written
-        by `Graph.save`. Which one it is shows in its first bytes, not in its name.
+        A DIMACS ``.gr`` file or a ``.sssp`` file written by `Graph.save`, plain or compressed
+        (gzip, xz, bzip2). Which one it is shows in its first bytes, not in its name. It is read
+        once, from the beginning to the end, so a pipe will do: ``/dev/stdin``, or a shell's
+        ``<(zcat x.gr.gz)``.
     coordinates : path-like, optional
         A DIMACS ``.co`` file for the same vertices, plain or compressed.
 
@@ -733,17 +1133,26 @@ def read_graph(
     OSError
         The file cannot be opened.
     """
-    if _is_binary(path):
-        graph = Graph._from_csr(**unpacked(path, *read_arrays(path)))
+    content = read_any(path)
+    if isinstance(content, ArcList):
+        graph = _graph_of(content, path)
     else:
-        arcs = read_gr(path)
-        labels = range(1, arcs.n + 1)
-        graph = Graph.from_arcs(arcs.tails, arcs.heads, arcs.weights, arcs.n, labels=labels)
+        graph = Graph._from_csr(**unpacked(path, *content))
     if coordinates is None:
         return graph
     return graph._changed(coordinates=read_co(coordinates, graph.n))
 
 
-def _is_binary(path: str | PathLike[str]) -> bool:
-    with open(path, "rb") as file:
-        return file.read(len(SSSP_MAGIC)) == SSSP_MAGIC
+def _graph_of(arcs: ArcList, path: str | PathLike[str]) -> Graph:
+    """Return the graph of a text file, unless it claims more vertices than it can mean."""
+    believed = max(BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC * arcs.tails.size)
+    if arcs.n > believed:
+        raise GraphFormatError(
+            f"n is {arcs.n}, but the file has {arcs.tails.size} arcs: {arcs.n} vertices take "
+            f"{arcs.n * OFFSET.itemsize / 2**30:.1f} GiB before the first arc, and a file with so "
+            f"few is believed up to n = {believed}; if it is right, read it with "
+            "sssp.loaders.read_gr and pass its columns and n to Graph.from_arcs",
+            path=path,
+        )
+    labels = range(1, arcs.n + 1)
+    return Graph.from_arcs(arcs.tails, arcs.heads, arcs.weights, arcs.n, labels=labels)

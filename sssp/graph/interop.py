@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError, GraphFormatError, MissingExtraError
+from sssp.graph.weights import weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from sssp.graph.graph import Graph
-
 __all__ = [
+    "Arcs",
     "coordinates_of",
     "edges_of",
     "entries_of",
@@ -68,13 +68,15 @@ def nodes_of(G: nx.Graph[Any]) -> list[Any]:
     return list(G)
 
 
-class _Edges(NamedTuple):
+class Arcs(NamedTuple):
+    """Columns of equal length."""
+
     tails: Array
     heads: Array
     weights: Array
 
 
-def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None) -> _Edges:
+def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None) -> Arcs:
     """Return the edges of a NetworkX graph as columns, in the order of ``G.edges()``."""
     degrees, ends, values = _adjacency(G, weight, _MISSING if default is None else default)
     vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
@@ -84,7 +86,7 @@ def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | N
         # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
         shown = heads >= tails
         tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
-    return _Edges(tails, heads, _edge_weights(_EdgeTable(nodes, tails, heads, values), weight))
+    return Arcs(tails, heads, _edge_weights(_EdgeTable(nodes, tails, heads, values), weight))
 
 
 def _adjacency(
@@ -152,9 +154,10 @@ def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
     if unusable.any():
         raise GraphFormatError(
             f"the attribute {weight!r} of {edges.excerpt(unusable, with_values=True)} is no "
-            "weight; a missing arc has weight +inf"
+            "weight; a closed edge has weight +inf"
         )
-    return floats
+    # integers beside infinities stay integers
+    return weight_column(values) if np.isinf(floats).any() else floats
 
 
 def coordinates_of(G: nx.Graph[Any]) -> Array | None:
@@ -171,22 +174,21 @@ def coordinates_of(G: nx.Graph[Any]) -> Array | None:
     return np.stack(columns, axis=1)
 
 
-def to_networkx(graph: Graph) -> Any:
-    """Return a graph as a `networkx.DiGraph`, or a `networkx.Graph` if it is undirected."""
+def to_networkx(nodes: list[Any], coordinates: Array | None, arcs: Arcs, *, directed: bool) -> Any:
+    """Return a `networkx.DiGraph`, or a `networkx.Graph` of arcs that stand there both ways."""
     networkx = _networkx()
-    G = networkx.DiGraph() if graph.directed else networkx.Graph()
-    nodes = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
-    if graph.coordinates is None:
+    G = networkx.DiGraph() if directed else networkx.Graph()
+    if coordinates is None:
         G.add_nodes_from(nodes)
     else:
-        pairs = graph.coordinates.tolist()
+        pairs = coordinates.tolist()
         G.add_nodes_from(
             (node, {"x": x, "y": y}) for node, (x, y) in zip(nodes, pairs, strict=True)
         )
-    arcs = zip(graph.tails.tolist(), graph.indices.tolist(), graph.weights.tolist(), strict=True)
+    columns = (column.tolist() for column in arcs)
     G.add_weighted_edges_from(
         (nodes[tail], nodes[head], weight)
-        for tail, head, weight in arcs
-        if graph.directed or tail <= head
+        for tail, head, weight in zip(*columns, strict=True)
+        if directed or tail <= head
     )
     return G

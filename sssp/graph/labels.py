@@ -16,10 +16,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import VertexError
+from sssp.graph.checks import refuse_mask
+from sssp.graph.frozen import frozen
 
-__all__ = ["Labels", "Lookup", "as_labels", "label_array", "lookup_of", "take_labels"]
+__all__ = [
+    "Labels",
+    "Lookup",
+    "are_labels",
+    "are_plain",
+    "as_labels",
+    "label_array",
+    "lookup_of",
+    "take_ends",
+    "take_labels",
+]
 
 _INT64 = np.iinfo(np.int64)
+_EXAMPLES = 3
 
 Array = NDArray[Any]
 Labels = range | Array | None
@@ -61,7 +74,8 @@ def as_labels(labels: Any, n: int) -> Labels:
     """
     if labels is None:
         return None
-    if isinstance(labels, range) and _is_plain(labels):
+    refuse_mask(labels, "labels")
+    if isinstance(labels, range) and are_plain(labels):
         _check_length(len(labels), n)
         return labels
     array = _as_array(labels)
@@ -72,7 +86,7 @@ def as_labels(labels: Any, n: int) -> Labels:
         _check_unique(array)
         return array
     span = range(int(array[0]), int(array[-1]) + 1) if n else range(0)
-    if span.stop - span.start == n and _is_plain(span) and np.all(np.diff(array) == 1):
+    if span.stop - span.start == n and are_plain(span) and np.all(np.diff(array) == 1):
         return span
     _check_unique_integers(array)
     return array
@@ -82,9 +96,15 @@ def label_array(labels: range | Array) -> Array:
     """Return labels as an array, read-only."""
     if not isinstance(labels, range):
         return labels
-    array = np.arange(labels.start, labels.stop, dtype=np.int64)
-    array.flags.writeable = False
-    return array
+    return frozen(np.arange(labels.start, labels.stop, dtype=np.int64))
+
+
+def take_ends(labels: range | Array) -> tuple[Any, Any]:
+    """Return the first and the last of labels, which there are, as Python objects."""
+    if isinstance(labels, range):
+        return labels[0], labels[-1]
+    first, last = labels[[0, -1]].tolist()
+    return first, last
 
 
 def take_labels(labels: Labels, vertices: Array) -> Labels:
@@ -110,7 +130,18 @@ def lookup_of(labels: Labels, n: int) -> Lookup:
     return _HashLookup(labels)
 
 
-def _is_plain(labels: range) -> bool:
+def are_labels(values: Array, labels: Labels, n: int) -> bool:
+    """Tell whether all `values` are labels of a graph of `n` vertices that has labels."""
+    if labels is None:
+        return False
+    try:
+        lookup_of(labels, n).find_all(values)
+    except (VertexError, TypeError):
+        return False
+    return True
+
+
+def are_plain(labels: range) -> bool:
     """Tell whether a range counts up by one and stays, end included, within int64."""
     return labels.step == 1 and _INT64.min <= labels.start and labels.stop <= _INT64.max
 
@@ -180,6 +211,7 @@ def _as_integer(label: Any) -> int:
 
 
 def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
+    refuse_mask(labels, "labels")
     array: Array = np.asarray(labels)
     if array.size == 0:
         return np.zeros(array.shape, np.int64)
@@ -223,7 +255,7 @@ class _SortedLookup:
     def find(self, label: Any) -> int:
         number = _as_integer(label)
         if not _INT64.min <= number <= _INT64.max:
-            raise VertexError(f"no vertex has the label {number}")
+            raise self._unknown(number)
         return int(self.find_all(np.int64(number)))
 
     def find_all(self, labels: Any) -> NDArray[np.int64]:
@@ -233,14 +265,21 @@ class _SortedLookup:
         place = np.minimum(place, self._labels.size - 1)
         unknown = self._labels[place] != numbers
         if unknown.any():
-            raise VertexError(f"no vertex has the label {numbers[unknown][0]}")
+            raise self._unknown(numbers[unknown][0])
         return np.asarray(self._vertices[place], np.int64)
+
+    def _unknown(self, label: Any) -> VertexError:
+        return VertexError(
+            f"no vertex has the label {label}; the labels are {self._labels.size} integers "
+            f"between {self._labels[0]} and {self._labels[-1]}"
+        )
 
 
 class _HashLookup:
     """Strings and objects."""
 
     def __init__(self, labels: Array) -> None:
+        self._labels = labels
         self._vertex_of = {label: vertex for vertex, label in enumerate(labels.tolist())}
 
     def find(self, label: Any) -> int:
@@ -249,10 +288,13 @@ class _HashLookup:
         except TypeError as error:
             raise TypeError(f"{label!r} cannot be a label: {error}") from error
         if vertex is None:
-            raise VertexError(f"no vertex has the label {label!r}")
+            shown = ", ".join(map(repr, self._labels[:_EXAMPLES].tolist()))
+            more = ", ..." if self._labels.size > _EXAMPLES else ""
+            raise VertexError(f"no vertex has the label {label!r}; the labels are {shown}{more}")
         return vertex
 
     def find_all(self, labels: Iterable[Any]) -> NDArray[np.int64]:
         if isinstance(labels, str):
             raise TypeError(f"a sequence of labels is needed, not the one string {labels!r}")
+        refuse_mask(labels, "labels")
         return np.array([self.find(label) for label in labels], dtype=np.int64)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
+from sssp.graph.checks import refuse_mask
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INT32, INT64
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
 
-__all__ = ["MatrixGraph", "WeightRange", "as_matrix", "weight_range"]
+__all__ = ["MatrixGraph", "as_matrix", "weight_range"]
 
 #: entries that are looked through at a time
 BLOCK = 1 << 20
@@ -29,34 +29,13 @@ def as_matrix(values: Any) -> NDArray[Any]:
     ValueError
         Not square.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(
-            "a masked array does not say what stands behind the mask: pass "
-            "matrix.filled(numpy.inf), or filled(0) where 0 is no arc"
-        )
+    refuse_mask(values, "the matrix")
     matrix = np.asarray(values)
     if matrix.dtype.kind not in "iubf":
         raise TypeError(f"a matrix must hold integers or floats, not {matrix.dtype}")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a matrix must be square, not of shape {matrix.shape}")
     return matrix
-
-
-@dataclass(frozen=True)
-class WeightRange:
-    """What can be said about the weights of a matrix after one pass.
-
-    Attributes
-    ----------
-    dtype : dtype
-        int32, int64 or float64: what a graph stores.
-    least, greatest : int or float
-        No weight is outside them; the greatest is 0 or more.
-    """
-
-    dtype: np.dtype[Any]
-    least: int | float
-    greatest: int | float
 
 
 def weight_range(matrix: NDArray[Any]) -> WeightRange:
@@ -87,7 +66,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     if greatest > limits.max:
         raise DistanceOverflowError(f"weight {greatest} does not fit int64")
     narrow = np.iinfo(INT32)
-    fits = narrow.min <= least and greatest <= narrow.max
+    fits = narrow.min <= least and greatest < narrow.max
     return WeightRange(INT32 if fits else INT64, int(least), int(greatest))
 
 
@@ -130,6 +109,15 @@ class MatrixGraph(Graph):
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+        return self
+
+    @property
+    def weight_range(self) -> WeightRange:
+        """Dtype and extremes of the entries, without making the graph."""
+        return self.derived("weight range", lambda: weight_range(self._matrix))
+
+    def open_part(self) -> MatrixGraph:
+        """Return itself: of a matrix only what is an arc is taken."""
         return self
 
     def __getattr__(self, name: str) -> Any:

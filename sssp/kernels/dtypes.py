@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from sssp.errors import DistanceOverflowError
 
@@ -16,11 +18,10 @@ __all__ = [
     "INT32",
     "INT64",
     "OFFSET",
+    "WeightRange",
     "distance_dtype",
     "infinity",
-    "integer_dtypes",
     "largest_distance",
-    "narrow_weights",
     "unreached",
 ]
 
@@ -33,7 +34,8 @@ OFFSET, INDEX = INT64, INT32
 Number = np.dtype[Any]
 
 
-def infinity(dtype: DTypeLike) -> Any:
+@cache
+def infinity(dtype: Number) -> Any:
     """Bound of a solver's arithmetic: every distance it holds is below this.
 
     2^30 - 1 and 2^62 - 1, so that the sum of a distance and a weight, both below it, never
@@ -45,7 +47,8 @@ def infinity(dtype: DTypeLike) -> Any:
     return kind.type((1 << (8 * kind.itemsize - 2)) - 1)
 
 
-def largest_distance(dtype: DTypeLike) -> Any:
+@cache
+def largest_distance(dtype: Number) -> Any:
     """Return the greatest distance that a solver working in `dtype` can hold."""
     kind: Number = np.dtype(dtype)
     if kind.kind == "f":
@@ -53,7 +56,8 @@ def largest_distance(dtype: DTypeLike) -> Any:
     return kind.type(infinity(kind) - 1)
 
 
-def unreached(dtype: DTypeLike) -> Any:
+@cache
+def unreached(dtype: Number) -> Any:
     """Return what stands for the distance of an unreached vertex: ``iinfo.max`` or ``inf``."""
     kind: Number = np.dtype(dtype)
     if kind.kind == "f":
@@ -87,45 +91,51 @@ def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
     return asked
 
 
-def integer_dtypes(largest: int, asked: Number | None) -> list[Number]:
-    """Integer dtypes that a solver may work in, the next where the previous overflows.
+@dataclass(frozen=True)
+class WeightRange:
+    """What solvers need to know of the weights of a graph before they start.
 
-    Parameters
+    Attributes
     ----------
-    largest : int
-        The largest absolute weight.
-    asked : dtype or None
-        What the call wants.
-
-    Raises
-    ------
-    DistanceOverflowError
-        The weight is too large for any of them.
+    dtype : dtype
+        int32, int64 or float64: what a graph stores.
+    least, greatest : int or float
+        No weight is outside them.
     """
-    if largest >= infinity(INT64):
-        raise DistanceOverflowError(
-            f"a weight of {largest} is too large: integer weights must stay below 2**62 - 1; "
-            "use dtype='float64' for distances that are rounded"
-        )
-    return [INT32, INT64] if largest < infinity(INT32) and asked != INT64 else [INT64]
 
+    dtype: Number
+    least: int | float
+    greatest: int | float
 
-def narrow_weights(values: NDArray[Any]) -> NDArray[Any]:
-    """Bring integer or float weights to the dtype that a graph stores.
+    @property
+    def largest(self) -> int | float:
+        """No weight has a greater absolute value."""
+        return max(abs(self.least), abs(self.greatest))
 
-    Integers (and booleans) become int32 if all fit, else int64; floats of any width become
-    float64 (a call may ask for float32 arithmetic), with -0.0 turned into 0.0.
-    """
-    kind = values.dtype.kind
-    if kind == "f":
-        return values.astype(FLOAT64) + 0.0
-    if kind not in "iub":
-        raise TypeError(f"weights must be integers or floats, not {values.dtype}")
-    if values.size == 0:
-        return values.astype(INT32)
-    least, greatest = int(values.min()), int(values.max())
-    if greatest > np.iinfo(INT64).max:
-        raise DistanceOverflowError(f"weight {greatest} does not fit int64")
-    limits = np.iinfo(INT32)
-    fits = limits.min <= least and greatest <= limits.max
-    return values.astype(INT32 if fits else INT64)
+    def working_dtypes(self, asked: Number | None) -> list[Number]:
+        """Dtypes that a solver may work in, the next where the previous overflows.
+
+        Parameters
+        ----------
+        asked : dtype or None
+            What the call wants the distances to be.
+
+        Raises
+        ------
+        DistanceOverflowError
+            A weight is too large for any of them.
+        """
+        floats = asked if asked is not None and asked.kind == "f" else None
+        if self.dtype.kind == "f":
+            floats = floats or FLOAT64
+        if floats is not None:
+            if self.largest > float(largest_distance(floats)):
+                raise DistanceOverflowError(f"a weight of {self.largest} does not fit {floats}")
+            return [floats]
+        if self.largest >= infinity(INT64):
+            raise DistanceOverflowError(
+                f"a weight of {self.largest} is too large: integer weights must stay below "
+                "2**62 - 1; use dtype='float64' for distances that are rounded"
+            )
+        narrow = self.largest < infinity(INT32) and asked != INT64
+        return [INT32, INT64] if narrow else [INT64]

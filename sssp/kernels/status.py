@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["CLIPPED", "DONE", "NEGATIVE_CYCLE", "OVERFLOW"]
+__all__ = ["CLIPPED", "DONE", "NEGATIVE_CYCLE", "OVERFLOW", "SUSPECT"]
 
 DONE = 0
-#: a candidate distance above the bound was dropped: an overflow, if the bound is the dtype's own
+#: a candidate distance above the bound was dropped, for a vertex that was unreached then
 CLIPPED = 1
 #: distances are unbounded below
 NEGATIVE_CYCLE = 2
-#: a candidate distance left the range of the dtype
+#: a candidate distance fell below the range of the dtype
 OVERFLOW = 3
+#: a cycle among the predecessors may be negative; the kernel can go on
+SUSPECT = 4

@@ -16,7 +16,11 @@ from numpy.typing import NDArray
 from sssp.cpu.atomics import wait_for_all
 from sssp.cpu.matrix.driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
-from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
+from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.packing import packed_bits, unpacked_bits
+from sssp.engine.query import Answer
+from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.methods import (
     BaselineBlockedFloydWarshall,
@@ -25,7 +29,7 @@ from sssp.methods import (
     BaselineSquaring,
 )
 
-__all__ = ["solve"]
+__all__ = ["close", "solve"]
 
 #: side of a block of the blocked Floyd-Warshall
 BLOCK = 32
@@ -107,29 +111,29 @@ def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int
 
 
 def solve(
-    query: DenseQuery | ClosureQuery,
-    method: BaselineFloydWarshall
-    | BaselineBlockedFloydWarshall
-    | BaselineSquaring
-    | BaselineClosure,
-) -> Answer | NDArray[np.uint64]:
+    graph: Graph,
+    query: MatrixQuery,
+    method: BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring,
+    dtype: np.dtype[Any],
+) -> Answer | None:
     """Answer `query` as `method` says, without a chance for Ctrl-C within a pass.
 
     Raises
     ------
     ValueError
         Predecessors of float distances, which baselines do not find.
-    NegativeCycleError, DistanceOverflowError, DeviceError
+    NegativeDiagonalError, DeviceError
         As the methods that they are baselines for.
     """
-    if isinstance(query, ClosureQuery):
-        assert isinstance(method, BaselineClosure)
-        return _closure(query, method.block)
-    if query.predecessors and any(dtype.kind == "f" for dtype in query.working_dtypes()):
+    if query.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
     if isinstance(method, BaselineSquaring):
         side = method.block
-        return solve_matrix(query, lambda matrix: _squarings(query, matrix, side), copies=2)
+
+        def squared(matrix: Matrix) -> int:
+            return _squarings(query, matrix, side)
+
+        return solve_matrix(graph, query, dtype, squared, copies=2)
     plain = isinstance(method, BaselineFloydWarshall)
     kernel = _plain_kernel if plain else _blocked_kernel
     rounds = query.n if plain else -(-query.n // BLOCK)
@@ -139,10 +143,10 @@ def solve(
         _run_team(kernel, (matrix.distances, barrier), query.threads)
         return rounds
 
-    return solve_matrix(query, close)
+    return solve_matrix(graph, query, dtype, close)
 
 
-def _squarings(query: DenseQuery, matrix: Matrix, side: int) -> int:
+def _squarings(query: MatrixQuery, matrix: Matrix, side: int) -> int:
     other = matrix.room()
     for finished in range(query.squarings):
         if matrix.negative_vertex() is not None:
@@ -154,16 +158,23 @@ def _squarings(query: DenseQuery, matrix: Matrix, side: int) -> int:
     return query.squarings
 
 
-def _closure(query: ClosureQuery, side: int) -> NDArray[np.uint64]:
+def close(query: ClosureQuery, method: BaselineClosure) -> NDArray[np.uint64]:
+    """Return the packed closure.
+
+    Raises
+    ------
+    DeviceError
+        It needs more memory than the call may take.
+    """
     n = query.n
-    check_memory(2 * n * n + 8 * n * query.words, query.memory_limit, "a boolean matrix")
+    parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * query.words}
+    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
     words = np.empty((n, query.words), np.uint64)
     query.fill(words, range(n))
-    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(n, 8 * query.words)
-    before = np.unpackbits(octets, axis=1, count=n, bitorder="little")
+    before = unpacked_bits(words, n)
     for _ in range(query.squarings):
         after = before.copy()
-        _run_team(_closure_kernel, (before, after, side), query.threads)
+        _run_team(_closure_kernel, (before, after, method.block), query.threads)
         before = after
-    octets[:, : -(-n // 8)] = np.packbits(before, axis=1, bitorder="little")
-    return octets.view("<u8").astype(np.uint64, copy=False)
+    packed_bits(before, words)
+    return words

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.rows import Search, solve_rows
-from sssp.engine.cycles import find_cycle
+from sssp.cpu.search.bellman_ford import SIZE, Judged
+from sssp.engine.cycles import has_cycle
 from sssp.engine.query import Answer, Query
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, largest_distance
+from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
-from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW
+from sssp.kernels.status import CLIPPED, DONE, OVERFLOW, SUSPECT
 from sssp.methods import BaselineBellmanFord, BaselineDijkstra
 
 __all__ = ["solve"]
@@ -87,19 +88,18 @@ def _bellman_ford_over_all_arcs_kernel(
     indices,
     weights,
     sources,
-    targets,
+    unseen,
     bound,
     distances,
     reached,
     counters,
+    negative,
     largest,
     predecessors,
     marks,
-    cycle,
 ):
     """Bellman 1958: n - 1 rounds over all arcs, and one more to notice a negative cycle."""
     number = distances.dtype.type
-    unseen = distances[0]  # as every entry is still
     count = 0
     status = DONE
     for source in sources:
@@ -126,18 +126,12 @@ def _bellman_ford_over_all_arcs_kernel(
                     count += 1
                 predecessors[head] = tail
                 if candidate < -largest:
-                    length = find_cycle(predecessors, reached[:count], marks, cycle)
-                    if length == 0:
-                        return OVERFLOW, count
-                    reached[:length] = cycle[:length]
-                    return NEGATIVE_CYCLE, length
+                    return OVERFLOW, count
                 distances[head] = candidate
+    counters[0], counters[SIZE] = distances.size, 0
     # the last round changes distances only around a cycle; rounding can do so earlier
-    length = find_cycle(predecessors, reached[:count], marks, cycle)
-    if length > 0:
-        reached[:length] = cycle[:length]
-        return NEGATIVE_CYCLE, length
-    counters[0] = distances.size
+    if negative and has_cycle(predecessors, reached[:count], marks):
+        status = SUSPECT
     return status, count
 
 
@@ -148,7 +142,12 @@ def _index_arrays(count: int) -> Any:
     return make
 
 
-def solve(graph: Graph, query: Query, method: BaselineDijkstra | BaselineBellmanFord) -> Answer:
+def solve(
+    graph: Graph,
+    query: Query,
+    method: BaselineDijkstra | BaselineBellmanFord,
+    dtype: np.dtype[Any],
+) -> Answer | None:
     """Answer `query` the slow way.
 
     Parameters
@@ -157,27 +156,16 @@ def solve(graph: Graph, query: Query, method: BaselineDijkstra | BaselineBellman
         Weights >= 0 for Dijkstra's algorithm, of any sign for Bellman-Ford.
     query : Query
     method : BaselineDijkstra or BaselineBellmanFord
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``settled`` or ``rounds``.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
     if isinstance(method, BaselineDijkstra):
-        return solve_rows(
-            graph,
-            query,
-            lambda dtype: Search(
-                _dijkstra_by_linear_search_kernel, ("settled",), scratch=_index_arrays(1)
-            ),
-        )
-    return solve_rows(
-        graph,
-        query,
-        lambda dtype: Search(
-            _bellman_ford_over_all_arcs_kernel,
-            ("rounds",),
-            (largest_distance(dtype),),
-            _index_arrays(3),
-        ),
-    )
+        search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))
+    else:
+        kernel = Judged(_bellman_ford_over_all_arcs_kernel, graph, dtype)
+        search = Search(kernel, (), _index_arrays(2))
+    return solve_rows(graph, query, method, dtype, search)

@@ -23,9 +23,12 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, select
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
-from sssp.cuda.memory import download, free_bytes, upload
-from sssp.cuda.rows import SHARE
-from sssp.engine.matrix_query import Answer, ClosureQuery, DenseQuery, check_memory
+from sssp.cuda.memory import available_bytes, download, upload
+from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.packing import packed_bits, unpacked_bits
+from sssp.engine.query import Answer
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 from sssp.methods import (
     BaselineBlockedFloydWarshall,
@@ -34,7 +37,14 @@ from sssp.methods import (
     BaselineSquaring,
 )
 
-__all__ = ["launch_boolean_square", "launch_round", "launch_square", "launch_step", "solve"]
+__all__ = [
+    "close",
+    "launch_boolean_square",
+    "launch_round",
+    "launch_square",
+    "launch_step",
+    "solve",
+]
 
 #: side of a block of blocked Floyd-Warshall, with a thread an entry
 SIDE = 4 if SIMULATOR else 32
@@ -246,54 +256,49 @@ def launch_boolean_square(before: Any, after: Any, n: int, side: int, stream: An
     )
 
 
-def _closure(query: ClosureQuery, side: int) -> Any:
+def close(query: ClosureQuery, method: BaselineClosure) -> Any:
+    """Return the packed closure, as `sssp.cuda.matrix.transitive_closure` does."""
     number = device_number(query.device)
-    n = query.n
+    n, side = query.n, method.block
     with select(number):
-        free = min(int(free_bytes() * SHARE), query.memory_limit)
-        check_memory(2 * n * n, free, f"the closure of {n:,} vertices on {query.device}")
+        free = available_bytes(query.memory_limit)
+        check_memory({"a boolean matrix, twice": 2 * n * n}, free, query.device, NO_MATRIX)
         words: NDArray[np.uint64] = np.empty((n, query.words), np.uint64)
         query.fill(words, range(n))
         if n:
-            bits = np.unpackbits(words.view(np.uint8), axis=1, count=n, bitorder="little")
+            bits = unpacked_bits(words, n)
             before, after = upload(bits.reshape(-1)), cuda.device_array(n * n, np.uint8)
             stream = cuda.stream()
             for _ in range(query.squarings):
                 launch_boolean_square(before, after, n, side, stream)
                 before, after = after, before
             download(before, bits.reshape(-1), stream)
-            padded = np.zeros((n, query.words * 64), np.uint8)
-            padded[:, :n] = bits
-            words = np.packbits(padded, axis=1, bitorder="little").view("<u8")
+            packed_bits(bits, words)
         return packed_result(query, upload(words.reshape(-1)), number)
 
 
-def solve(query: DenseQuery | ClosureQuery, method: Dense | BaselineClosure) -> Any:
+def solve(graph: Graph, query: MatrixQuery, method: Dense, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `query` as a paper does.
 
     Parameters
     ----------
-    query : DenseQuery, or ClosureQuery for `BaselineClosure`
-    method : BaselineFloydWarshall, BaselineBlockedFloydWarshall, BaselineSquaring, BaselineClosure
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
+    method : BaselineFloydWarshall, BaselineBlockedFloydWarshall, BaselineSquaring
+    dtype : dtype
 
     Returns
     -------
-    Answer, or packed words
-        As the solvers of the same file name in `sssp.cuda` that they are measured against. The
-        statistics of an `Answer`: ``rounds``.
+    Answer or None
+        As the solvers of `sssp.cuda.matrix` that they are measured against.
 
     Raises
     ------
-    NegativeCycleError, DistanceOverflowError, DeviceError
+    NegativeDiagonalError, DeviceError
         As those do.
     """
-    if isinstance(query, ClosureQuery):
-        assert isinstance(method, BaselineClosure)
-        return _closure(query, method.block)
-    return _all_pairs(query, method)
 
-
-def _all_pairs(query: DenseQuery, method: Dense | BaselineClosure) -> Answer:
     def plain(matrix: Matrix) -> tuple[Matrix, int]:
         for k in range(matrix.n):
             launch_step(matrix, k)
@@ -312,9 +317,8 @@ def _all_pairs(query: DenseQuery, method: Dense | BaselineClosure) -> Answer:
         return matrix, query.squarings
 
     if isinstance(method, BaselineFloydWarshall):
-        return solve_matrix(query, plain)
+        return solve_matrix(graph, query, dtype, plain)
     if isinstance(method, BaselineBlockedFloydWarshall):
-        return solve_matrix(query, blocked)
-    assert isinstance(method, BaselineSquaring)
+        return solve_matrix(graph, query, dtype, blocked)
     side = method.block
-    return solve_matrix(query, squared, copies=2)
+    return solve_matrix(graph, query, dtype, squared, copies=2)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from typing import TYPE_CHECKING, Any
+import operator
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from sssp.engine.query import Answer, Query
-from sssp.errors import UnreachableError, VertexError
-from sssp.graph.csr import arc_position
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, unreached
-from sssp.results.tree_sums import load_kernel, order_kernel, skim_kernel
+from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
+from sssp.kernels.dtypes import FLOAT64, unreached
+from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
+from sssp.results.rows import dense_row, entry, is_sparse, stored_row
+from sssp.results.tree_sums import Tree, add_at, arcs_between
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
 __all__ = ["ShortestPaths"]
+
+#: entries of a matrix that `repr` may look through
+GLANCE = 1 << 24
 
 
 class ShortestPaths:
@@ -51,8 +55,9 @@ class ShortestPaths:
         With ``output="sparse"`` a `scipy.sparse.csr_array` of shape (k, n) that stores the
         reached vertices, a source's own 0 included.
     predecessors : ndarray, shape (n,) or (k, n), int32, or None
-        Tail of the last arc of a shortest path; -1 for sources, unreached vertices and, with
-        targets, vertices beyond the farthest target. Sparse like the distances if they are.
+        Tail of the last arc of a shortest path; -1 for sources and unreached vertices. With
+        targets a `scipy.sparse.csr_array` of shape (k, n) that stores the vertices on the paths
+        to them, the sources with their -1 among them. Sparse like the distances if they are.
     origin : ndarray, shape (n,), int32, or None
         Nearest searches only: the winning source of every vertex, -1 where unreached.
     method, device : str
@@ -90,8 +95,37 @@ class ShortestPaths:
         }
 
     def __repr__(self) -> str:
-        what = f"{self.distances.dtype}, shape {self.distances.shape}"
-        return f"<ShortestPaths by {self.method} on {self.device}: {what}>"
+        asked = [self._from_whom()]
+        if self.targets is not None:
+            asked.append(f"to {_count(self.targets.size, 'target')}")
+        if self.limit is not None:
+            asked.append(f"limit {self.limit}")
+        if self.predecessors is not None:
+            asked.append("with predecessors")
+        reached = self._count_reached()
+        if reached is not None:
+            asked.append(f"{reached:,} of {self.rows * self._width:,} reached")
+        d = self.distances
+        form = f"{'sparse ' if self._sparse else ''}{d.dtype}, shape {d.shape}"
+        return (
+            f"<ShortestPaths {', '.join(asked)}; distances {form}; by {self.method} "
+            f"on {self.device}>"
+        )
+
+    def _from_whom(self) -> str:
+        if self.nearest:
+            return f"from the nearest of {_count(self.sources.size, 'source')}"
+        if self.single:
+            return f"from vertex {self.sources[0]}"
+        return f"from {_count(self.sources.size, 'source')}"
+
+    def _count_reached(self) -> int | None:
+        """Count the entries that are reached, if that is cheap."""
+        if self._sparse:
+            return int(self.distances.nnz)
+        if self._on_device or self.distances.size > GLANCE:
+            return None
+        return int(np.count_nonzero(self.reached))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.to_host().__dict__
@@ -104,7 +138,7 @@ class ShortestPaths:
         host.__dict__.update(self.__dict__)
         for name in ("distances", "predecessors", "origin"):
             array = getattr(self, name)
-            setattr(host, name, None if array is None else array.to_host())
+            setattr(host, name, array.to_host() if _is_on_device(array) else array)
         return host
 
     @property
@@ -121,7 +155,7 @@ class ShortestPaths:
         self._require_host()
         return self.distances != unreached(self.distances.dtype)
 
-    def distance(self, target: int, row: int = 0) -> int | float:
+    def distance(self, target: SupportsIndex, row: SupportsIndex = 0) -> int | float:
         """Distance of a vertex as a Python number; `math.inf` if it is unreached.
 
         Parameters
@@ -135,25 +169,16 @@ class ShortestPaths:
         ------
         VertexError
             No such vertex, not one of the targets, or no such row.
+        TypeError
+            Not integers.
         """
-        vertex = self._vertex(target)
-        if self._sparse:
-            value = _stored(self.distances, self._row(row), vertex)
-            return math.inf if value is None else value.item()
-        values = self._dense_row(self.distances, row)
-        if self.targets is None:
-            value = values[vertex]
-        else:
-            columns = np.flatnonzero(self.targets == vertex)
-            if columns.size == 0:
-                raise VertexError(
-                    f"vertex {vertex} was not among the targets of this call, so nothing is "
-                    "known of it; add it to targets, or leave targets out"
-                )
-            value = np.atleast_1d(values)[columns[0]]
-        return math.inf if value == unreached(self.distances.dtype) else value.item()
+        vertex, row = self._vertex(target), self._row(row)
+        self._require_host()
+        missing = unreached(self.distances.dtype)
+        value = entry(self.distances, row, self._column(vertex), self.rows, missing)
+        return math.inf if value == missing else value.item()
 
-    def path(self, target: int, row: int = 0) -> NDArray[np.int64]:
+    def path(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
         """Vertices of the shortest path to `target`, from its source on.
 
         Parameters
@@ -174,36 +199,35 @@ class ShortestPaths:
             No path leads there (within the limit).
         ValueError
             The call did not ask for predecessors.
-        VertexError
-            No such vertex, not one of the targets, or no such row.
+        VertexError, TypeError
+            As `distance`.
         """
-        if self.predecessors is None:
-            raise ValueError("paths need predecessors: call shortest_paths(predecessors=True)")
-        if math.isinf(self.distance(target, row)):
+        self._require_predecessors()
+        vertex, row = self._vertex(target), self._row(row)
+        if math.isinf(self.distance(vertex, row)):
             within = "" if self.limit is None else f" within the limit of {self.limit}"
-            raise UnreachableError(f"vertex {target} is not reached from {self._from(row)}{within}")
-        path = [self._vertex(target)]
-        while (tail := self._predecessor(path[-1], row)) >= 0:
-            path.append(tail)
+            raise UnreachableError(f"vertex {vertex} is not reached from {self._from(row)}{within}")
+        path = []
+        while vertex >= 0:
+            path.append(vertex)
+            vertex = entry(self.predecessors, row, vertex, self.rows, -1)
         return np.array(path[::-1], dtype=np.int64)
 
-    def path_labels(self, target: int, row: int = 0) -> list[Any]:
+    def path_labels(self, target: SupportsIndex, row: SupportsIndex = 0) -> list[Any]:
         """Like `path`, in the labels of the graph (the file's own numbers, or NetworkX nodes)."""
         path = self.path(target, row)
         labels = self.graph.labels
         named = path if labels is None else labels[path]
         return list(named.tolist())
 
-    def path_arcs(self, target: int, row: int = 0) -> NDArray[np.int64]:
+    def path_arcs(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
         """Arcs of the shortest path to `target`, in order, as positions in ``graph.indices``.
 
         Like `path`; empty if the target is the source. ``graph.arc_origin[arcs]`` are the rows
         of the input that they came from.
         """
         path = self.path(target, row)
-        g = self.graph
-        arcs = [arc_position(g.indptr, g.indices, *ends) for ends in itertools.pairwise(path)]
-        return np.array(arcs, dtype=np.int64)
+        return arcs_between(self.graph, path[:-1], path[1:])
 
     def skim(self, values: ArrayLike) -> NDArray[Any]:
         """Sum another attribute of the arcs along every shortest path.
@@ -215,30 +239,43 @@ class ShortestPaths:
         ----------
         values : array_like, shape (m,)
             A number an arc, at the arc's position in ``graph.indices``;
-            ``attribute[graph.arc_origin]`` brings an attribute of the input there.
+            ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands
+            at arcs that no path uses does not matter.
 
         Returns
         -------
         ndarray, shape of `distances` (sparse distances: (k, n)), int64 or float64
-            In units of the values. Unreached: ``iinfo(int64).max`` or inf. O(n) time a row.
+            In units of the values. Unreached: ``iinfo(int64).max`` or inf. A row costs time in
+            the vertices that its predecessors store: O(n), or less if they are sparse.
 
         Raises
         ------
         ValueError
-            The call did not ask for predecessors; not one value an arc.
+            The call did not ask for predecessors; not one value an arc; a value on a path that
+            is NaN or infinite, for infinity is what unreached looks like.
+        TypeError
+            Values that are not numbers.
+        DistanceOverflowError
+            A sum (or a value) that does not fit the result; integers are exact, even if a sum
+            leaves int64 on its way and comes back.
         """
-        arc_values = self._numbers(values, (self.graph.m,), "values, one an arc")
+        arc_values = as_numbers(values, "values")
+        self._check_values_shape(arc_values.shape)
+        self._require_predecessors()
         missing = unreached(arc_values.dtype)
-        columns = self._columns()
-        sums = np.empty((self.rows, columns.size), arc_values.dtype)
+        parts = parts_of(arc_values, may_wrap(arc_values, self.graph.n))
+        sums = np.full((self.rows, self._width), missing, arc_values.dtype)
         for row in range(self.rows):
-            tails = self._tree(row)
-            along = np.zeros(self.graph.n, arc_values.dtype)
-            g = self.graph
-            skim_kernel(g.indptr, g.indices, tails, order_kernel(tails), arc_values, along)
-            reached = self._reached_row(row)
-            sums[row] = np.where(reached, along[columns], missing)
-        return self._shaped(sums)
+            columns = self._reached_columns(row)
+            vertices = self._vertices_of(columns)
+            tree = Tree.of(self.graph, self.predecessors, row, self.rows)
+            places = tree.places(vertices)
+            along = joined([tree.skim(part)[places] for part in parts], "values along a path")
+            wrong = (along == missing) | ~np.isfinite(along)
+            if wrong.any():
+                self._refuse_sum(arc_values, int(vertices[np.argmax(wrong)]), row)
+            sums[row, columns] = along
+        return sums.reshape(self._shape())
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:
         """Load flows onto the shortest paths (all-or-nothing assignment).
@@ -252,37 +289,44 @@ class ShortestPaths:
         -------
         ndarray, shape (input arcs,), int64 or float64
             Flow on every row of the input that made the graph, both directions of an
-            undirected one together; 0 on arcs that lost to a parallel one. O(n) time a row.
+            undirected one together; 0 on arcs that lost to a parallel one. Time a row as for
+            `skim`.
 
         Raises
         ------
         UnreachableError
             Something is to travel to a vertex that is not reached.
         ValueError
-            The call did not ask for predecessors; volumes of another shape.
+            The call did not ask for predecessors; volumes of another shape, NaN or infinite.
+        TypeError
+            Volumes that are not numbers.
+        DistanceOverflowError
+            A flow (or a volume) that does not fit the result; integers are exact, even if a sum
+            leaves int64 on its way and comes back.
         """
-        columns = self._columns()
-        flows = self._numbers(
-            volumes, self._shape(columns.size), "volumes, shaped like the distances"
-        )
-        flows = flows.reshape(self.rows, columns.size)
+        flows = as_numbers(volumes, "volumes")
+        self._check_volumes_shape(flows.shape)
+        self._require_predecessors()
+        flows = flows.reshape(self.rows, self._width)
+        wide = may_wrap(flows, flows.size)
         g = self.graph
-        loads = np.zeros(g.m, flows.dtype)
+        loads = parts_of(np.zeros(g.m, flows.dtype), wide)
         for row in range(self.rows):
-            lost = np.flatnonzero((flows[row] != 0) & ~self._reached_row(row))
-            if lost.size:
-                vertex = columns[lost[0]]
-                raise UnreachableError(
-                    f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
-                    f"reached, vertex {vertex} first; set them to 0"
-                )
-            tails = self._tree(row)
-            at_vertices = np.zeros(g.n, flows.dtype)
-            np.add.at(at_vertices, columns, flows[row])
-            load_kernel(g.indptr, g.indices, tails, order_kernel(tails), at_vertices, loads)
-        on_input = np.zeros(g.input_arcs, loads.dtype)
-        np.add.at(on_input, g.arc_origin, loads)
-        return on_input
+            columns = np.flatnonzero(flows[row])
+            travelling = flows[row, columns]
+            self._check_volumes(columns, travelling, row)
+            tree = Tree.of(g, self.predecessors, row, self.rows)
+            places = tree.places(self._vertices_of(columns))
+            for part, load in zip(parts_of(travelling, wide), loads, strict=True):
+                tree.load(places, part, load)
+            carry(loads)
+        on_input = [np.zeros(g.input_arcs, flows.dtype) for _ in loads]
+        for total, load in zip(on_input, loads, strict=True):
+            add_at(total, g.arc_origin, load)
+        flow = joined(on_input, "volumes on an arc")
+        if not np.isfinite(flow).all():
+            raise DistanceOverflowError("volumes on an arc add up to more than float64 holds")
+        return flow
 
     def to_float(self) -> Any:
         """Distances for arithmetic: float64, inf where unreached, of the same shape.
@@ -296,7 +340,7 @@ class ShortestPaths:
 
     @property
     def _on_device(self) -> bool:
-        return hasattr(self.distances, "__cuda_array_interface__")
+        return _is_on_device(self.distances)
 
     def _require_host(self) -> None:
         if self._on_device:
@@ -305,95 +349,156 @@ class ShortestPaths:
                 "arrays to a GPU library, as in cupy.asarray(r.distances)"
             )
 
-    @property
-    def _sparse(self) -> bool:
-        return bool(issparse(self.distances))
-
-    def _columns(self) -> NDArray[np.int64]:
-        """Vertex of every column."""
-        return np.arange(self.graph.n) if self.targets is None else self.targets
-
-    def _tree(self, row: int) -> NDArray[np.int32]:
-        """Predecessors of one row, dense."""
+    def _require_predecessors(self) -> None:
+        self._require_host()
         if self.predecessors is None:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
-        if not self._sparse:
-            return np.ascontiguousarray(self._dense_row(self.predecessors, row))
-        tails = np.full(self.graph.n, -1, INDEX)
-        matrix = self.predecessors
-        stored = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        tails[matrix.indices[stored]] = matrix.data[stored]
-        return tails
 
-    def _reached_row(self, row: int) -> NDArray[np.bool_]:
-        if not self._sparse:
-            return np.atleast_1d(self._dense_row(self.reached, row))
-        reached = np.zeros(self.graph.n, np.bool_)
-        reached[
-            self.distances.indices[self.distances.indptr[row] : self.distances.indptr[row + 1]]
-        ] = True
-        return reached
+    @property
+    def _sparse(self) -> bool:
+        return is_sparse(self.distances)
 
-    def _shape(self, columns: int) -> tuple[int, ...]:
+    @property
+    def _width(self) -> int:
+        """Number of columns."""
+        return self.graph.n if self.targets is None else int(self.targets.size)
+
+    def _shape(self) -> tuple[int, ...]:
+        """Shape of dense numbers, one for every entry of the distances."""
         if self._sparse:
-            return (self.rows, columns)
+            return (self.rows, self._width)
         shape: tuple[int, ...] = self.distances.shape
         return shape
 
-    def _shaped(self, matrix: NDArray[Any]) -> NDArray[Any]:
-        return matrix.reshape(self._shape(matrix.shape[1]))
+    def _vertices_of(self, columns: NDArray[Any]) -> NDArray[Any]:
+        return columns if self.targets is None else self.targets[columns]
 
-    @staticmethod
-    def _numbers(values: ArrayLike, shape: tuple[int, ...], what: str) -> NDArray[Any]:
-        array = np.asarray(values)
-        if array.shape != shape:
-            raise ValueError(f"expected {what}: shape {shape}, not {array.shape}")
-        if array.dtype.kind not in "iubf":
-            raise TypeError(f"expected {what}: integers or floats, not {array.dtype}")
-        return array.astype(FLOAT64 if array.dtype.kind == "f" else INT64)
+    def _column(self, vertex: int) -> int:
+        if self.targets is None:
+            return vertex
+        columns = np.flatnonzero(self.targets == vertex)
+        if columns.size == 0:
+            raise VertexError(
+                f"vertex {vertex} was not among the targets of this call, so nothing is "
+                "known of it; add it to targets, or leave targets out"
+            )
+        return int(columns[0])
+
+    def _reached_columns(self, row: int) -> NDArray[Any]:
+        if self._sparse:
+            return stored_row(self.distances, row)[0]
+        missing = unreached(self.distances.dtype)
+        return np.flatnonzero(dense_row(self.distances, row, self.rows, missing) != missing)
+
+    def _check_values_shape(self, shape: tuple[int, ...]) -> None:
+        g = self.graph
+        if shape == (g.m,):
+            return
+        hint = "they stand at the positions of graph.indices"
+        if shape == (g.input_arcs,):
+            hint = "values[graph.arc_origin] brings one value an input row there"
+        raise ValueError(f"expected values, one an arc: shape ({g.m},), not {shape}; {hint}")
+
+    def _check_volumes_shape(self, shape: tuple[int, ...]) -> None:
+        if shape != self._shape():
+            what = "rows and vertices" if self._sparse else "the distances"
+            raise ValueError(
+                f"expected volumes, shaped like {what}: shape {self._shape()}, not {shape}; "
+                "fill numpy.zeros of that shape"
+            )
+
+    def _check_volumes(self, columns: NDArray[Any], volumes: NDArray[Any], row: int) -> None:
+        """Refuse what cannot travel: the volumes of a row that are not 0."""
+        wrong = ~np.isfinite(volumes)
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise ValueError(
+                f"the volume from {self._from(row)} to vertex "
+                f"{self._vertices_of(columns[[first]])[0]} is {volumes[first]}; where nothing "
+                "travels write 0"
+            )
+        reached = np.zeros(self._width, np.bool_)
+        reached[self._reached_columns(row)] = True
+        lost = columns[~reached[columns]]
+        if lost.size:
+            raise UnreachableError(
+                f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
+                f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
+            )
+
+    def _refuse_sum(self, values: NDArray[Any], vertex: int, row: int) -> NoReturn:
+        """Say why the sum of values on the way to a vertex is no number of the result."""
+        arcs = self.path_arcs(vertex, row)
+        where = f"on the path from {self._from(row)} to vertex {vertex}"
+        odd = arcs[~np.isfinite(values[arcs])]
+        if odd.size:
+            raise ValueError(
+                f"the value of arc {odd[0]}, {where}, is {values[odd[0]]}; every value on a path "
+                "must be a finite number"
+            )
+        raise DistanceOverflowError(
+            f"the sum of values {where} does not fit {values.dtype}, whose greatest number stands "
+            "for unreached"
+        )
 
     def _from(self, row: int) -> str:
         if self.nearest:
             return f"any of {self.sources.size} sources"
-        return f"source {self.sources[self._row(row)]}"
+        return f"source {self.sources[row]}"
 
-    def _row(self, row: int) -> int:
-        if not -self.rows <= row < self.rows:
-            raise VertexError(f"row {row} does not exist: the call had {self.rows} sources")
-        return row % self.rows
+    def _row(self, row: SupportsIndex) -> int:
+        index = _as_index(row, "a row")
+        if not -self.rows <= index < self.rows:
+            raise VertexError(f"row {index} does not exist: the call had {self.rows} sources")
+        return index % self.rows
 
-    def _dense_row(self, matrix: Any, row: int) -> Any:
-        self._require_host()
-        index = self._row(row)
-        return matrix if self.single or self.nearest else matrix[index]
-
-    def _vertex(self, vertex: int) -> int:
-        if not 0 <= vertex < self.graph.n:
+    def _vertex(self, vertex: SupportsIndex) -> int:
+        """Return a vertex as an int; what is no vertex but a label is told so."""
+        g = self.graph
+        try:
+            index = _as_index(vertex, "a vertex")
+        except TypeError as error:
+            raise TypeError(f"{error}{self._label_hint(vertex)}") from None
+        if not 0 <= index < g.n:
             raise VertexError(
-                f"{vertex} is not a vertex of this graph: vertices are 0..{self.graph.n - 1}"
+                f"{index} is not a vertex of this graph: vertices are 0..{g.n - 1}"
+                f"{self._label_hint(index)}"
             )
-        return int(vertex)
+        return index
 
-    def _predecessor(self, vertex: int, row: int) -> int:
-        if self._sparse:
-            value = _stored(self.predecessors, self._row(row), vertex)
-            return -1 if value is None else int(value)
-        return int(self._dense_row(self.predecessors, row)[vertex])
+    def _label_hint(self, value: Any) -> str:
+        """What to do about a value that may be a label; nothing if it is none."""
+        if self.graph.labels is None:
+            return ""
+        try:
+            vertex = self.graph.vertex(value)
+        except (VertexError, TypeError):
+            return ""
+        return f"; it is the label of vertex {vertex}: pass g.vertex({value!r})"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _as_index(value: Any, what: str) -> int:
+    """Return an integer of any type (a NumPy scalar, an array without axes) as an int."""
+    if isinstance(value, bool):
+        raise TypeError(f"{what} is an int, not True or False")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an int, not {value!r} ({type(value).__name__})") from None
+
+
+def _is_on_device(array: Any) -> bool:
+    return hasattr(array, "__cuda_array_interface__")
 
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
     """Drop the axes that a call with a plain int does not expect."""
-    if matrix is None or issparse(matrix):
+    if matrix is None or is_sparse(matrix):
         return matrix
     rows, columns = matrix.shape
     shape = () if one_row else (rows,)
     return matrix.reshape(shape if one_column else (*shape, columns))
-
-
-def _stored(matrix: Any, row: int, column: int) -> Any:
-    """Entry of a CSR matrix with sorted columns, None where nothing is stored."""
-    first, last = matrix.indptr[row], matrix.indptr[row + 1]
-    place = first + np.searchsorted(matrix.indices[first:last], column)
-    if place == last or matrix.indices[place] != column:
-        return None
-    return matrix.data[place]

@@ -228,6 +228,6 @@ def test_methods_without_a_cuda_twin_are_skipped_on_it_with_the_reason(
     arguments = ["--graph", str(grid_file(tmp_path)), "--trials", "1", "--devices", "cuda"]
     assert main([*arguments, "--methods", "dijkstra"]) == 0
     assert (
-        "dijkstra on cuda, grid: skipped: dijkstra does not run on cuda; methods that do: "
+        "dijkstra on cuda, grid: skipped: dijkstra does not run on cuda; searches that do: "
         in capsys.readouterr().out
     )

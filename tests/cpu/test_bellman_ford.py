@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 import sssp
 from sssp.methods import BaselineBellmanFord
 from tests import naive
+from tests.compare import on_paths, trees_of
 from tests.naive import Arc, Network
 from tests.strategies import graph_of, negative_networks, networks, vertex_lists
 
@@ -44,11 +46,15 @@ def check(method: Any, network: Network, sources: list[int], **options: Any) -> 
     sssp.verify(g, r)
     columns = range(network.n) if r.targets is None else r.targets.tolist()
     found = r.distances.reshape(len(rows), len(columns))
-    trees = r.predecessors.reshape(len(rows), network.n)
     missing = np.inf if found.dtype.kind == "f" else np.iinfo(found.dtype).max
-    for row, distances, tree in zip(rows, found, trees, strict=True):
+    for row, distances in zip(rows, found, strict=True):
         assert distances.tolist() == [row.distances.get(v, missing) for v in columns]
-        assert tree.tolist() == [row.predecessors.get(v, -1) for v in range(network.n)]
+    if r.targets is not None:
+        assert trees_of(r) == [on_paths(row, columns) for row in rows]
+        return
+    assert trees_of(r) == [
+        {v: row.predecessors.get(v, -1) for v in range(network.n)} for row in rows
+    ]
 
 
 def reaches(network: Network, sources: list[int], vertex: int) -> bool:
@@ -176,16 +182,47 @@ def test_a_zero_sum_cycle_is_not_negative(method: Any) -> None:
         ([0.8, 0.8, -1.6], 1e9),  # sinks for ever
     ],
 )
-def test_a_cycle_that_rounding_makes_negative_is_refused_for_it_has_no_tree(
+def test_a_cycle_of_length_zero_is_not_negative_however_it_rounds(
     method: Any, ring: list[float], start: float, isolated: int
 ) -> None:
+    assert math.fsum(ring) == 0
     length = len(ring)
     arcs = [Arc(v, (v + 1) % length, weight) for v, weight in enumerate(ring)]
     n = length + 1 + isolated
     g = graph_of(Network(n, (Arc(length, 0, start), *arcs), integer=False))
+    r = sssp.shortest_paths(g, length, method=method, predecessors=True)
+    expected = np.add.accumulate([start, *ring[:-1]])
+    np.testing.assert_allclose(r.distances[:length], expected, rtol=4 * n * 2.0**-52)
+    assert r.path(length - 1).tolist() == [length, *range(length)]
+    sssp.verify(g, r, rtol=4 * n * 2.0**-52)
+
+
+@both_methods
+@pytest.mark.parametrize("arcs", [[(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 0), (1, 2)]])
+def test_a_source_on_a_cycle_of_length_zero_stays_at_zero(method: Any, arcs: Any) -> None:
+    # integers whose float32 forms do not add up to zero; and floats round the source
+    weights = [-17163891, 3270355, 13893536] if (2, 0) in arcs else [0.1, -0.1, 0.3]
+    tails, heads = zip(*arcs, strict=True)
+    g = sssp.Graph.from_arcs(tails, heads, weights)
+    dtype = np.float32 if g.weights.dtype.kind == "i" else np.float64
+    for nearest in (False, True):
+        sources = [0, 0] if nearest else 0
+        r = sssp.shortest_paths(
+            g, sources, method=method, dtype=dtype, predecessors=True, nearest=nearest
+        )
+        assert r.distances[0] == 0
+        assert r.path(2).tolist() == [0, 1, 2]
+        sssp.verify(g, r, rtol=4 * g.n * float(np.finfo(dtype).eps))
+
+
+@both_methods
+def test_a_cycle_below_zero_is_found_beside_one_that_only_seems_so(method: Any) -> None:
+    seeming = [Arc(0, 1, 1e9), Arc(1, 2, 0.8), Arc(2, 3, 0.8), Arc(3, 1, -1.6)]
+    real = [Arc(3, 4, 5.0), Arc(4, 5, 1.0), Arc(5, 4, -1.25)]
+    g = graph_of(Network(300, (*seeming, *real), integer=False))
     with pytest.raises(sssp.NegativeCycleError) as caught:
-        sssp.shortest_paths(g, length, method=method)
-    assert turned(caught.value.cycle) == list(range(length))
+        sssp.shortest_paths(g, 0, method=method)
+    assert turned(caught.value.cycle) == [4, 5]
 
 
 @both_methods

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import sys
 import threading
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ from sssp.cpu import rows as runner
 from sssp.engine import forms
 from sssp.methods import METHODS
 from tests import naive
+from tests.compare import assert_same
 from tests.strategies import (
     DYADIC,
     SMALL_INTEGERS,
@@ -38,12 +41,6 @@ def city(n: int = 300, seed: int = 0) -> sssp.Graph:
     random = np.random.default_rng(seed)
     tails, heads = random.integers(0, n, (2, 2 * n))
     return sssp.Graph.from_arcs(tails, heads, random.integers(0, 20, 2 * n), n=n)
-
-
-def assert_same(found: sssp.ShortestPaths, expected: sssp.ShortestPaths) -> None:
-    assert found.distances.dtype == expected.distances.dtype
-    for name in ("distances", "predecessors", "origin"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
 # -- threads -----------------------------------------------------------------------------------
@@ -267,17 +264,19 @@ def test_an_answer_too_large_for_the_memory_is_refused_with_the_numbers() -> Non
     ask: dict[str, Any] = {"sources": range(10), "method": "dijkstra"}
     sssp.shortest_paths(g, **ask, memory_limit=enough)
     with pytest.raises(
-        sssp.DeviceError, match=rf"4,000 bytes .* 1,200, but memory_limit is {enough - 1:,};"
+        sssp.DeviceError,
+        match=rf"needs 5,200 bytes of memory \(the answer 4,000, a search 1,200\), but may take "
+        rf"{enough - 1:,};",
     ):
         sssp.shortest_paths(g, **ask, memory_limit=enough - 1)
-    with pytest.raises(sssp.DeviceError, match="answer takes 8,000 bytes"):
+    with pytest.raises(sssp.DeviceError, match="the answer 8,000"):
         sssp.shortest_paths(g, **ask, memory_limit=enough, predecessors=True)
-    with pytest.raises(sssp.DeviceError, match="answer takes 8,000 bytes"):
+    with pytest.raises(sssp.DeviceError, match="the answer 8,000"):
         sssp.shortest_paths(g, **ask, memory_limit=enough, dtype=np.int64)
     # what the message advises
     for advice in (
         {"targets": [3]},
-        {"output": "sparse"},
+        {"output": "sparse", "limit": 9},
         {"out": np.empty((10, 100), np.int32)},
         {"sources": range(5)},
     ):
@@ -287,7 +286,7 @@ def test_an_answer_too_large_for_the_memory_is_refused_with_the_numbers() -> Non
 def test_an_answer_widened_to_int64_is_planned_anew() -> None:
     g = sssp.Graph.from_arcs([0, 1], [1, 2], [2**29, 2**29], n=100)
     enough = 100 * 4 + 100 * 12
-    with pytest.raises(sssp.DeviceError, match="answer takes 800 bytes"):
+    with pytest.raises(sssp.DeviceError, match="the answer 800"):
         sssp.shortest_paths(g, 0, method="dijkstra", memory_limit=enough)
     enough = 100 * 8 + 100 * 16
     r = sssp.shortest_paths(g, 0, method="dijkstra", memory_limit=enough)
@@ -337,12 +336,12 @@ def test_a_row_that_breaks_off_leaves_nothing_to_the_next_call(
     options: Any = {**form, "predecessors": True, "threads": threads}
     expected = sssp.shortest_paths(g, range(20), predecessors=True, threads=1)
 
-    def break_off(collector: Any, i: int, row: Any) -> None:
-        if i >= 3:
+    def break_off(form: Any, found: Any) -> None:
+        if found.rows.start >= 3:
             raise error
 
-    for collector in (forms.DenseCollector, forms.SparseCollector):
-        monkeypatch.setattr(collector, "take", break_off)
+    for form_of_answer in (forms.DenseForm, forms.SparseForm):
+        monkeypatch.setattr(form_of_answer, "take", break_off)
     with pytest.raises(error):
         sssp.shortest_paths(g, range(20), **options)
     monkeypatch.undo()
@@ -377,19 +376,27 @@ def test_an_overflow_leaves_nothing_to_the_next_call(threads: int) -> None:
         assert r.to_float().tolist() == [[np.inf, 7], [2.0**61 + 1, np.inf]]
 
 
+def wait_until(happened: Callable[[], bool], seconds: float = 5) -> bool:
+    """Wait for something that another thread does; whether it has."""
+    end = time.monotonic() + seconds
+    while not happened() and time.monotonic() < end:
+        time.sleep(0.001)
+    return happened()
+
+
 def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     told: list[bool] = []
-    solve_row = runner._Rows._solve_row
+    solve = runner._Rows._solve
 
-    def solve_row_once_stopped(self: Any, i: int, scratch: Any) -> None:
-        told.append(all(told) and self.stop.wait(5))
-        solve_row(self, i, scratch)
+    def solve_once_stopped(self: Any, rows: range, scratch: Any) -> None:
+        told.append(all(told) and wait_until(lambda: self.stop))
+        solve(self, rows, scratch)
 
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner._Rows, "_solve_row", solve_row_once_stopped)
+    monkeypatch.setattr(runner._Rows, "_solve", solve_once_stopped)
     monkeypatch.setattr(runner, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sssp.shortest_paths(g, range(200), threads=2)
@@ -400,15 +407,15 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
 def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     told: list[bool] = []
-    solve_row = runner._Rows._solve_row
+    solve = runner._Rows._solve
 
-    def fail_at_first(self: Any, i: int, scratch: Any) -> None:
-        if i == 0:
+    def fail_at_first(self: Any, rows: range, scratch: Any) -> None:
+        if rows.start == 0:
             raise MemoryError("no more")
-        told.append(all(told) and self.stop.wait(5))
-        solve_row(self, i, scratch)
+        told.append(all(told) and wait_until(lambda: self.stop))
+        solve(self, rows, scratch)
 
-    monkeypatch.setattr(runner._Rows, "_solve_row", fail_at_first)
+    monkeypatch.setattr(runner._Rows, "_solve", fail_at_first)
     with pytest.raises(MemoryError, match="no more"):
         sssp.shortest_paths(g, range(200), threads=3)
     assert len(told) <= 2

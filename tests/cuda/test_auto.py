@@ -9,6 +9,7 @@ import pytest
 
 import sssp
 from sssp.calls import placement
+from sssp.engine.plan import warn_once
 from tests.cuda.conftest import SIMULATOR
 
 pytestmark = [
@@ -71,7 +72,7 @@ def test_a_graph_without_room_on_the_gpu_stays_on_the_cpu(device, monkeypatch, c
     monkeypatch.setattr(placement, "BYTES_PER_VERTEX", 1 << 40)
     g = sssp.road_like(20_000)
     sssp.shortest_paths(g, 0, device=device)
-    placement._warn_once.cache_clear()
+    warn_once.cache_clear()
     for _ in range(2):
         assert sssp.shortest_paths(g, range(1000), threads=2).device == "cpu"
     assert [record.levelname for record in caplog.records] == ["WARNING"]

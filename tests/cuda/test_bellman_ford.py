@@ -125,7 +125,7 @@ def test_solves_graphs_whose_arcs_exceed_the_memory_limit(streams, sources, devi
 
 def test_refuses_with_numbers_a_tree_whose_arcs_exceed_the_memory_limit(device):
     g = sssp.road_like(60)
-    with pytest.raises(sssp.DeviceError, match=r"one search takes [\d,]+ bytes"):
+    with pytest.raises(sssp.DeviceError, match=r"one search [\d,]+"):
         sssp.shortest_paths(
             g, 0, method="bellman-ford", device=device, memory_limit=1000, predecessors=True
         )

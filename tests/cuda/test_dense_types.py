@@ -16,7 +16,6 @@ pytest.importorskip("numba_cuda")
 
 from numba import float32, float64, from_dtype, int32, int64, uint8, uint32, uint64
 
-from sssp.cuda import forms
 from sssp.cuda.device.grid import barrier_of
 from sssp.cuda.matrix import (
     driver,
@@ -83,6 +82,5 @@ def test_what_has_no_dtype() -> None:
     sweep = transitive_closure._make_sweep_kernel(barrier_of(together=False))
     check(sweep, words, uint32, uint32, uint32, uint32)
     check(transitive_closure._square_kernel, words, words, uint32, uint32, FLAGS)
-    check(forms.narrow_kernel, array(int64), int64, array(int32), int32)
     bits = array(uint8)
     check(cuda_matrix._make_boolean_square_kernel(16), bits, bits, uint32)

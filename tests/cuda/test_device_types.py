@@ -13,7 +13,7 @@ pytest.importorskip("numba_cuda")
 
 from numba import boolean, float64, from_dtype, int32, int64
 
-from sssp.cuda import forms, reduce, tree
+from sssp.cuda import finished, narrow, overflow, reduce, tree
 from sssp.engine.query import REDUCTIONS
 from tests.cuda.test_types import DTYPES, array, check
 
@@ -22,10 +22,23 @@ from tests.cuda.test_types import DTYPES, array, check
 def test_forms_of_an_answer(dtype):
     number = from_dtype(dtype)
     rows, words = array(number, 2), array(int32, 2)
-    check(forms._gather_kernel, rows, array(int64), rows)
-    check(forms._count_kernel, rows, number, words)
+    check(finished._gather_kernel, rows, array(int64), rows)
+    check(finished._count_kernel, rows, number, words)
     entries = (array(int32), array(number), array(int32))
-    check(forms._compact_kernel, rows, number, words, boolean, array(int64, 2), *entries)
+    compact = finished._compact_kernel
+    check(compact, rows, number, words, boolean, boolean, array(int64, 2), *entries)
+    # marks of paths are compacted too
+    marks = array(int32, 2)
+    check(finished._mark_paths_kernel, rows, number, array(int64), words, marks)
+    check(compact, marks, int32, words, boolean, boolean, array(int64, 2), *entries)
+    check(overflow._whole_kernel, rows, array(int64), number, array(int32))
+    leads_on = overflow._make_leads_on_kernel(dtype.kind == "i")
+    limit = int64 if dtype.kind == "i" else float64
+    flags = array(int32), array(int32)
+    check(leads_on, array(int32), array(int32), array(number), rows, number, limit, *flags)
+    tolerances = tree._tolerances_kernel
+    row = array(number)
+    check(tolerances, rows, row, marks, marks, boolean, number, number, row)
     check(tree._finals_kernel, rows, array(int64), boolean, number, number, array(number))
 
 
@@ -40,5 +53,5 @@ def test_reductions(what, dtype):
 
 
 def test_narrowing():
-    check(forms._magnitude_kernel, array(int64), int64, array(int64))
-    check(forms.narrow_kernel, array(int64), int64, array(int32), int32)
+    check(narrow._magnitude_kernel, array(int64), int64, array(int64))
+    check(narrow._narrow_kernel, array(int64), int64, array(int32), int32)

@@ -16,7 +16,7 @@ compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda
 
 from numba import boolean, from_dtype, int32, int64, types, uint8, uint32, uint64  # noqa: E402
 
-from sssp.cuda import tree  # noqa: E402
+from sssp.cuda import fill, tree  # noqa: E402
 from sssp.cuda.device.grid import barrier_of  # noqa: E402
 from sssp.cuda.search import delta_stepping, threshold_dijkstra  # noqa: E402
 from sssp.cuda.search.bellman_ford import pull, push, rounds, streamed  # noqa: E402
@@ -110,6 +110,7 @@ def test_trees(dtype):
         *arcs,
         array(int64),
         array(int64),
+        found[0],
         *found,
         words,
         boolean,
@@ -119,14 +120,14 @@ def test_trees(dtype):
         rows,
         rows,
     )
-    check(tree._spread_kernel, *arcs, *found, words, words)
+    check(tree._spread_kernel, *arcs, found[0], *found, words, words)
     check(tree._root_kernel, array(int64), array(number, 2), words)
-    check(tree._fill_kernel, array(number), number)
+    check(fill._fill_kernel, array(number), number)
 
 
 def test_what_has_no_dtype():
     check(tree._finish_kernel, array(int32))
-    check(tree._fill_kernel, array(uint8), uint8)
+    check(fill._fill_kernel, array(uint8), uint8)
     lists, counts, pending = array(uint32, 4), array(uint32, 2), array(uint8, 2)
     check(streamed._await_arcs_kernel, lists, counts, uint32, pending, array(uint8))
     check(

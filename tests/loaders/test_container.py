@@ -124,8 +124,8 @@ def test_a_damaged_array_is_named(path):
 
 
 def test_a_newer_version_is_refused_with_advice(path):
-    write_container(path, b"{}", version=2)
-    with pytest.raises(GraphFormatError, match=r"version 2.*upgrade sssp"):
+    write_container(path, b"{}", version=3)
+    with pytest.raises(GraphFormatError, match=r"version 3.*upgrade sssp"):
         read_arrays(path)
 
 
@@ -266,3 +266,5 @@ def test_kill_9_while_saving_leaves_the_old_file(path):
     killed = f"{int(signal.SIGKILL)} old 5.0"
     calls = ["write", "write", "write", "fsync", "replace"]
     assert run.stdout.splitlines() == [f"{call} {killed}" for call in calls]
+    write_arrays(path, META, ARRAYS)
+    assert list(path.parent.iterdir()) == [path], "the next save removes what they left"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sssp.datasets import REFERENCE, find
 from sssp.errors import GraphFormatError, VertexError
 from sssp.loaders import ArcList, _dimacs, _files, _records, read_gr, write_arrays, write_gr
-from sssp.loaders._dimacs import _read_gr
+from sssp.loaders._dimacs import arcs_in
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -29,6 +29,11 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 SMALL = b"c a comment\np sp 3 4\na 1 2 7\na 2 3 5\nc another\na 3 1 4\na 1 3 9\n"
 SMALL_ARCS = [(0, 1, 7), (1, 2, 5), (2, 0, 4), (0, 2, 9)]
 INT64_MAX = 2**63 - 1
+
+
+def read_in_chunks(path: Path, chunk_bytes: int) -> ArcList:
+    with _files.decompressed(path) as stream:
+        return arcs_in(stream, path, chunk_bytes)
 
 
 def arcs_of(graph: ArcList) -> list[tuple[int, int, int]]:
@@ -108,7 +113,7 @@ def test_arrays_grow_and_widen_as_the_arcs_come(graph_file, monkeypatch):
     weights = [*range(40), 2**40, *range(50)]
     lines = [b"a %d %d %d\n" % (1 + i, 91 - i, weight) for i, weight in enumerate(weights)]
     path = graph_file(b"p sp 91 91\n" + b"".join(lines))
-    assert arcs_of(_read_gr(path, 32)) == [(i, 90 - i, w) for i, w in enumerate(weights)]
+    assert arcs_of(read_in_chunks(path, 32)) == [(i, 90 - i, w) for i, w in enumerate(weights)]
 
 
 BAD_TEXTS = {
@@ -170,7 +175,7 @@ def shown(line: bytes) -> str:
 def test_bad_text_is_refused_with_its_line(graph_file, text, line_number, reason, chunk_bytes):
     path = graph_file(text)
     with pytest.raises(GraphFormatError) as caught:
-        _read_gr(path, chunk_bytes)
+        read_in_chunks(path, chunk_bytes)
     error = caught.value
     assert reason in error.reason
     assert error.path == str(path)
@@ -282,14 +287,14 @@ def test_what_was_written_is_read_whatever_the_chunks(tmp_path_factory, written,
     n, arcs, text = written
     path = tmp_path_factory.getbasetemp() / "written.gr"
     path.write_bytes(text)
-    graph = _read_gr(path, chunk_bytes)
+    graph = read_in_chunks(path, chunk_bytes)
     assert graph.n == n
     assert arcs_of(graph) == [(tail - 1, head - 1, weight) for tail, head, weight in arcs]
 
 
 def outcome(path: Path, chunk_bytes: int) -> Any:
     try:
-        graph = _read_gr(path, chunk_bytes)
+        graph = read_in_chunks(path, chunk_bytes)
     except GraphFormatError as error:
         return error.reason, error.line_number, error.line
     return graph.n, arcs_of(graph)

@@ -1,4 +1,4 @@
-"""What every solver of a `DenseQuery` does before and after: the matrix, its dtype, predecessors.
+"""What every solver of a `MatrixQuery` does before and after: the matrix, predecessors.
 
 Predecessors of integers follow from the distances, as those of one-source searches do: the
 smallest tail among the tight arcs, or fewest arcs (`sssp.cpu.tree`). Floats are added in another
@@ -17,18 +17,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.search import bellman_ford
 from sssp.cpu.team import team_size
 from sssp.cpu.tree import Tree
-from sssp.engine.forms import REMEDY
-from sssp.engine.matrix_query import Answer, DenseQuery, check_memory, overflowed, threshold
-from sssp.engine.query import Query
-from sssp.errors import DistanceOverflowError
+from sssp.engine.matrix_query import (
+    MatrixQuery,
+    NegativeDiagonalError,
+    overflowed,
+    threshold,
+)
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.query import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import BellmanFord
 
-__all__ = ["Matrix", "narrowed", "solve_matrix", "tails_from_arcs", "tight_tails"]
+__all__ = ["Matrix", "solve_matrix", "tails_from_arcs", "tight_tails"]
 
 #: entries of a block of rows that one thread fills at a time
 FILLED = 1 << 18
@@ -55,19 +61,6 @@ def _settle_kernel(values, above, missing):
         greatest = max(greatest, near)
         values[i] = missing if far else value
     return greatest
-
-
-@njit
-def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy distances to a narrower dtype; return whether all fit."""
-    number = narrow.dtype.type
-    fits = True
-    for i in range(values.size):
-        value = values[i]
-        far = value == missing
-        fits &= far | ((value > -narrow_missing) & (value < narrow_missing))
-        narrow[i] = narrow_missing if far else number(value)
-    return fits
 
 
 @njit
@@ -135,7 +128,7 @@ class Matrix:
         self.tails = np.empty((n, n), INDEX) if with_tails else None
 
     @classmethod
-    def of(cls, query: DenseQuery, dtype: np.dtype[Any]) -> Matrix:
+    def of(cls, query: MatrixQuery, dtype: np.dtype[Any]) -> Matrix:
         """Return the initial matrix of a query."""
         n = query.n
         matrix = cls(n, dtype, query.carries_tails(dtype))
@@ -176,12 +169,22 @@ def _aligned(n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return room[skipped : room.size - LINE + skipped].view(dtype).reshape(n, n)
 
 
-def solve_matrix(query: DenseQuery, close: Callable[[Matrix], int], *, copies: int = 1) -> Answer:
-    """Answer `query` with the solver that `close` is.
+def solve_matrix(
+    graph: Graph,
+    query: MatrixQuery,
+    dtype: np.dtype[Any],
+    close: Callable[[Matrix], int],
+    *,
+    copies: int = 1,
+) -> Answer | None:
+    """Answer `query` in one dtype with the solver that `close` is; None if it is too narrow.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
+    dtype : dtype
     close : callable
         ``close(matrix)`` brings the matrix to its closure, in place or by giving it other arrays,
         and returns how many rounds that took. It may stop at a negative entry on the diagonal.
@@ -190,41 +193,40 @@ def solve_matrix(query: DenseQuery, close: Callable[[Matrix], int], *, copies: i
 
     Raises
     ------
-    NegativeCycleError, DistanceOverflowError, DeviceError
-        As the solvers document.
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
+    DeviceError
+        The call needs more memory than it may take.
     """
-
-    def attempt(dtype: np.dtype[Any]) -> Answer | None:
-        _plan_memory(query, dtype, copies)
-        matrix = Matrix.of(query, dtype)
-        rounds = close(matrix)
-        vertex = matrix.negative_vertex()
-        if vertex is not None:
-            return query.answer_alarm(vertex)
-        if not _settled(query, matrix.distances):
-            return None
-        tails = matrix.tails
-        if tails is not None:
-            _mend(query, matrix.distances, tails)
-        elif query.predecessors:
-            tails = tight_tails(query, matrix.distances)
-        stats = {"rounds": np.full(query.n, rounds, np.int64)}
-        return Answer(narrowed(matrix.distances, query.dtype), tails, stats=stats)
-
-    return query.widened(attempt)
+    _plan_memory(query, dtype, copies)
+    matrix = Matrix.of(query, dtype)
+    rounds = close(matrix)
+    vertex = matrix.negative_vertex()
+    if vertex is not None:
+        raise NegativeDiagonalError(vertex)
+    if not _settled(query, matrix.distances):
+        return None
+    tails = matrix.tails
+    if tails is not None:
+        _mend(graph, query, matrix.distances, tails)
+    elif query.predecessors:
+        tails = tight_tails(graph, query, matrix.distances)
+    stats = {"rounds": np.full(query.n, rounds, np.int64)}
+    return Answer(narrowed(matrix.distances, query.dtype), tails, stats=stats)
 
 
-def _plan_memory(query: DenseQuery, dtype: np.dtype[Any], copies: int) -> None:
+def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
     entries = query.n * query.n
     tails = copies if query.carries_tails(dtype) else int(query.predecessors)
     matrices = copies * dtype.itemsize
     if dtype == INT64 and query.dtype != INT64:
         matrices = max(matrices, dtype.itemsize + INT32.itemsize)
     needed = entries * (matrices + tails * INDEX.itemsize)
-    check_memory(needed, query.memory_limit, f"a matrix of {query.n:,} vertices in {dtype}")
+    parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
+    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
 
 
-def _settled(query: DenseQuery, distances: NDArray[Any]) -> bool:
+def _settled(query: MatrixQuery, distances: NDArray[Any]) -> bool:
     """Write the public sentinel; False if the dtype was too narrow."""
     above = threshold(distances.dtype, distances.min(initial=0))
     if above is None:
@@ -232,35 +234,17 @@ def _settled(query: DenseQuery, distances: NDArray[Any]) -> bool:
     number = distances.dtype.type
     missing = unreached(distances.dtype)
     greatest = _settle_kernel(distances.reshape(-1), number(above), missing)
-    return not overflowed(distances.dtype, above, greatest, query.greatest_weight)
+    return not overflowed(distances.dtype, above, greatest, query.heaviest)
 
 
-def narrowed(distances: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
-    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit.
-
-    Raises
-    ------
-    DistanceOverflowError
-        A distance does not fit int32, which the call asks for.
-    """
-    if distances.dtype != INT64 or asked == INT64:
-        return distances
-    narrow = np.empty(distances.shape, INT32)
-    if _narrow_kernel(
-        distances.reshape(-1), unreached(INT64), narrow.reshape(-1), unreached(INT32)
-    ):
-        return narrow
-    if asked == INT32:
-        raise DistanceOverflowError(f"a distance does not fit int32; {REMEDY}")
-    return distances
-
-
-def tight_tails(query: DenseQuery, distances: NDArray[Any]) -> NDArray[np.int32]:
+def tight_tails(graph: Graph, query: MatrixQuery, distances: NDArray[Any]) -> NDArray[np.int32]:
     """Find the predecessors of final integer distances.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Of the query.
+    query : MatrixQuery
     distances : ndarray, shape (n, n)
         In a working dtype.
 
@@ -270,9 +254,9 @@ def tight_tails(query: DenseQuery, distances: NDArray[Any]) -> NDArray[np.int32]
     """
     n = query.n
     tails = np.full((n, n), -1, INDEX)
-    sparse = query.graph is not None and query.graph.m * DENSE < n * n
+    sparse = query.source is graph and graph.m * DENSE < n * n
     if sparse or not query.positive:
-        tails_from_arcs(query.as_graph(), distances, tails, query.threads)
+        tails_from_arcs(graph, distances, tails, query.threads)
     else:
         _tails_from_matrix(query, distances, tails)
     return tails
@@ -302,7 +286,7 @@ def tails_from_arcs(
 
 
 def _tails_from_matrix(
-    query: DenseQuery, distances: NDArray[Any], tails: NDArray[np.int32]
+    query: MatrixQuery, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
     dtype = distances.dtype
     with _workers(team_size(query.threads, query.n**3)) as run:
@@ -317,7 +301,9 @@ def _tails_from_matrix(
             run(find, _blocks(query.n, ROWS))
 
 
-def _mend(query: DenseQuery, distances: NDArray[Any], tails: NDArray[np.int32]) -> None:
+def _mend(
+    graph: Graph, query: MatrixQuery, distances: NDArray[Any], tails: NDArray[np.int32]
+) -> None:
     """Replace rows of tails that are no tree, which rounding on cycles of length zero can cause.
 
     They get the tree of a search from their source.
@@ -328,11 +314,11 @@ def _mend(query: DenseQuery, distances: NDArray[Any], tails: NDArray[np.int32]) 
     ]
     if not broken:
         return
-    from sssp.cpu.search import bellman_ford
-
     sources = np.array(broken, np.int64)
     rows = Query(sources, dtype=distances.dtype, predecessors=True, threads=query.threads)
-    tails[sources] = bellman_ford.solve(query.as_graph(), rows, BellmanFord()).predecessors
+    answer = bellman_ford.solve(graph, rows, BellmanFord(), distances.dtype)
+    assert answer is not None  # the matrix has no distance that overflows
+    tails[sources] = answer.predecessors
 
 
 def _blocks(n: int, step: int) -> list[range]:

@@ -13,14 +13,18 @@ round is closed within the third step, by the thread that relaxed its tile: nobo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sssp.cpu.atomics import wait_for_all
 from sssp.cpu.matrix.driver import Matrix, solve_matrix
 from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
 from sssp.cpu.team import next_task, run_team, step_of, team_size
-from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.matrix_query import MatrixQuery
 from sssp.engine.progress import progress_bar
+from sssp.engine.query import Answer
+from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.methods import FloydWarshall
 
@@ -165,26 +169,29 @@ def _run_rounds(matrix: Matrix, first: int, last: int, negative: bool, threads: 
     run_team(threads, work)
 
 
-def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
+def solve(
+    graph: Graph, query: MatrixQuery, method: FloydWarshall, dtype: np.dtype[Any]
+) -> Answer | None:
     """Answer `query` in ``ceil(n / 64)`` rounds of three steps.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
         Weights of any sign.
     method : FloydWarshall
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``rounds``.
+    Answer or None
+        None: a distance may not fit the dtype.
 
     Raises
     ------
-    NegativeCycleError
-        There is a cycle of negative length.
-    DistanceOverflowError
-        A distance fits none of the dtypes that the call may use.
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
     DeviceError
         The matrix needs more memory than the call may take.
     """
@@ -203,4 +210,4 @@ def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
                 advance(min(last * BLOCK, n) - first * BLOCK)
         return rounds
 
-    return solve_matrix(query, close)
+    return solve_matrix(graph, query, dtype, close)

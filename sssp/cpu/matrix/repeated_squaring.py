@@ -9,13 +9,17 @@ Every product goes from one matrix to another, tile by tile, so the threads of a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sssp.cpu.matrix.driver import Matrix, solve_matrix
 from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
 from sssp.cpu.team import next_task, run_team, step_of, team_size
-from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.matrix_query import MatrixQuery
 from sssp.engine.progress import progress_bar
+from sssp.engine.query import Answer
+from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.methods import RepeatedSquaring
 
@@ -78,28 +82,31 @@ def _square(matrix: Matrix, after: Matrix, first: int, last: int, threads: int) 
     return any(run_team(threads, work))
 
 
-def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
+def solve(
+    graph: Graph, query: MatrixQuery, method: RepeatedSquaring, dtype: np.dtype[Any]
+) -> Answer | None:
     """Answer `query` with at most ``query.squarings`` products.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
         Weights of any sign.
     method : RepeatedSquaring
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``rounds``, the squarings.
+    Answer or None
+        None: a distance may not fit the dtype.
 
     Raises
     ------
-    NegativeCycleError
-        There is a cycle of negative length.
-    DistanceOverflowError
-        A distance fits none of the dtypes that the call may use.
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
     DeviceError
-        Two matrices need more memory than the call may take.
+        The matrix needs more memory than the call may take.
     """
     n = query.n
     tiles = -(-n // TILE) * -(-n // SPAN)
@@ -123,4 +130,4 @@ def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
                     return finished + 1
         return rounds
 
-    return solve_matrix(query, close, copies=2)
+    return solve_matrix(graph, query, dtype, close, copies=2)

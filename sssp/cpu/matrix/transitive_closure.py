@@ -22,12 +22,14 @@ from numpy.typing import NDArray
 
 from sssp.cpu.atomics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
-from sssp.engine.matrix_query import WORD, ClosureQuery, check_memory
+from sssp.engine.matrix_query import ClosureQuery
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
 from sssp.kernels.jit import njit
 from sssp.methods import ClosureBySquaring, ClosureByWarshall
 
-__all__ = ["solve"]
+__all__ = ["close"]
 
 #: vertices of a table, its entries, and tables of a word
 EIGHT, UNIONS, TABLES = 8, 256, 8
@@ -143,7 +145,7 @@ def _advance(source: Words, target: Words, words: range, tables: Words, threads:
     return any(run_team(threads, work))
 
 
-def solve(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Words:
+def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Words:
     """Return the packed closure.
 
     Parameters
@@ -165,17 +167,18 @@ def solve(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
     squaring = isinstance(method, ClosureBySquaring)
     tables_bytes = TABLES * UNIONS * words * 8
     needed = n * words * 8 * (2 if squaring else 1) + tables_bytes
-    check_memory(needed, query.memory_limit, f"the closure of {n:,} vertices")
+    parts = {f"the closure of {n:,} vertices": needed}
+    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
     reach = np.empty((n, words), np.uint64)
     query.fill(reach, range(n))
     tables = np.zeros((TABLES * UNIONS, words), np.uint64)
     step = step_of(n * words * TABLES)
     threads = team_size(query.threads, n * words * words * TABLES)
-    parts = [range(first, min(first + step, words)) for first in range(0, words, step)]
+    pieces = [range(first, min(first + step, words)) for first in range(0, words, step)]
 
     def advance_all(source: Words, target: Words, advance: Callable[[int], object]) -> bool:
         changed = False
-        for part in parts:
+        for part in pieces:
             changed |= _advance(source, target, part, tables, threads)
             advance(len(part))
         return changed

@@ -5,7 +5,10 @@ whose distance changed in the one before relax their arcs. O(n m) time in the wo
 
 A negative cycle shows itself as a cycle among the predecessors long before the n-th round
 (B. V. Cherkassky and A. V. Goldberg, "Negative-cycle detection algorithms", 1999); the
-predecessors are searched whenever the work since the last search outweighs another one.
+predecessors are searched whenever the work since the last search outweighs another one. Which
+cycle is negative decides the exact sum of its weights (`sssp.engine.cycles`): rounding can lower
+the distances around a cycle of length zero, a few times or for ever. So a search that finds none
+but such cycles goes on, and ends with the n-th round at the latest.
 
 A path may not leave the limit of a query, even where negative arcs lead back below it: what is
 not reached leads nowhere, so that a limited result can be certified like any other.
@@ -18,37 +21,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.rows import Search, solve_rows
-from sssp.engine.cycles import find_cycle
+from sssp.cpu.rows import COUNTERS, Search, solve_rows
+from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
 from sssp.engine.query import Answer, Query
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, largest_distance
+from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
 from sssp.kernels.jit import njit
-from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW
+from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW, SUSPECT
 from sssp.methods import BellmanFord
 
-__all__ = ["solve"]
+__all__ = ["SIZE", "Judged", "negative_cycle_from", "solve"]
 
 ONE = np.uint64(1)
 #: expansions for every reached vertex before predecessors are searched for a cycle again
-PATIENCE = 4
-
-
-@njit
-def _arc_weight(indptr, indices, weights, tail, head):
-    for arc in range(indptr[tail], indptr[tail + 1]):
-        if indices[arc] == head:
-            return weights[arc]
-    return weights[indptr[tail]]  # never: the arc exists
-
-
-@njit
-def _sums_below_zero(indptr, indices, weights, cycle):
-    """Whether the weights of a cycle, re-added, are negative: rounding can feign one."""
-    total = weights.dtype.type(0)
-    for i in range(cycle.size):
-        total += _arc_weight(indptr, indices, weights, cycle[i - 1], cycle[i])
-    return total < 0
+EXPANSIONS = 4
+#: words of ``counters``: the statistics; what else a search that goes on has to know
+ROUNDS, EXPANDED, RELAXED, COUNT, SIZE, NEXT_SEARCH, DROPPED = range(7)
 
 
 @njit
@@ -57,35 +45,42 @@ def _bellman_ford_kernel(
     indices,
     weights,
     sources,
-    targets,
+    unseen,
     bound,
     distances,
     reached,
     counters,
     negative,
     largest,
-    frontier,
-    following,
     predecessors,
     marks,
+    first_frontier,
+    second_frontier,
     round_of,
 ):
+    """Search until nothing changes, or until a cycle among the predecessors is suspect.
+
+    ``counters`` int64 is zero before a search; after `SUSPECT` another call goes on with it.
+    """
     number = distances.dtype.type
-    unseen = distances[0]  # as every entry is still
-    count, size, rounds, relaxed, expanded = 0, 0, 0, 0, 0
-    next_search = 0
-    status = DONE
-    for source in sources:
-        if distances[source] == unseen:
-            distances[source] = 0
-            predecessors[source] = -1
-            round_of[source] = 0
-            reached[count] = source
-            frontier[count] = source
-            count += 1
-    size = count
-    next_search = PATIENCE * count
-    while size > 0:
+    rounds, expanded, relaxed = counters[ROUNDS], counters[EXPANDED], counters[RELAXED]
+    count, size, next_search = counters[COUNT], counters[SIZE], counters[NEXT_SEARCH]
+    status = CLIPPED if counters[DROPPED] else DONE
+    frontier, following = first_frontier, second_frontier
+    if rounds % 2 == 1:
+        frontier, following = following, frontier
+    if rounds == 0:
+        for source in sources:
+            if distances[source] == unseen:
+                distances[source] = 0
+                predecessors[source] = -1
+                round_of[source] = 0
+                reached[count] = source
+                frontier[count] = source
+                count += 1
+        size = count
+        next_search = EXPANSIONS * count
+    while size > 0 and status != SUSPECT:
         rounds += 1
         following_size = 0
         for i in range(size):
@@ -100,7 +95,7 @@ def _bellman_ford_kernel(
                 if candidate >= before:
                     continue
                 if candidate > bound:
-                    status = CLIPPED
+                    counters[DROPPED] = 1
                     continue
                 if before == unseen:
                     reached[count] = head
@@ -108,44 +103,132 @@ def _bellman_ford_kernel(
                     count += 1
                 predecessors[head] = tail
                 if candidate < -largest:
-                    length = find_cycle(predecessors, reached[:count], marks, following)
-                    if length == 0:
-                        return OVERFLOW, count
-                    reached[:length] = following[:length]
-                    return NEGATIVE_CYCLE, length
+                    return OVERFLOW, count
                 distances[head] = candidate
                 if round_of[head] != rounds:
                     round_of[head] = rounds
                     following[following_size] = head
                     following_size += 1
         expanded += size
-        if negative and (expanded >= next_search or rounds > distances.size):
-            next_search = expanded + PATIENCE * count
-            length = find_cycle(predecessors, reached[:count], marks, frontier)
-            if length > 0 and (
-                rounds > distances.size
-                or _sums_below_zero(indptr, indices, weights, frontier[:length])
-            ):
-                reached[:length] = frontier[:length]
-                return NEGATIVE_CYCLE, length
         frontier, following = following, frontier
         size = following_size
-    if negative:
-        # rounding can lower the distances around a cycle of length zero, a few times or for ever
-        length = find_cycle(predecessors, reached[:count], marks, frontier)
-        if length > 0:
-            reached[:length] = frontier[:length]
-            return NEGATIVE_CYCLE, length
-    counters[0], counters[1], counters[2] = rounds, expanded, relaxed
+        if negative and (size == 0 or expanded >= next_search or rounds > distances.size):
+            next_search = expanded + EXPANSIONS * count
+            if has_cycle(predecessors, reached[:count], marks):
+                status = SUSPECT
+    if status != SUSPECT:
+        status = CLIPPED if counters[DROPPED] else DONE
+    counters[ROUNDS], counters[EXPANDED], counters[RELAXED] = rounds, expanded, relaxed
+    counters[COUNT], counters[SIZE], counters[NEXT_SEARCH] = count, size, next_search
     return status, count
+
+
+class Judged:
+    """A Bellman-Ford kernel, and what decides about the cycles that it suspects.
+
+    It is called as `sssp.cpu.rows` wants a kernel.
+
+    Parameters
+    ----------
+    kernel : callable
+        As `_bellman_ford_kernel`; predecessors are the first array of its scratch.
+    graph : Graph
+    dtype : dtype
+    """
+
+    def __init__(self, kernel: Any, graph: Graph, dtype: np.dtype[Any]) -> None:
+        self.kernel, self.graph, self.dtype = kernel, graph, dtype
+
+    def __call__(
+        self,
+        indptr: NDArray[Any],
+        indices: NDArray[Any],
+        weights: NDArray[Any],
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        bound: Any,
+        distances: NDArray[Any],
+        reached: NDArray[np.int32],
+        counters: NDArray[np.int64],
+        *scratch: NDArray[Any],
+    ) -> tuple[int, int]:
+        """Search from one row's sources."""
+        counters[:] = 0
+        while True:
+            status, count = self.kernel(
+                indptr,
+                indices,
+                weights,
+                sources,
+                unreached(self.dtype),
+                bound,
+                distances,
+                reached,
+                counters,
+                self.graph.least_weight < 0,
+                largest_distance(self.dtype),
+                *scratch,
+            )
+            if status not in (SUSPECT, OVERFLOW):
+                return status, count
+            cycle = self._negative_cycle(reached[:count], scratch[0])
+            if cycle.size:
+                reached[: cycle.size] = cycle
+                return NEGATIVE_CYCLE, cycle.size
+            if status == OVERFLOW:
+                return status, count
+            if counters[SIZE] == 0 or counters[ROUNDS] > self.graph.n:
+                settle_sources(distances, sources, self.graph.n)
+                return DONE, count
+
+    def _negative_cycle(
+        self, reached: NDArray[np.int32], predecessors: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        known = np.full(self.graph.n, -1, INDEX)
+        known[reached] = predecessors[reached]
+        return negative_cycle(self.graph, known)
+
+
+def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Look for a negative cycle where distances have left even int64: by a search in floats.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    sources : ndarray, shape (k,), int64
+        One search from all of them.
+
+    Returns
+    -------
+    ndarray of int32
+        The vertices of a cycle whose exact sum is below zero; empty if none is found.
+    """
+    n = graph.n
+    counters, reached = np.zeros(COUNTERS, np.int64), np.empty(n, INDEX)
+    distances = np.full(n, np.inf)
+    search = Judged(_bellman_ford_kernel, graph, FLOAT64)
+    status, count = search(
+        graph.indptr.view(np.uint64),
+        graph.indices.view(np.uint32),
+        graph.weights_as(FLOAT64),
+        sources,
+        np.empty(0, np.int64),
+        largest_distance(FLOAT64),
+        distances,
+        reached,
+        counters,
+        *_arrays(n),
+    )
+    return reached[: count if status == NEGATIVE_CYCLE else 0]
 
 
 def _arrays(n: int) -> tuple[NDArray[Any], ...]:
     return tuple(np.empty(n, INDEX) for _ in range(5))
 
 
-def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
-    """Answer `query` round by round.
+def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any]) -> Answer | None:
+    """Answer `query` round by round, in one dtype.
 
     Parameters
     ----------
@@ -153,25 +236,17 @@ def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
         Weights of any sign.
     query : Query
     method : BellmanFord
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``rounds``; ``expanded``, the vertices whose arcs were relaxed, with
-        repetition; ``relaxed``, those arcs.
+    Answer or None
+        None: a distance may not fit the dtype.
 
     Raises
     ------
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
-    return solve_rows(
-        graph,
-        query,
-        lambda dtype: Search(
-            _bellman_ford_kernel,
-            ("rounds", "expanded", "relaxed"),
-            (graph.least_weight < 0, largest_distance(dtype)),
-            _arrays,
-        ),
-    )
+    kernel = Judged(_bellman_ford_kernel, graph, dtype)
+    return solve_rows(graph, query, method, dtype, Search(kernel, (), _arrays))

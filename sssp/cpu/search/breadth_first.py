@@ -5,6 +5,8 @@ E. F. Moore, "The shortest path through a maze" (1959). O(n + m) time, serial in
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sssp.cpu.rows import Search, solve_rows
@@ -57,7 +59,7 @@ def _breadth_first_kernel(
     return status, count
 
 
-def solve(graph: Graph, query: Query, method: BreadthFirst) -> Answer:
+def solve(graph: Graph, query: Query, method: BreadthFirst, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `query` in numbers of arcs: int32 unless the query fixes another dtype.
 
     Parameters
@@ -66,14 +68,12 @@ def solve(graph: Graph, query: Query, method: BreadthFirst) -> Answer:
         Weights of any sign; ignored.
     query : Query
     method : BreadthFirst
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``expanded``, the vertices whose arcs were looked at.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
-    return solve_rows(
-        graph.derived("unit weights", lambda: graph.with_weights(np.ones(graph.m, INT32))),
-        query,
-        lambda dtype: Search(_breadth_first_kernel, ("expanded",)),
-    )
+    units = graph.derived("unit weights", lambda: graph.with_weights(np.ones(graph.m, INT32)))
+    return solve_rows(units, query, method, dtype, Search(_breadth_first_kernel))

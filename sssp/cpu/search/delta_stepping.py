@@ -14,7 +14,7 @@ are large (`sssp.cpu.search.delta_team`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,45 +44,97 @@ from sssp.methods import DeltaStepping
 __all__ = ["solve"]
 
 ONE = np.uint64(1)
-#: words of the counters: the statistics, whether a candidate was clipped, vertices reached, and
-#: nanoseconds of `WINDOW` expansions
+#: words of ``counters``: the method's statistics; then, for a team, whether a candidate was
+#: clipped, vertices reached, and picoseconds of one thread for an expansion
 EXPANDED, PHASES, WAS_CLIPPED, REACHED, PACE = 0, 1, 2, 3, 4
-COUNTERS = ("expanded", "phases")
 #: status of a search that has stopped for a team to go on
 PAUSED = -1
-#: expansions after which a search looks whether a team pays
-WINDOW = 4096
-#: vertices of a bucket from which on it is worth sharing
-LARGE = 64
-#: nanoseconds of an expansion below which to hand the search over takes longer than to go on
-CHEAP = 20
-#: nanoseconds of work left, if there is so much, for which a team is worth starting
-WORTH = 2_500_000
-#: expansions for every open vertex from which on these can be handed over at little cost
-OPEN = 32
 
 
-#: pause of a search that no team goes on with: it waits for ever and for nobody
-NO_PAUSE = (NEVER, np.zeros(2, np.int64), 0)
+class Pause(NamedTuple):
+    """When a search by one thread stops because a team would be faster; all must hold.
+
+    Attributes
+    ----------
+    window : int
+        Expansions between two looks at the clock; the next four are about those.
+    time : int
+        Least number of nanoseconds since the search began.
+    bucket : int
+        Least mean number of expansions for every bucket: with fewer there is nothing to share.
+    cost : int
+        Least mean number of nanoseconds for an expansion: cheaper ones are over before another
+        thread has the data.
+    left : int
+        Least number of nanoseconds that the vertices left would take.
+    expanded : int
+        Least number of expansions for every open vertex, since these are handed over one by one.
+    """
+
+    window: int
+    time: int
+    bucket: int
+    cost: int
+    left: int
+    expanded: int
+
+
+NO_PAUSE = Pause(NEVER, 0, 0, 0, 0, 0)
+
+
+@njit
+def first_open(targets, target, distances, number, scale, unseen):
+    """First of the targets, from `target` on, that does not lie in a bucket before `number`."""
+    while target < targets.size:
+        distance = distances[targets[target]]
+        if distance == unseen or np.int64(distance * scale) >= number:
+            break
+        target += 1
+    return target
+
+
+@njit
+def put_sources(sources, distances, reached, counters, links, heads):
+    """Begin a search: the sources stand beyond the window, with distance 0."""
+    unseen = distances[0]  # as every entry is still
+    heads[:] = NONE
+    counters[:] = 0
+    count = 0
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            reached[count] = source
+            count += 1
+            link(links, heads, np.int32(BEYOND), np.uint32(source))
+    counters[REACHED] = count
 
 
 @njit
 def empty_buckets(
     indptr, indices, weights, targets, bound, distances, reached, counters,
-    scale, patience, gate, awaited, unseen, links, heads,
+    scale, unseen, links, heads, pause, start, others,
 ):  # fmt: skip
-    """Empty one bucket after another; all open vertices stand beyond the window on entry.
+    """Search in one thread, one bucket after another.
 
-    Gives the status: `PAUSED` with all open vertices beyond the window again.
+    The arguments up to ``counters`` are those of `sssp.cpu.rows`, with ``distances``, ``reached``
+    and ``counters`` as `put_sources` or an earlier call has left them. The others:
+
+    - ``scale`` float64: buckets for a unit of distance.
+    - ``unseen``: what the distance of an unreached vertex is.
+    - ``links``, ``heads``: as `sssp.cpu.buckets` has them; all open vertices stand beyond the
+      window on entry, and do so again after `PAUSED`.
+    - ``pause`` `Pause`: when to stop for a team.
+    - ``start`` int64, two words, ``others`` int: stop as soon as so many threads have come
+      (`sssp.cpu.team`).
+
+    Returns the status: `PAUSED`, if a team may go on, or what a search returns.
     """
     number = distances.dtype.type
     count, target = counters[REACHED], 0
     expanded, phases = counters[EXPANDED], counters[PHASES]
     clipped = counters[WAS_CLIPPED] != 0
-    window = WINDOW if patience != NEVER else NEVER
-    begin = seen = now() if patience != NEVER else 0
-    seen_expanded, seen_phases = expanded, phases
-    pace = np.int64(NEVER)
+    began = looked = now()
+    looked_expanded, looked_phases = expanded, phases
     status, going_on = DONE, True
     while going_on and heads[BEYOND] != NONE:
         base = least_beyond(links, heads, distances, scale)
@@ -91,15 +143,12 @@ def empty_buckets(
             if heads[bucket] == NONE:
                 continue
             # only once all targets lie in earlier buckets: those are final
-            while (
-                target < targets.size
-                and distances[targets[target]] != unseen
-                and np.int64(distances[targets[target]] * scale) < base + np.int64(bucket)
-            ):
-                target += 1
-            if target == targets.size and target > 0:
-                going_on = False
-                break
+            if targets.size > 0:
+                number_here = base + np.int64(bucket)
+                target = first_open(targets, target, distances, number_here, scale, unseen)
+                if target == targets.size:
+                    going_on = False
+                    break
             following = NONE
             while following != NONE or heads[bucket] != NONE:
                 if following == NONE:  # a round
@@ -108,11 +157,11 @@ def empty_buckets(
                 following = links[tail].next
                 links[tail].bucket = NONE
                 expanded += 1
-                start = distances[tail]
+                length = distances[tail]
                 for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
                     head = indices[arc]
                     before = distances[head]
-                    candidate = number(start + weights[arc])
+                    candidate = number(length + weights[arc])
                     if candidate >= before:
                         continue
                     if candidate > bound:
@@ -131,53 +180,44 @@ def empty_buckets(
                             unlink(links, heads, head)
                     link(links, heads, into, head)
             phases += 1
-            if awaited > 0 and has_come(gate, awaited):
-                status, going_on = PAUSED, False
+            stop = has_come(start, others)
+            work = expanded - looked_expanded
+            if work >= pause.window:
+                last, looked = looked, now()
+                time = looked - last
+                counters[PACE] = time * 1000 // work
+                stop |= (
+                    looked - began >= pause.time
+                    and work >= pause.bucket * (phases - looked_phases)
+                    and time >= pause.cost * work
+                    and (distances.size - expanded) * time >= pause.left * work
+                    and expanded >= (count - expanded) * pause.expanded
+                )
+                looked_expanded, looked_phases = expanded, phases
+            if stop:
+                gather(links, heads)
+                status, going_on = PAUSED if heads[BEYOND] != NONE else DONE, False
                 break
-            if expanded - seen_expanded >= window:
-                last, seen = seen, now()
-                pace = (seen - last) * WINDOW // (expanded - seen_expanded)
-                if (
-                    seen - begin >= patience
-                    and pace >= CHEAP * WINDOW
-                    and expanded - seen_expanded >= LARGE * (phases - seen_phases)
-                    and (count - expanded) * OPEN <= expanded
-                    and (distances.size - expanded) * pace >= WORTH * WINDOW
-                ):
-                    status, going_on = PAUSED, False
-                    break
-                seen_expanded, seen_phases = expanded, phases
-    if status == PAUSED:
-        gather(links, heads)
-        if heads[BEYOND] == NONE:
-            status = DONE
-    if patience != NEVER:
-        counters[PACE] = pace
     counters[EXPANDED], counters[PHASES] = expanded, phases
     counters[WAS_CLIPPED], counters[REACHED] = clipped, count
     return CLIPPED if clipped and status == DONE else status
 
 
 @njit
-def delta_stepping_kernel(
+def _delta_stepping_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
-    scale, patience, gate, awaited, links, heads,
+    scale, links,
 ):  # fmt: skip
-    """Search from the sources; a kernel as `sssp.cpu.rows` wants them."""
-    unseen = distances[0]  # as every entry is still
-    heads[:] = NONE
-    counters[:] = 0
-    count = 0
-    for source in sources:
-        if distances[source] == unseen:
-            distances[source] = 0
-            reached[count] = source
-            count += 1
-            link(links, heads, np.int32(BEYOND), np.uint32(source))
-    counters[REACHED] = count
+    """Search in one thread; a kernel as `sssp.cpu.rows` wants them.
+
+    ``scale`` float64: buckets for a unit of distance; ``links``: `LINK`, one a vertex.
+    """
+    unseen = distances[0]
+    heads = np.empty(BUCKETS + 1, np.int32)
+    put_sources(sources, distances, reached, counters, links, heads)
     status = empty_buckets(
         indptr, indices, weights, targets, bound, distances, reached, counters,
-        scale, patience, gate, awaited, unseen, links, heads,
+        scale, unseen, links, heads, NO_PAUSE, np.zeros(2, np.int64), 1,
     )  # fmt: skip
     return status, counters[REACHED]
 
@@ -202,12 +242,12 @@ def bucket_width(graph: Graph, method: DeltaStepping) -> float:
     return method.delta
 
 
-def own_lists(n: int) -> tuple[NDArray[Any], ...]:
-    """Return the scratch of one thread: links and heads."""
-    return np.empty(n, LINK), np.empty(BUCKETS + 1, np.int32)
+def own_links(n: int) -> tuple[NDArray[Any], ...]:
+    """Return the scratch of one thread."""
+    return (np.empty(n, LINK),)
 
 
-def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
+def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `query` with one bucket search a row.
 
     Parameters
@@ -216,17 +256,19 @@ def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
         Weights >= 0.
     query : Query
     method : DeltaStepping
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``expanded``, the vertices expanded, and ``phases``, the buckets emptied.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
-    scale = 1.0 / bucket_width(graph, method)
-    threads = query.threads
-    if query.rows == 1 and threads > 1:
-        from sssp.cpu.search.delta_team import team_search
+    width = bucket_width(graph, method)
+    if query.rows == 1 and query.threads > 1:
+        from sssp.cpu.search.delta_team import TEAM_WIDTH, team_search
 
-        return solve_rows(graph, query, lambda dtype: team_search(threads, scale, dtype))
-    search = Search(delta_stepping_kernel, COUNTERS, (scale, *NO_PAUSE), own_lists)
-    return solve_rows(graph, query, lambda dtype: search)
+        team_width = width if method.delta is not None else width * TEAM_WIDTH
+        search = team_search(query.threads, dtype, 1.0 / width, 1.0 / team_width)
+    else:
+        search = Search(_delta_stepping_kernel, (1.0 / width,), own_links)
+    return solve_rows(graph, query, method, dtype, search)

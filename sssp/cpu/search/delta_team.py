@@ -13,17 +13,17 @@ larger one; so every thread remembers the least distance it proposed for a verte
 that, and a vertex is passed over only where somebody has proposed less. A lost write costs
 superfluous work, and at the end the least proposal counts.
 
-A team pays only where buckets are large: one thread begins, and goes on where the team has left.
-The team leaves as soon as it has taken longer than one thread would have, which it counts in
-expansions: a chain leaves nothing to share, and beside another program a thread may be kept from
-its core while the others wait for it. Every team that left makes the next one wait for twice as
-many expansions, so what teams cost in vain stays a small part of the whole.
+A team pays only where buckets are large. So one thread begins, by itself, and looks now and then
+whether a team would be faster (`Pause`); it goes on while the others start, and hands its open
+vertices over when all have come. The team compares its time with what one thread would have taken
+for as many expansions. Once it is behind by a twentieth of a whole search it leaves for good, and
+one thread goes on: a chain leaves nothing to share, and beside another program a thread may be kept
+from its core while the others wait for it.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +43,6 @@ from sssp.cpu.buckets import (
 )
 from sssp.cpu.rows import Search
 from sssp.cpu.search.delta_stepping import (
-    COUNTERS,
     EXPANDED,
     NO_PAUSE,
     ONE,
@@ -52,110 +51,121 @@ from sssp.cpu.search.delta_stepping import (
     PHASES,
     REACHED,
     WAS_CLIPPED,
-    WINDOW,
-    delta_stepping_kernel,
+    Pause,
     empty_buckets,
-    own_lists,
+    first_open,
+    own_links,
+    put_sources,
 )
-from sssp.cpu.team import LEAVE, SIGNAL, begin, come, start_thread
+from sssp.cpu.team import BEGIN, LEAVE, SIGNAL, come, start_thread
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 
-__all__ = ["team_search"]
+__all__ = ["TEAM_WIDTH", "team_search"]
 
 #: threads of a team at most: its buckets are too short for more, and each takes memory
 LARGEST_TEAM = 8
 #: delta of a team in that of one thread: wider buckets, so that the threads meet less often
 TEAM_WIDTH = 6.0
-#: nanoseconds of one thread before a team may take over for the first time
-PATIENCE = 1_200_000
+#: when a team pays; a tenth of a millisecond is what it takes to start one
+TEAM_PAYS = Pause(window=1024, time=600_000, bucket=64, cost=20, left=2_500_000, expanded=32)
+#: part of the time that one thread takes for all vertices by which a team may be behind one thread,
+#: or be ahead for later; and the most that this may be, in nanoseconds
+SLACK, LARGEST_SLACK = 0.05, 1_000_000
+#: expansions of a turn below which there was nothing to share: all its time counts as lost
+FEW = 64
 #: vertices that a team shares at a time; the rest of a bucket stays with its thread
 FRONTIER = 1 << 14
 #: vertices that a thread takes from the frontier at a time
 CHUNK = 16
 #: words of ``shared``: size and progress of the frontier, one of each for three rounds in turn
 SIZE, TAKEN, ROUNDS = 0, 3, 3
-#: columns of ``announced``: a thread's next bucket, how many vertices it has there, its
-#: expansions so far, whether the team is to leave (as the first thread says), and at the end
-#: whether it clipped a candidate, and how many vertices it has found
-NUMBER, LENGTH, WORK, LEAVES, HAS_CLIPPED, FOUND, COLUMNS = 0, 1, 2, 3, 4, 5, 8
-#: nanoseconds that a team may be behind one thread, or be ahead for later
-SLACK = 300_000
-#: binary logarithm of the vertices of a block, which is passed over if no thread has proposed there
+#: columns of ``announced``: a thread's next bucket, how many vertices it has there, its expansions
+#: so far, whether it clipped a candidate, and whether the team is to leave, as the first one says
+NUMBER, LENGTH, WORK, HAS_CLIPPED, LEAVES, COLUMNS = 0, 1, 2, 3, 4, 8
+#: binary logarithm of the vertices of a block
 BLOCK = 7
 #: teams after which their numbers begin anew
 TEAMS = np.iinfo(np.int16).max
 
 
 class Lists(NamedTuple):
-    """Buckets of one thread alone, and buckets and proposals of every thread of a team.
+    """Memory that a search keeps for the next.
 
     Attributes
     ----------
     links_alone : ndarray, shape (n,), records
-        `LINK`.
-    heads_alone : ndarray, shape (BUCKETS + 1,), int32
+        `LINK`, of one thread alone.
     links : ndarray, shape (threads, n), records
-        A link, and the least distance that the thread has ``proposed``; both mean something where
-        ``team`` is the number of the team at work, so that nobody has to clear them.
-    heads : ndarray, shape (threads, BUCKETS + 1), int32
-    touched : ndarray, shape (threads, blocks), bool
-        Blocks of vertices in which a thread has proposed.
+        `LINK` of every thread of a team, and the least distance that it has ``proposed``; both
+        mean something where ``team`` is the number of the team at work, so nobody clears them.
     carried : ndarray, shape (n,), bool
         Vertices that were open when the team took over; False between teams.
-    found : ndarray, shape (n,), int32
-        What each thread has found in its part of the vertices.
     teams : ndarray, shape (1,), int16
-        How many have been at work.
+        Number of the team at work.
     """
 
     links_alone: NDArray[Any]
-    heads_alone: NDArray[np.int32]
     links: NDArray[Any]
-    heads: NDArray[np.int32]
-    touched: NDArray[np.bool_]
     carried: NDArray[np.bool_]
-    found: NDArray[np.int32]
     teams: NDArray[np.int16]
 
 
 class Meeting(NamedTuple):
-    """Where the threads of a team meet.
+    """What a team has in common.
 
     Attributes
     ----------
-    frontier : ndarray, shape (FRONTIER,), int32
-        Vertices that anybody may relax.
-    starts : ndarray, shape (FRONTIER,)
-        Their distances.
+    heads : ndarray, shape (threads, BUCKETS + 1), int32
+        Of every thread's buckets.
+    touched : ndarray, shape (threads, blocks), bool
+        Blocks of vertices in which a thread has proposed distances.
+    frontier, lengths : ndarray, shape (FRONTIER,)
+        Vertices that anybody may relax, and the distances to relax them with.
     shared : ndarray, shape (2 * ROUNDS,), int64
     announced : ndarray, shape (threads, COLUMNS), int64
     start, barrier : ndarray, shape (2,), int64
-        For `begin` and `come`, and for `wait_for_all`.
+        For `come` and `wait_for_all`.
     """
 
+    heads: NDArray[np.int32]
+    touched: NDArray[np.bool_]
     frontier: NDArray[np.int32]
-    starts: NDArray[Any]
+    lengths: NDArray[Any]
     shared: NDArray[np.int64]
     announced: NDArray[np.int64]
     start: NDArray[np.int64]
     barrier: NDArray[np.int64]
 
 
+def new_meeting(threads: int, n: int, dtype: np.dtype[Any]) -> Meeting:
+    """Return where so many threads meet for a search among n vertices."""
+    return Meeting(
+        np.full((threads, BUCKETS + 1), NONE, INDEX),
+        np.zeros((threads, (n >> BLOCK) + 1), np.bool_),
+        np.empty(FRONTIER, INDEX),
+        np.empty(FRONTIER, dtype),
+        np.zeros(2 * ROUNDS, np.int64),
+        np.zeros((threads, COLUMNS), np.int64),
+        np.zeros(2, np.int64),
+        np.zeros(2, np.int64),
+    )
+
+
 @njit
-def _seed(lists, distances):
+def _take_over(lists, meeting, heads_alone, distances):
     """Hand all open vertices, which stand beyond the window, to the first thread."""
-    team = lists.teams[0]
-    links, heads, touched = lists.links[0], lists.heads[0], lists.touched[0]
-    following = lists.heads_alone[BEYOND]
+    alone, links = lists.links_alone, lists.links[0]
+    heads, touched = meeting.heads[0], meeting.touched[0]
+    following = heads_alone[BEYOND]
     while following != NONE:
         vertex = np.uint32(following)
-        following = lists.links_alone[vertex].next
+        following = alone[vertex].next
         links[vertex].proposed = distances[vertex]
-        links[vertex].team = team
-        link(links, heads, np.int32(BEYOND), vertex)
+        links[vertex].team = lists.teams[0]
         touched[vertex >> np.uint32(BLOCK)] = True
+        link(links, heads, np.int32(BEYOND), vertex)
         lists.carried[vertex] = True
 
 
@@ -193,36 +203,28 @@ def _surplus(announced, thread, number):
 @njit
 def _share(links, heads, bucket, count, meeting, slot):
     """Move `count` vertices of a thread's bucket to the frontier; what finds no room stays."""
-    frontier, starts = meeting.frontier, meeting.starts
+    frontier, lengths = meeting.frontier, meeting.lengths
     place = atomic_add(meeting.shared, slot, count)
     while count > 0 and place < frontier.size:
         vertex = pop(links, heads, bucket)
-        frontier[place], starts[place] = vertex, links[vertex].proposed
+        frontier[place], lengths[place] = vertex, links[vertex].proposed
         place += 1
         count -= 1
 
 
 @njit
-def _settled_below(distances, targets, number, scale, unseen):
-    """Whether all targets lie in buckets before `number`."""
-    for target in targets:
-        distance = distances[target]
-        if distance == unseen or np.int64(distance * scale) >= number:
-            return False
-    return targets.size > 0
+def _falls_behind(announced, pace, slack, clock):
+    """Whether the team has taken longer than one thread would have.
 
-
-@njit
-def _falls_behind(announced, pace, last):
-    """Whether the team takes longer than one thread would.
-
-    ``last`` float64, three words: time and expansions when this was asked before, and how far the
-    team is behind, in nanoseconds.
+    ``pace``: picoseconds of one thread for an expansion. ``clock`` int64, three words: time and
+    expansions when this was asked before, and how many nanoseconds the team was behind then.
     """
     time, work = now(), announced[:, WORK].sum()
-    behind = last[2] + (time - last[0]) - pace * (work - last[1])
-    last[0], last[1], last[2] = time, work, max(behind, -SLACK)
-    return behind > SLACK
+    done = work - clock[1]
+    alone = pace * done // 1000 if done >= FEW else 0
+    behind = clock[2] + (time - clock[0]) - alone
+    clock[0], clock[1], clock[2] = time, work, max(behind, -slack)
+    return behind > slack
 
 
 @njit
@@ -230,9 +232,12 @@ def _relax(
     indptr, indices, weights, bound, distances, scale, base, bucket,
     links, heads, touched, team, meeting, slot,
 ):  # fmt: skip
-    """Empty a thread's bucket, help with the frontier; gives expansions and whether it clipped."""
+    """Empty a thread's bucket and help with the frontier.
+
+    Returns how many vertices were expanded, and whether a candidate was clipped.
+    """
     number = distances.dtype.type
-    frontier, starts, shared = meeting.frontier, meeting.starts, meeting.shared
+    frontier, lengths, shared = meeting.frontier, meeting.lengths, meeting.shared
     size = min(shared[SIZE + slot], frontier.size)
     place = end = 0
     following = NONE
@@ -244,10 +249,10 @@ def _relax(
             tail = np.uint32(following)
             following = links[tail].next
             links[tail].bucket = NONE
-            start = links[tail].proposed
+            length = links[tail].proposed
         elif place < end:
             tail = np.uint32(frontier[place])
-            start = starts[place]
+            length = lengths[place]
             place += 1
         else:
             place = atomic_add(shared, TAKEN + slot, CHUNK) if end < size else size
@@ -255,12 +260,12 @@ def _relax(
                 return expanded, clipped
             end = min(place + CHUNK, size)
             continue
-        if distances[tail] < start:  # whoever proposed that relaxes it
+        if distances[tail] < length:  # whoever proposed that relaxes it
             continue
         expanded += 1
         for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
             head = indices[arc]
-            candidate = number(start + weights[arc])
+            candidate = number(length + weights[arc])
             if candidate >= distances[head]:
                 continue
             if candidate > bound:
@@ -285,20 +290,18 @@ def _relax(
 
 
 @njit
-def _complete(lists, thread, distances, unseen, is_done):
+def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_done):
     """Let the least proposal count, in the part of the vertices that this thread completes.
 
-    Where the search is not done, open vertices are linked beyond the thread's window, by the links
-    of one thread alone. Gives which part of ``found`` it has filled, with vertices that had not
-    been reached before.
+    Where the search is not done, open vertices are linked beyond the window of one thread alone,
+    by the heads of this one.
     """
-    touched, carried, found = lists.touched, lists.carried, lists.found
-    team, threads, blocks = lists.teams[0], touched.shape[0], touched.shape[1]
-    first_block, end_block = thread * blocks // threads, (thread + 1) * blocks // threads
-    lists.heads[thread][:] = NONE
-    count = first = first_block << BLOCK
+    team, carried, touched = lists.teams[0], lists.carried, meeting.touched
+    threads, blocks = touched.shape
+    meeting.heads[thread][:] = NONE
     least = np.empty(1 << BLOCK, distances.dtype)
-    for block in range(first_block, end_block):
+    found = np.empty(1 << BLOCK, np.int32)
+    for block in range(thread * blocks // threads, (thread + 1) * blocks // threads):
         begin, end = block << BLOCK, min((block + 1) << BLOCK, distances.size)
         used = False
         for other in range(threads):
@@ -308,27 +311,28 @@ def _complete(lists, thread, distances, unseen, is_done):
                     used = True
                 links = lists.links[other, begin:end]
                 for place in range(end - begin):
-                    if links[place].team == team:
-                        least[place] = min(least[place], links[place].proposed)
+                    proposed = links[place].proposed if links[place].team == team else unseen
+                    least[place] = min(least[place], proposed)
         if not used:
             continue
         if not is_done:
-            _keep_open(lists, thread, begin, end, least)
-        for place in range(end - begin):
-            vertex = begin + place
-            if least[place] != unseen:
-                distances[vertex] = least[place]
-                if not carried[vertex]:
-                    found[count] = vertex
-                    count += 1
+            _keep_open(lists, meeting.heads[thread], begin, end, least)
+        count = np.uint64(0)
+        for place in range(np.uint64(end - begin)):
+            vertex = np.uint64(begin) + place
+            distances[vertex] = min(distances[vertex], least[place])
+            found[count] = vertex
+            count += np.uint64(least[place] != unseen and not carried[vertex])
         carried[begin:end] = False
-    return first, count
+        place = atomic_add(counters, REACHED, np.int64(count))
+        for i in range(count):
+            reached[np.uint64(place) + i] = found[i]
 
 
 @njit
-def _keep_open(lists, thread, begin, end, least):
+def _keep_open(lists, heads, begin, end, least):
     """Link those of a block's vertices that stand in a list with their `least` proposal."""
-    team, alone, chain = lists.teams[0], lists.links_alone, lists.heads[thread]
+    team, alone = lists.teams[0], lists.links_alone
     for vertex in range(np.uint64(begin), np.uint64(end)):
         is_reached, is_open = False, False
         for other in range(lists.links.shape[0]):
@@ -339,57 +343,63 @@ def _keep_open(lists, thread, begin, end, least):
         if is_reached:
             alone[vertex].bucket = NONE
         if is_open:
-            link(alone, chain, np.int32(BEYOND), vertex)
+            link(alone, heads, np.int32(BEYOND), vertex)
 
 
 @njit
-def _hand_back(lists, announced, counters, turns):
+def _hand_back(lists, meeting, heads_alone, counters, turns):
     """Count what the team has done, and leave the open vertices to one thread alone."""
     counters[PHASES] += turns
-    for row in announced:
+    for row in meeting.announced:
         counters[EXPANDED] += row[WORK]
         counters[WAS_CLIPPED] |= row[HAS_CLIPPED]
-        counters[REACHED] += row[FOUND]
-    links, heads = lists.links_alone, lists.heads_alone
-    heads[:] = NONE
-    for chain in lists.heads:
-        while chain[BEYOND] != NONE:
-            link(links, heads, np.int32(BEYOND), pop(links, chain, BEYOND))
+    alone = lists.links_alone
+    heads_alone[:] = NONE
+    for heads in meeting.heads:
+        while heads[BEYOND] != NONE:
+            link(alone, heads_alone, np.int32(BEYOND), pop(alone, heads, BEYOND))
 
 
 @njit
 def _team_kernel(
     indptr, indices, weights, targets, bound, distances, reached, counters,
-    scale, unseen, lists, meeting, thread,
+    scale, unseen, slack, lists, heads_alone, meeting, thread,
 ):  # fmt: skip
     """One thread of a team, until the search is done or the team leaves.
 
-    The first thread calls when all others have come, with all open vertices beyond the window of
-    one thread alone, and gets the status: `PAUSED`, with the open vertices there again, if the
-    search is not done.
+    The arguments up to ``counters`` are those of `sssp.cpu.rows`, as one thread alone has left
+    them; all threads write to ``distances`` and ``reached``, the first to ``counters``. The others:
+
+    - ``scale`` float64: buckets of the team for a unit of distance.
+    - ``unseen``: what the distance of an unreached vertex is.
+    - ``slack`` int: nanoseconds that the team may be behind one thread.
+    - ``lists`` `Lists`, ``heads_alone`` int32: all open vertices stand beyond the window of one
+      thread alone on entry, and do so again after `PAUSED`.
+    - ``meeting`` `Meeting`: new. The first thread calls once all others have come.
+    - ``thread`` int: number of this one.
+
+    Returns the status to the first thread: `PAUSED`, if one thread is to go on, or what a search
+    returns.
     """
     announced, barrier = meeting.announced, meeting.barrier
     threads = announced.shape[0]
-    if not (begin(meeting.start, threads - 1) if thread == 0 else come(meeting.start)):
-        return PAUSED
-    links, heads, touched = lists.links[thread], lists.heads[thread], lists.touched[thread]
-    team = lists.teams[0]
-    touched[:] = False
-    heads[:] = NONE
-    last = np.zeros(3)
+    clock = np.array([now(), 0, 0])
     if thread == 0:
-        last[0] = now()
-        _seed(lists, distances)
-    status, clipped, expanded = PAUSED, False, 0
+        atomic_add(meeting.start, SIGNAL, BEGIN)
+        _take_over(lists, meeting, heads_alone, distances)
+    elif not come(meeting.start):
+        return PAUSED
+    links, heads, touched = lists.links[thread], meeting.heads[thread], meeting.touched[thread]
+    status, target = PAUSED, 0
     base, bucket, turn = np.int64(-BUCKETS), 0, 0
     while True:
         _announce(links, heads, base, bucket, scale, announced[thread])
-        announced[thread, WORK] = expanded
         if thread == 0:
-            announced[thread, LEAVES] = _falls_behind(announced, counters[PACE] / WINDOW, last)
+            announced[thread, LEAVES] = _falls_behind(announced, counters[PACE], slack, clock)
         wait_for_all(barrier, threads)
         number = announced[:, NUMBER].min()
-        if number == NEVER or _settled_below(distances, targets, number, scale, unseen):
+        target = first_open(targets, target, distances, number, scale, unseen)
+        if number == NEVER or (target == targets.size and target > 0):
             status = DONE
             break
         if announced[0, LEAVES]:
@@ -409,141 +419,149 @@ def _team_kernel(
             after = (turn + 1) % ROUNDS
             meeting.shared[SIZE + after] = 0
             meeting.shared[TAKEN + after] = 0
-        more, has_clipped = _relax(
+        expanded, clipped = _relax(
             indptr, indices, weights, bound, distances, scale, base, bucket,
-            links, heads, touched, team, meeting, slot,
+            links, heads, touched, lists.teams[0], meeting, slot,
         )  # fmt: skip
-        expanded += more
-        clipped |= has_clipped
+        announced[thread, WORK] += expanded
+        announced[thread, HAS_CLIPPED] |= clipped
         turn += 1
-    first, end = _complete(lists, thread, distances, unseen, status == DONE)
-    announced[thread, HAS_CLIPPED], announced[thread, FOUND] = clipped, end - first
-    wait_for_all(barrier, threads)
-    place = counters[REACHED] + announced[:thread, FOUND].sum()
-    reached[place : place + end - first] = lists.found[first:end]
+    _complete(lists, meeting, thread, distances, reached, counters, unseen, status == DONE)
     wait_for_all(barrier, threads)
     if thread == 0:
-        _hand_back(lists, announced, counters, turn)
+        _hand_back(lists, meeting, heads_alone, counters, turn)
     return CLIPPED if status == DONE and counters[WAS_CLIPPED] else status
+
+
+class _Team:
+    """The threads that may join one search.
+
+    Parameters
+    ----------
+    threads : int
+    arguments : tuple
+        Of the team's kernel, up to ``heads_alone``.
+    """
+
+    def __init__(self, threads: int, arguments: tuple[Any, ...]) -> None:
+        self.threads, self.arguments = threads, arguments
+        distances = arguments[5]
+        self.meeting = new_meeting(threads, distances.size, distances.dtype)
+
+    def call(self) -> None:
+        """Start all threads but the first; who is started starts the next.
+
+        If the system has no more threads, they are never complete.
+        """
+        with contextlib.suppress(RuntimeError):
+            start_thread(self._join_in, 1)
+
+    def _join_in(self, thread: int) -> None:
+        if thread + 1 < self.threads:
+            with contextlib.suppress(RuntimeError):
+                start_thread(self._join_in, thread + 1)
+        self.work(thread)
+
+    def work(self, thread: int) -> int:
+        """Do the part of one thread; gives the status to the first."""
+        status: int = _team_kernel(*self.arguments, self.meeting, thread)
+        return status
+
+    def dismiss(self) -> None:
+        """Let go who has come, or comes yet."""
+        self.meeting.start[SIGNAL] = LEAVE
 
 
 #: dtypes of distances that the team's kernel has been compiled for
 _compiled: set[np.dtype[Any]] = set()
 
 
-def _new_meeting(threads: int, dtype: np.dtype[Any]) -> Meeting:
-    return Meeting(
-        np.empty(FRONTIER, INDEX),
-        np.empty(FRONTIER, dtype),
-        np.zeros(2 * ROUNDS, np.int64),
-        np.zeros((threads, COLUMNS), np.int64),
-        np.zeros(2, np.int64),
-        np.zeros(2, np.int64),
-    )
-
-
-def _compile(threads: int, dtype: np.dtype[Any], part: Callable[[Meeting, int], int]) -> None:
+def _compile(arguments: tuple[Any, ...]) -> None:
     """Have the team's kernel ready, for else the search would be over before it is."""
+    dtype = arguments[5].dtype
     if dtype not in _compiled:
-        meeting = _new_meeting(threads, dtype)
-        meeting.start[SIGNAL] = LEAVE
-        part(meeting, 1)
+        team = _Team(2, arguments)
+        team.dismiss()
+        team.work(1)
         _compiled.add(dtype)
 
 
-def _call(threads: int, dtype: np.dtype[Any], part: Callable[[Meeting, int], int]) -> Meeting:
-    """Start all threads of a team but the first; who is started starts the next."""
-    meeting = _new_meeting(threads, dtype)
-
-    def join_in(thread: int) -> None:
-        if thread < threads:
-            # if the system has no more threads, they are never complete
-            with contextlib.suppress(RuntimeError):
-                start_thread(join_in, thread + 1)
-            part(meeting, thread)
-
-    with contextlib.suppress(RuntimeError):
-        start_thread(join_in, 1)
-    return meeting
+def slack(n: int, pace: int) -> int:
+    """Nanoseconds that a team may be behind, where an expansion takes `pace` picoseconds."""
+    return int(min(SLACK * n * pace / 1000, LARGEST_SLACK))
 
 
-def _search(
-    indptr, indices, weights, sources, targets, bound, distances, reached, counters,
-    scale, *scratch,
-) -> tuple[int, int]:  # fmt: skip
-    """Search from the sources; a kernel as `sssp.cpu.rows` wants them.
-
-    The caller may be interrupted between any two steps; whoever has come by then to join a team
-    gives up after a while.
-    """
-    lists = Lists(*scratch)
-    threads, dtype = len(lists.links), distances.dtype
-    place = indptr, indices, weights, targets, bound, distances, reached, counters
-    alone = unreached(dtype), lists.links_alone, lists.heads_alone
-    patience = PATIENCE
-
-    def part(meeting: Meeting, thread: int) -> int:
-        status: int = _team_kernel(
-            *place, scale / TEAM_WIDTH, unreached(dtype), lists, meeting, thread
-        )
-        return status
-
-    status, _ = delta_stepping_kernel(
-        *place[:3], sources, *place[3:], scale, patience, *NO_PAUSE[1:], *alone[1:]
-    )
-    while status == PAUSED:
-        _compile(threads, dtype, part)
-        _new_team(lists)
-        meeting = _call(threads, dtype, part)
-        status = empty_buckets(*place, scale, NEVER, meeting.start, threads - 1, *alone)
-        if status == PAUSED:
-            status = part(meeting, 0)
-        else:
-            meeting.start[SIGNAL] = LEAVE
-        if status == PAUSED:
-            patience *= 2
-            status = empty_buckets(*place, scale, patience, *NO_PAUSE[1:], *alone)
-    return status, int(counters[REACHED])
-
-
-def _new_team(lists: Lists) -> None:
+def _number_team(lists: Lists) -> None:
+    """Give the next team a number that no entry of its lists has."""
     if lists.teams[0] == TEAMS:
         lists.links["team"] = lists.teams[0] = 0
     lists.teams[0] += 1
 
 
-def team_search(threads: int, scale: float, dtype: np.dtype[Any]) -> Search:
+def _search(
+    indptr: NDArray[np.uint64],
+    indices: NDArray[np.uint32],
+    weights: NDArray[Any],
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    bound: Any,
+    distances: NDArray[Any],
+    reached: NDArray[np.int32],
+    counters: NDArray[np.int64],
+    scale: float,
+    team_scale: float,
+    *scratch: NDArray[Any],
+) -> tuple[int, int]:
+    """Search from the sources; a kernel as `sssp.cpu.rows` wants them.
+
+    Python may raise KeyboardInterrupt between any two steps: whoever has come to join a team is
+    let go, and from the moment that it begins all its threads are in compiled code, which nothing
+    interrupts.
+    """
+    lists = Lists(*scratch)
+    unseen = unreached(distances.dtype)
+    heads = np.empty(BUCKETS + 1, INDEX)
+    nobody = np.zeros(2, np.int64)
+    question = indptr, indices, weights, targets, bound, distances, reached, counters
+    alone = *question, scale, unseen, lists.links_alone, heads
+    put_sources(sources, distances, reached, counters, lists.links_alone, heads)
+    status = empty_buckets(*alone, TEAM_PAYS, nobody, 1)
+    if status == PAUSED:
+        _number_team(lists)
+        most_behind = slack(distances.size, int(counters[PACE]))
+        together = *question, team_scale, unseen, most_behind, lists, heads
+        _compile(together)
+        team = _Team(len(lists.links), together)
+        try:
+            team.call()
+            status = empty_buckets(*alone, NO_PAUSE, team.meeting.start, team.threads - 1)
+            if status == PAUSED:
+                status = team.work(0)
+        finally:
+            team.dismiss()
+        if status == PAUSED:
+            status = empty_buckets(*alone, NO_PAUSE, nobody, 1)
+    return status, int(counters[REACHED])
+
+
+def team_search(threads: int, dtype: np.dtype[Any], scale: float, team_scale: float) -> Search:
     """Return the search of one source by at most so many threads.
 
     Parameters
     ----------
     threads : int
-    scale : float
-        Of one thread's buckets.
+        2 or more.
     dtype : dtype
         Of the distances.
+    scale, team_scale : float
+        Buckets for a unit of distance, of one thread and of a team.
     """
-    entry = np.dtype(
-        [
-            ("proposed", dtype),
-            ("next", INDEX),
-            ("previous", INDEX),
-            ("bucket", np.int16),
-            ("team", np.int16),
-        ],
-        align=True,
-    )
+    fields = [("proposed", dtype), ("next", INDEX), ("previous", INDEX)]
+    proposal = np.dtype([*fields, ("bucket", np.int16), ("team", np.int16)], align=True)
     threads = min(threads, LARGEST_TEAM)
 
     def make_lists(n: int) -> tuple[NDArray[Any], ...]:
-        return (
-            *own_lists(n),
-            np.zeros((threads, n), entry),
-            np.empty((threads, BUCKETS + 1), np.int32),
-            np.empty((threads, (n >> BLOCK) + 1), np.bool_),
-            np.zeros(n, np.bool_),
-            np.empty(n, INDEX),
-            np.zeros(1, np.int16),
-        )
+        links = np.zeros((threads, n), proposal)
+        return *own_links(n), links, np.zeros(n, np.bool_), np.zeros(1, np.int16)
 
-    return Search(_search, COUNTERS, (scale,), make_lists)
+    return Search(_search, (scale, team_scale), make_lists)

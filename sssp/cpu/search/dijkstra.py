@@ -9,6 +9,8 @@ case; every arc is relaxed once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sssp.cpu.rows import Search, solve_rows
@@ -126,7 +128,7 @@ def _dijkstra_kernel(
     return status, count
 
 
-def solve(graph: Graph, query: Query, method: Dijkstra) -> Answer:
+def solve(graph: Graph, query: Query, method: Dijkstra, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `query` with one heap search a row.
 
     Parameters
@@ -135,10 +137,11 @@ def solve(graph: Graph, query: Query, method: Dijkstra) -> Answer:
         Weights >= 0.
     query : Query
     method : Dijkstra
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``settled``, the vertices expanded.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
-    return solve_rows(graph, query, lambda dtype: Search(_dijkstra_kernel, ("settled",)))
+    return solve_rows(graph, query, method, dtype, Search(_dijkstra_kernel))

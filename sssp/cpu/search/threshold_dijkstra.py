@@ -161,7 +161,9 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
     )
 
 
-def solve(graph: Graph, query: Query, method: ThresholdDijkstra) -> Answer:
+def solve(
+    graph: Graph, query: Query, method: ThresholdDijkstra, dtype: np.dtype[Any]
+) -> Answer | None:
     """Answer `query` phase by phase.
 
     Parameters
@@ -170,31 +172,24 @@ def solve(graph: Graph, query: Query, method: ThresholdDijkstra) -> Answer:
         Weights >= 0.
     query : Query
     method : ThresholdDijkstra
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``phases``; ``settled``, the vertices settled; ``largest_open``, the most
-        vertices open in a phase; ``open``, their sum over all phases.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
     in_out = method.criterion == "in-out"
-
-    def search(dtype: np.dtype[Any]) -> Search:
-        out_arcs = arcs_by_weight(graph, dtype)
-        # unused without the IN test: then any arcs will do
-        in_arcs = arcs_by_weight(graph, dtype, reverse=True) if in_out else out_arcs
-        return Search(
-            _threshold_dijkstra_kernel,
-            ("phases", "settled", "largest_open", "open"),
-            (
-                out_arcs.indices,
-                out_arcs.weights,
-                in_arcs.indptr.view(np.uint64),
-                in_arcs.indices,
-                in_arcs.weights,
-                in_out,
-            ),
-            _arrays,
-        )
-
-    return solve_rows(graph, query, search)
+    out_arcs = arcs_by_weight(graph, dtype)
+    # unused without the IN test: then any arcs will do
+    in_arcs = arcs_by_weight(graph, dtype, reverse=True) if in_out else out_arcs
+    options = (
+        out_arcs.indices,
+        out_arcs.weights,
+        in_arcs.indptr.view(np.uint64),
+        in_arcs.indices,
+        in_arcs.weights,
+        in_out,
+    )
+    search = Search(_threshold_dijkstra_kernel, options, _arrays)
+    return solve_rows(graph, query, method, dtype, search)

@@ -1,4 +1,4 @@
-"""What every CUDA solver of a `DenseQuery` does before and after: the matrix, its dtype, the tree.
+"""What every CUDA solver of a `MatrixQuery` does before and after: the matrix, the tree.
 
 The twin of `sssp.cpu.matrix.driver`. The initial matrix is made on the device where a graph is
 given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
@@ -14,16 +14,22 @@ from numba import int32, int64
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
+from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, select
-from sssp.cuda.forms import narrow_kernel
-from sssp.cuda.memory import device_graph, download, free_bytes, upload
-from sssp.cuda.rows import SHARE, Batch
-from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, fill, tree_bytes
-from sssp.engine.forms import REMEDY
-from sssp.engine.matrix_query import Answer, DenseQuery, check_memory, overflowed, threshold
-from sssp.engine.query import Query
-from sssp.errors import DistanceOverflowError
-from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
+from sssp.cuda.fill import fill
+from sssp.cuda.memory import available_bytes, device_graph, download, upload
+from sssp.cuda.narrow import narrowed_device
+from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
+from sssp.engine.matrix_query import (
+    MatrixQuery,
+    NegativeDiagonalError,
+    overflowed,
+    threshold,
+)
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.query import Answer, Query
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
 
 __all__ = ["CHANGED", "NEGATIVE", "Matrix", "solve_matrix"]
 
@@ -138,16 +144,16 @@ class Matrix:
         self.flags = cuda.device_array(3, INDEX)
 
     @classmethod
-    def of(cls, query: DenseQuery, dtype: np.dtype[Any], number: int) -> Matrix:
+    def of(cls, query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Matrix:
         """Return the initial matrix of a query, negative entries of its diagonal noted."""
         matrix = cls(query.n, dtype, cuda.stream(), with_tails=query.carries_tails(dtype))
         if query.stream is not None:
             after(query.stream, [matrix.stream])
         fill(matrix.flags, INDEX.type(0), matrix.stream)
-        if query.graph is None:
+        if not isinstance(query.source, Graph):
             matrix._travel(query)
         else:
-            arcs = device_graph(query.graph, number).arcs(query.graph, dtype)
+            arcs = device_graph(query.source, number).arcs(query.source, dtype)
             fill(matrix.flat, infinity(dtype), matrix.stream)
             blocks = 1 if SIMULATOR else min(matrix.n, 1 << 16)
             _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.flat)
@@ -159,7 +165,7 @@ class Matrix:
             )
         return matrix
 
-    def _travel(self, query: DenseQuery) -> None:
+    def _travel(self, query: MatrixQuery) -> None:
         """Bring the rows of the query's matrix here, block by block."""
         dtype, n = np.dtype(self.flat.dtype), self.n
         step = max(1, TRAVELLING // (n * dtype.itemsize))
@@ -199,13 +205,21 @@ class Matrix:
 
 
 def solve_matrix(
-    query: DenseQuery, close: Callable[[Matrix], tuple[Matrix, int]], *, copies: int = 1
-) -> Answer:
-    """Answer `query` with the solver that `close` is.
+    graph: Graph,
+    query: MatrixQuery,
+    dtype: np.dtype[Any],
+    close: Callable[[Matrix], tuple[Matrix, int]],
+    *,
+    copies: int = 1,
+) -> Answer | None:
+    """Answer `query` in one dtype with the solver that `close` is; None if it is too narrow.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
+    dtype : dtype
     close : callable
         ``close(matrix)`` returns the closure, in the same matrix or another, and how many rounds
         that took. It may stop at a negative entry on the diagonal, which its kernels note.
@@ -214,19 +228,20 @@ def solve_matrix(
 
     Raises
     ------
-    NegativeCycleError, DistanceOverflowError, DeviceError
-        As the solvers document.
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
+    DeviceError
+        The device cannot be used, or the call needs more memory than it may take.
     """
     number = device_number(query.device)
-
-    def attempt(dtype: np.dtype[Any]) -> Answer | None:
+    with select(number):
         _plan_memory(query, dtype, copies)
         if query.n == 0:
             return _empty(query, dtype, number)
         matrix, rounds = close(Matrix.of(query, dtype, number))
         vertex = matrix.negative_vertex()
         if vertex is not None:
-            return _brought_back(query.answer_alarm(vertex), query, number)
+            raise NegativeDiagonalError(vertex)
         extremes = _settled(query, matrix)
         if extremes is None:
             return None
@@ -234,18 +249,16 @@ def solve_matrix(
         if matrix.tails is not None:
             row = _broken_row(matrix)
             if row is not None:
-                return _brought_back(query.answer_alarm(row), query, number)
+                raise NegativeDiagonalError(row)
             tails = _result(query, matrix.tails, query.n, number)
         elif query.predecessors:
-            tails = _Trees(query, matrix, number).found()
-        distances = _result(query, _narrowed(matrix, extremes, query.dtype), query.n, number)
+            tails = _Trees(graph, query, matrix, number).found()
+        flat = narrowed_device(matrix.flat, query.dtype, matrix.stream, extremes)
+        distances = _result(query, flat, query.n, number)
         return Answer(distances, tails, stats={"rounds": np.full(query.n, rounds, np.int64)})
 
-    with select(number):
-        return query.widened(attempt)
 
-
-def _plan_memory(query: DenseQuery, dtype: np.dtype[Any], copies: int) -> None:
+def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
     entries = query.n * query.n
     tails = trees = 0
     if query.carries_tails(dtype):
@@ -254,11 +267,11 @@ def _plan_memory(query: DenseQuery, dtype: np.dtype[Any], copies: int) -> None:
         tails = INDEX.itemsize if query.output == "device" else 0
         trees = query.n * ROW_WORDS * INDEX.itemsize
     needed = entries * (copies * dtype.itemsize + tails) + trees
-    free = min(int(free_bytes() * SHARE), query.memory_limit)
-    check_memory(needed, free, f"a matrix of {query.n:,} vertices in {dtype} on {query.device}")
+    parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
+    check_memory(parts, available_bytes(query.memory_limit), query.device, NO_MATRIX)
 
 
-def _empty(query: DenseQuery, dtype: np.dtype[Any], number: int) -> Answer:
+def _empty(query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Answer:
     """Return the answer for a graph without vertices."""
     kind = query.dtype or dtype
 
@@ -271,7 +284,7 @@ def _empty(query: DenseQuery, dtype: np.dtype[Any], number: int) -> Answer:
     return Answer(nothing(kind), tails, stats={"rounds": np.zeros(0, np.int64)})
 
 
-def _settled(query: DenseQuery, matrix: Matrix) -> tuple[Any, Any] | None:
+def _settled(query: MatrixQuery, matrix: Matrix) -> tuple[Any, Any] | None:
     """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
     dtype, launch = np.dtype(matrix.flat.dtype), (BLOCKS, THREADS, matrix.stream)
     least = matrix.partials(lambda found: _least_kernel[launch](matrix.flat, found)).min()
@@ -283,7 +296,7 @@ def _settled(query: DenseQuery, matrix: Matrix) -> tuple[Any, Any] | None:
             matrix.flat, dtype.type(above), unreached(dtype), found
         )
     ).max()
-    if overflowed(dtype, above, greatest, query.greatest_weight):
+    if overflowed(dtype, above, greatest, query.heaviest):
         return None
     return least, greatest
 
@@ -297,25 +310,7 @@ def _broken_row(matrix: Matrix) -> int | None:
     return found - 1 if found else None
 
 
-def _narrowed(matrix: Matrix, extremes: tuple[Any, Any], asked: np.dtype[Any] | None) -> Any:
-    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit."""
-    if matrix.flat.dtype != INT64 or asked == INT64:
-        return matrix.flat
-    least, greatest = (int(value) for value in extremes)
-    if max(greatest, -least) >= int(unreached(INT32)):
-        if asked is None:
-            return matrix.flat
-        raise DistanceOverflowError(
-            f"distances from {least} to {greatest} do not fit int32; {REMEDY}"
-        )
-    narrow = cuda.device_array(matrix.flat.size, INT32)
-    narrow_kernel[BLOCKS, THREADS, matrix.stream](
-        matrix.flat, unreached(INT64), narrow, unreached(INT32)
-    )
-    return narrow
-
-
-def _result(query: DenseQuery, flat: Any, n: int, number: int) -> Any:
+def _result(query: MatrixQuery, flat: Any, n: int, number: int) -> Any:
     """Return a matrix where the call wants it."""
     if query.output == "device":
         cuda.synchronize()
@@ -326,23 +321,11 @@ def _result(query: DenseQuery, flat: Any, n: int, number: int) -> Any:
     return host.reshape(n, n)
 
 
-def _brought_back(answer: Answer | None, query: DenseQuery, number: int) -> Answer | None:
-    """Bring an answer from the host to where the call wants it."""
-    if answer is not None and query.output == "device":
-        for name in ("distances", "predecessors"):
-            array = getattr(answer, name)
-            if array is not None:
-                flat = upload(np.ascontiguousarray(array).reshape(-1))
-                setattr(answer, name, DeviceArray(flat, array.shape, number))
-    return answer
-
-
 class _Trees:
     """Predecessors of final integer distances, from the tight arcs of the graph."""
 
-    def __init__(self, query: DenseQuery, matrix: Matrix, number: int) -> None:
-        self.query, self.matrix, self.number = query, matrix, number
-        self.graph = query.as_graph()
+    def __init__(self, graph: Graph, query: MatrixQuery, matrix: Matrix, number: int) -> None:
+        self.graph, self.query, self.matrix, self.number = graph, query, matrix, number
         self.dtype = np.dtype(matrix.flat.dtype)
         self.arcs = device_graph(self.graph, number).arcs(self.graph, self.dtype)
         self.tree_query = Query(
@@ -357,7 +340,7 @@ class _Trees:
         """Return them where the call wants them."""
         n = self.query.n
         row = tree_bytes(self.graph, self.tree_query)
-        free = min(int(free_bytes() * SHARE), self.query.memory_limit)
+        free = available_bytes(self.query.memory_limit)
         size = max(1, min(n, TREES, free // max(1, row)))
         scratch = allocate_tree(self.graph, self.tree_query, size, self.dtype)
         for first in range(0, n, size):

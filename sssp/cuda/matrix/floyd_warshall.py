@@ -24,8 +24,10 @@ from numba import from_dtype, int32, int64, uint32
 from sssp.cuda.compiler import cuda, inline, kernel
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, THREADS, make_product, per_thread, tile_side
-from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.matrix_query import MatrixQuery
 from sssp.engine.progress import progress_bar
+from sssp.engine.query import Answer
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 from sssp.methods import FloydWarshall
 
@@ -198,28 +200,31 @@ def launch_round(matrix: Matrix, first: int) -> None:
             )
 
 
-def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
+def solve(
+    graph: Graph, query: MatrixQuery, method: FloydWarshall, dtype: np.dtype[Any]
+) -> Answer | None:
     """Answer `query` in ``ceil(n / tile)`` rounds of three kernels.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
         Weights of any sign.
     method : FloydWarshall
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``rounds``.
+    Answer or None
+        None: a distance may not fit the dtype.
 
     Raises
     ------
-    NegativeCycleError
-        There is a cycle of negative length.
-    DistanceOverflowError
-        A distance fits none of the dtypes that the call may use.
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
     DeviceError
-        The device cannot be used, or the matrix needs more memory than the call may take.
+        The matrix needs more memory than the call may take.
     """
 
     def close(matrix: Matrix) -> tuple[Matrix, int]:
@@ -237,4 +242,4 @@ def solve(query: DenseQuery, method: FloydWarshall) -> Answer:
                     looked = done
         return matrix, -(-done // tile)
 
-    return solve_matrix(query, close)
+    return solve_matrix(graph, query, dtype, close)

@@ -14,11 +14,13 @@ import numpy as np
 from numba import int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.fill import fill
 from sssp.cuda.matrix.driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
-from sssp.cuda.tree import fill
-from sssp.engine.matrix_query import Answer, DenseQuery
+from sssp.engine.matrix_query import MatrixQuery
 from sssp.engine.progress import progress_bar
+from sssp.engine.query import Answer
+from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import RepeatedSquaring
 
@@ -68,28 +70,31 @@ def launch_square(matrix: Matrix, after: Matrix) -> None:
     )
 
 
-def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
+def solve(
+    graph: Graph, query: MatrixQuery, method: RepeatedSquaring, dtype: np.dtype[Any]
+) -> Answer | None:
     """Answer `query` with at most ``query.squarings`` products.
 
     Parameters
     ----------
-    query : DenseQuery
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
         Weights of any sign.
     method : RepeatedSquaring
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``rounds``, the squarings.
+    Answer or None
+        None: a distance may not fit the dtype.
 
     Raises
     ------
-    NegativeCycleError
-        There is a cycle of negative length.
-    DistanceOverflowError
-        A distance fits none of the dtypes that the call may use.
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
     DeviceError
-        The device cannot be used, or two matrices need more memory than the call may take.
+        The matrix needs more memory than the call may take.
     """
 
     def close(matrix: Matrix) -> tuple[Matrix, int]:
@@ -109,4 +114,4 @@ def solve(query: DenseQuery, method: RepeatedSquaring) -> Answer:
                 advance(1)
         return matrix, rounds
 
-    return solve_matrix(query, close, copies=2)
+    return solve_matrix(graph, query, dtype, close, copies=2)

@@ -28,15 +28,16 @@ from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, inline, kernel, select
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import from_lane
-from sssp.cuda.memory import download, free_bytes, upload
-from sssp.cuda.rows import SHARE
-from sssp.cuda.tree import fill
-from sssp.engine.matrix_query import WORD, ClosureQuery, check_memory
+from sssp.cuda.fill import fill
+from sssp.cuda.memory import available_bytes, download, upload
+from sssp.engine.matrix_query import ClosureQuery
+from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import ClosureBySquaring, ClosureByWarshall
 
-__all__ = ["packed_matrix", "packed_result", "solve", "square", "sweep"]
+__all__ = ["close", "packed_matrix", "packed_result", "square", "sweep"]
 
 #: words of a row that a block looks after, and threads that look up one row side by side
 WIDTH = 2 if SIMULATOR else 16
@@ -303,7 +304,7 @@ def _square_all(query: ClosureQuery, reach: Any, stream: Any, *, early_stop: boo
     return reach
 
 
-def solve(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Any:
+def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Any:
     """Return the packed closure.
 
     Parameters
@@ -325,8 +326,9 @@ def solve(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
     squaring = isinstance(method, ClosureBySquaring)
     with select(number):
         needed = query.n * query.words * 8 * (2 if squaring else 1)
-        free = min(int(free_bytes() * SHARE), query.memory_limit)
-        check_memory(needed, free, f"the closure of {query.n:,} vertices on {query.device}")
+        free = available_bytes(query.memory_limit)
+        parts = {f"the closure of {query.n:,} vertices": needed}
+        check_memory(parts, free, query.device, NO_MATRIX)
         reach, stream = packed_matrix(query), cuda.stream()
         if query.stream is not None:
             after(query.stream, [stream])

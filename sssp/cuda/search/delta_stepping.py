@@ -31,13 +31,14 @@ import numpy as np
 from numba import int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
+from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.bits import number_of_bits
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import ballot, from_lane
 from sssp.cuda.memory import DeviceGraph
-from sssp.cuda.rows import CLIPPED_ROW, Batch, Search, solve_rows
+from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
@@ -528,8 +529,6 @@ def _first_arcs(graph: Graph, dtype: np.dtype[Any]) -> NDArray[np.uint64]:
 class _DeltaSearch(Search):
     """The kernel with its arcs and scratch."""
 
-    counters = ("expanded", "phases", "rounds", "hops")
-
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], delta: float | None
     ) -> None:
@@ -601,7 +600,7 @@ class _DeltaSearch(Search):
         return bound if delta >= bound else self.dtype.type(delta)
 
 
-def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
+def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
     """Answer `query` with near and far piles.
 
     Parameters
@@ -610,15 +609,17 @@ def solve(graph: Graph, query: Query, method: DeltaStepping) -> Answer:
         Weights >= 0.
     query : Query
     method : DeltaStepping
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``expanded``, the vertices expanded; ``phases``, in which the threshold
-        rose; ``rounds``, after which blocks met; ``hops``, the most that one block made.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
     return solve_rows(
         graph,
         query,
-        lambda on_device, dtype: _DeltaSearch(graph, on_device, dtype, method.delta),
+        method,
+        dtype,
+        lambda on_device: _DeltaSearch(graph, on_device, dtype, method.delta),
     )

@@ -31,11 +31,12 @@ import numpy as np
 from numba import int32, uint32
 from numpy.typing import NDArray
 
+from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.warp import WARP, ballot, lower_of, meet, rank, reserve
 from sssp.cuda.memory import DeviceGraph
-from sssp.cuda.rows import CLIPPED_ROW, Batch, Search, solve_rows
+from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
@@ -405,8 +406,6 @@ def _near_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArr
 class _ThresholdSearch(Search):
     """The kernel with its arcs and scratch."""
 
-    counters = ("phases", "settled", "largest_open", "open")
-
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], *, in_out: bool
     ) -> None:
@@ -481,7 +480,9 @@ class _ThresholdSearch(Search):
         )
 
 
-def solve(graph: Graph, query: Query, method: ThresholdDijkstra) -> Answer:
+def solve(
+    graph: Graph, query: Query, method: ThresholdDijkstra, dtype: np.dtype[Any]
+) -> Answer | None:
     """Answer `query` phase by phase, a thread block a source.
 
     Parameters
@@ -490,15 +491,18 @@ def solve(graph: Graph, query: Query, method: ThresholdDijkstra) -> Answer:
         Weights >= 0.
     query : Query
     method : ThresholdDijkstra
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics are those of `sssp.cpu.search.threshold_dijkstra`.
+    Answer or None
+        None: a distance may not fit the dtype.
     """
     in_out = method.criterion == "in-out"
     return solve_rows(
         graph,
         query,
-        lambda on_device, dtype: _ThresholdSearch(graph, on_device, dtype, in_out=in_out),
+        method,
+        dtype,
+        lambda on_device: _ThresholdSearch(graph, on_device, dtype, in_out=in_out),
     )

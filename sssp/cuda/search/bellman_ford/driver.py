@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cuda.memory import DeviceGraph, free_bytes
-from sssp.cuda.rows import SHARE, Search, solve_rows
+from sssp.cuda.batch import Search
+from sssp.cuda.memory import DeviceGraph, available_bytes
+from sssp.cuda.rows import solve_rows
 from sssp.cuda.search.bellman_ford.pull import PullSearch
 from sssp.cuda.search.bellman_ford.push import PushSearch, push_bytes
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
@@ -23,8 +24,11 @@ __all__ = ["solve"]
 DEFAULT_STREAMS = 4
 
 
-def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
-    """Answer `query` round by round.
+def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any]) -> Answer | None:
+    """Answer `query` round by round, in one dtype.
+
+    Statistics of push vary a little from call to call, for the threads of a round see what others
+    have just written.
 
     Parameters
     ----------
@@ -32,13 +36,12 @@ def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
         Weights of any sign.
     query : Query
     method : BellmanFord
+    dtype : dtype
 
     Returns
     -------
-    Answer
-        Its statistics: ``rounds``; ``expanded``, the vertices whose arcs were relaxed, with
-        repetition; ``relaxed``, those arcs. Of push they vary a little from call to call, for
-        the threads of a round see what others have just written.
+    Answer or None
+        None: a distance may not fit the dtype.
 
     Raises
     ------
@@ -46,7 +49,7 @@ def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
         A source reaches a cycle of negative length.
     """
 
-    def make_search(on_device: DeviceGraph, dtype: np.dtype[Any]) -> Search:
+    def make_search(on_device: DeviceGraph) -> Search:
         if method.variant == "pull":
             return PullSearch(graph, on_device, dtype)
         budget = _budget(graph, query, on_device, dtype)
@@ -57,7 +60,7 @@ def solve(graph: Graph, query: Query, method: BellmanFord) -> Answer:
         streams = method.streams or DEFAULT_STREAMS
         return StreamedSearch(graph, on_device, dtype, budget=budget, streams=streams)
 
-    return solve_rows(graph, query, make_search)
+    return solve_rows(graph, query, method, dtype, make_search)
 
 
 def _budget(graph: Graph, query: Query, on_device: DeviceGraph, dtype: np.dtype[Any]) -> int:
@@ -65,5 +68,4 @@ def _budget(graph: Graph, query: Query, on_device: DeviceGraph, dtype: np.dtype[
     row = graph.n * (dtype.itemsize + 1) + push_bytes(graph, dtype)
     row += tree_bytes(graph, query)
     row += (graph.n + 1) * INDEX.itemsize  # indptr, which all rows share
-    free = min(int(free_bytes() * SHARE), query.memory_limit - on_device.nbytes)
-    return free - row
+    return available_bytes(query.memory_limit, on_device.nbytes) - row

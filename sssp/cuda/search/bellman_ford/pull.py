@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numba import int32, uint32
 
+from sssp.cuda.batch import CLIPPED_ROW, Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import barrier_of
 from sssp.cuda.memory import DeviceGraph
-from sssp.cuda.rows import CLIPPED_ROW, Batch
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
@@ -212,4 +212,4 @@ class PullSearch(BellmanFordSearch):
 
         # after a round without changes both generations are the same
         self.run_rounds(batch, changes, predecessors, launch)
-        self.finish(batch, self.keys(batch))
+        self.finish(batch, self.keys(batch), predecessors)

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from numba import int64, uint32
 
+from sssp.cuda.batch import CLIPPED_ROW, Batch
 from sssp.cuda.compiler import cuda, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import barrier_of
 from sssp.cuda.memory import DeviceGraph
-from sssp.cuda.rows import CLIPPED_ROW, Batch
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
@@ -261,7 +261,7 @@ def push_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
 class PushSearch(BellmanFordSearch):
     """Changed vertices relax the arcs that leave them; all arcs are on the device."""
 
-    streamed = False
+    arcs_travel = False
 
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
@@ -269,7 +269,7 @@ class PushSearch(BellmanFordSearch):
         self.lane_bits = np.uint32(min(max(math.ceil(average), LEAST_LANES), MOST_LANES))
         indptr = on_device.array("indptr", lambda: graph.indptr.astype(INDEX))
         self.indptr = indptr.view(np.uint32)
-        if not self.streamed:
+        if not self.arcs_travel:
             _, indices, weights = on_device.arcs(graph, dtype)
             self.arcs = indices.view(np.uint32), weights
 
@@ -298,7 +298,7 @@ class PushSearch(BellmanFordSearch):
         counts, predecessors = scratch[3:]
         launch = self.launcher(batch, scratch, self.arcs, chunks)
         self.run_rounds(batch, counts, predecessors, launch)
-        self.finish(batch, self._words(batch, scratch))
+        self.finish(batch, self._words(batch, scratch), scratch[-1])
 
     def _start(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         words, marks, lists, counts, predecessors = scratch
@@ -328,7 +328,7 @@ class PushSearch(BellmanFordSearch):
         """Return what `run_rounds` launches."""
         _, marks, lists, counts, predecessors = scratch
         together, blocks, first_rows = self.grid(batch)
-        push = _make_push_kernel(self.dtype, together=together, streamed=self.streamed)
+        push = _make_push_kernel(self.dtype, together=together, streamed=self.arcs_travel)
 
         def launch(patience: int) -> None:
             for first_row in first_rows:

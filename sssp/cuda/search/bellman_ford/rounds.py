@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 from numba import int32, int64, uint32
-from numpy.typing import NDArray
 
+from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.rows import CLIPPED_ROW, Batch, Search
-from sssp.engine.cycles import error_of, negative_cycle, unsupported_cycle
+from sssp.engine.cycles import error_of, has_cycle, negative_cycle, settle_sources
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import largest_distance
+from sssp.kernels.dtypes import INDEX, largest_distance
 from sssp.kernels.status import OVERFLOW
 
 __all__ = [
@@ -118,13 +117,16 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
 class BellmanFordSearch(Search):
     """What push and pull share: negative cycles, and distances as ordered integers."""
 
-    counters = ("rounds", "expanded", "relaxed")
-
     def __init__(self, graph: Graph, dtype: np.dtype[Any]) -> None:
         self.graph, self.dtype = graph, dtype
         self.negative = graph.least_weight < 0
         self.lowest = dtype.type(-largest_distance(dtype))
         self.integer = np.dtype(f"i{dtype.itemsize}")
+
+    @property
+    def most_rounds(self) -> int:
+        """Rounds after which exact arithmetic would have ended."""
+        return self.graph.n
 
     def grid(self, batch: Batch) -> tuple[bool, int, range]:
         """Whether the grid works on one row together, its blocks, and the first rows of launches.
@@ -141,8 +143,8 @@ class BellmanFordSearch(Search):
 
     def run_rounds(
         self, batch: Batch, active: Any, predecessors: Any, launch: Callable[[int], None]
-    ) -> None:
-        """Launch rounds until nothing is active.
+    ) -> bool:
+        """Launch rounds until nothing is active; False if rounding keeps something active.
 
         With negative weights they pause for a search for negative cycles, ever more rarely.
 
@@ -154,45 +156,67 @@ class BellmanFordSearch(Search):
         predecessors : device array, shape (rows, n), int32
         launch : callable
             Runs rounds until so many vertices have been expanded in a row, or none is left.
+
+        Raises
+        ------
+        NegativeCycleError
+            The exact sum of a cycle among the predecessors of a row is below zero.
         """
         if not self.negative:
             launch(FOREVER)
-            return
+            return True
         patience = PATIENCE * self.graph.n
         while True:
             launch(patience)
             counters = batch.counters.copy_to_host(stream=batch.stream)
             waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
             batch.stream.synchronize()
-            unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % 3] != 0
+            rounds = counters[:, ROUNDS]
+            unfinished = waiting[np.arange(batch.rows), rounds % 3] != 0
             for row in np.flatnonzero(unfinished | (counters[:, CLIPPED_ROW] == OVERFLOW)):
                 cycle = negative_cycle(self.graph, predecessors[row].copy_to_host())
                 if cycle.size:
                     raise error_of(self._source(batch, int(row)), cycle)
             if not unfinished.any():
-                return
+                return True
+            # rounding can lower the distances around a cycle of length zero for ever
+            if self.dtype.kind == "f" and (rounds[unfinished] > self.most_rounds).all():
+                return False
             patience *= 2
 
-    def finish(self, batch: Batch, words: Any) -> None:
-        """Write distances from `words`, unless they are the distances."""
+    def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
+        """Write distances from `words`, unless they are the distances; look at float cycles."""
         packed = words.dtype.itemsize > self.dtype.itemsize
         if packed or (self.negative and self.dtype.kind == "f"):
             size = batch.distances.size
             make_finish_kernel(self.dtype, packed=packed)[batch.rows, THREADS, batch.stream](
                 words[: batch.rows].reshape(size), batch.distances.reshape(size)
             )
+        if self.negative and self.dtype.kind == "f":
+            self._look_at_cycles(batch, predecessors)
 
-    def check(self, batch: Batch, scratch: tuple[Any, ...], counters: NDArray[np.int64]) -> None:
-        """Raise where rounding lowered the distances around a cycle of length zero."""
-        if not (self.negative and self.dtype.kind == "f"):
-            return
+    def _look_at_cycles(self, batch: Batch, predecessors: Any) -> None:
+        """Look at what floats have come to: cycles that are negative, and those that only seem so.
+
+        Raises
+        ------
+        NegativeCycleError
+            The exact sum of a cycle among the predecessors of a row is below zero.
+        """
         sources = batch.sources.copy_to_host()
         firsts = batch.first_sources.copy_to_host()
         for row in range(batch.rows):
+            tails = predecessors[row].copy_to_host()
+            marks = np.empty(self.graph.n, INDEX)
+            if not has_cycle(tails, np.flatnonzero(tails >= 0).astype(INDEX), marks):
+                continue
             own = sources[firsts[row] : firsts[row + 1]]
-            cycle = unsupported_cycle(self.graph, own, batch.distances[row].copy_to_host())
+            cycle = negative_cycle(self.graph, tails)
             if cycle.size:
                 raise error_of(int(own[0]), cycle)
+            distances = batch.distances[row].copy_to_host()
+            settle_sources(distances, own, self.graph.n)
+            batch.distances[row].copy_to_device(distances)
 
     def _source(self, batch: Batch, row: int) -> int:
         first = batch.first_sources.copy_to_host()[row]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numba import uint32
 
+from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, select
 from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
-from sssp.cuda.rows import Batch
 from sssp.cuda.search.bellman_ford.push import (
     ABSENT,
     END_OF_ARCS,
@@ -83,7 +83,7 @@ class StreamedSearch(PushSearch):
         How many chunks travel at a time.
     """
 
-    streamed = True
+    arcs_travel = True
 
     def __init__(
         self,
@@ -131,6 +131,11 @@ class StreamedSearch(PushSearch):
         """Bytes of the slots."""
         return self.room * self.arc_bytes
 
+    @property
+    def most_rounds(self) -> int:
+        """Rounds after which exact arithmetic would have ended: a chunk may come for each."""
+        return self.graph.n * self.chunks
+
     def bounds(self, chunk: int) -> tuple[int, int]:
         """First arc of a chunk, and that of the next."""
         ends = np.minimum(np.array([chunk, chunk + 1]) << self.chunk_bits, self.graph.n)
@@ -168,7 +173,7 @@ class StreamedSearch(PushSearch):
             lists, counts, self.chunk_bits, pending, chunks.wanted
         )
         _Traffic(self, batch, scratch, (heads, weights), chunks).run()
-        self.finish(batch, self._words(batch, scratch))
+        self.finish(batch, self._words(batch, scratch), scratch[-1])
 
 
 class _Traffic:
@@ -207,7 +212,8 @@ class _Traffic:
                 self.batch.stream.synchronize()
                 for chunk, slot in zip(wave, executor.map(self._send, wave, slots), strict=True):
                     self._admit(chunk, slot)
-                search.run_rounds(self.batch, self.counts, self.predecessors, self.launch)
+                if not search.run_rounds(self.batch, self.counts, self.predecessors, self.launch):
+                    return
 
     def _vacate(self) -> int:
         """Free the slot that has been in use longest."""

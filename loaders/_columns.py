@@ -1,0 +1,17 @@
+"""What writers are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["plain_array"]
+
+
+def plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return values as an array; a masked one, whose mask NumPy would drop, is a TypeError."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array, and no file says what stands behind the mask")
+    return np.asarray(values)

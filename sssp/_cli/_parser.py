@@ -1,0 +1,62 @@
+"""The parser of all commands: complains in one line, and takes nothing twice in silence."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from sssp._cli._outcome import USAGE_ERROR, tell
+
+__all__ = ["Parser", "parse"]
+
+
+class Parser(argparse.ArgumentParser):
+    """An `argparse.ArgumentParser` whose errors are one line that names the help."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, **options)
+        self.register("action", None, _StoreOnce)
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong with the arguments, and stop."""
+        tell(f"{self.prog}: error: {message} ({self.prog} --help tells more)")
+        raise SystemExit(USAGE_ERROR)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # (argparse would hide that nobody gets the help)
+        if message:
+            (file or sys.stdout).write(message)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Leaves descriptions as they are, and names of methods in one piece."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
+class _StoreOnce(argparse.Action):
+    """Keep the one value of an argument, and refuse a second one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value, as argparse does."""
+        given = vars(namespace).setdefault("given", set())
+        if self.dest in given:
+            raise argparse.ArgumentError(self, "given twice")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse, and keep the arguments as they were given in ``command_line``, program first."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return parser.parse_args(given, argparse.Namespace(command_line=[*parser.prog.split(), *given]))

@@ -1,0 +1,195 @@
+"""The arguments of a search, checked once: from a call to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sssp.calls.placement import Work, choose_device, search_work
+from sssp.engine.checks import (
+    as_flag,
+    as_limit,
+    as_memory_limit,
+    as_network,
+    as_out,
+    as_stream,
+    as_vertices,
+    refuse_negative,
+)
+from sssp.engine.plan import Plan
+from sssp.engine.query import Query, Reduction
+from sssp.engine.threads import check_threads
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, INT32
+from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
+
+__all__ = ["Options", "Question", "ask", "check_place"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a call says beside graph and sources, as it was given; `shortest_paths` explains it."""
+
+    targets: ArrayLike | None = None
+    nearest: bool = False
+    limit: float | None = None
+    method: str | Method = "auto"
+    device: str = "auto"
+    predecessors: bool = False
+    dtype: DTypeLike | None = None
+    output: str = "host"
+    out: NDArray[Any] | None = None
+    threads: int | None = None
+    memory_limit: float | None = None
+    stream: Any = None
+    progress: bool | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A plan, and the form in which the caller wants its answer.
+
+    Attributes
+    ----------
+    plan : Plan
+    single, single_target : bool
+        Whether the call named one source or target with an int.
+    out : ndarray or None
+        Where the caller wants the distances, in the shape that was given.
+    """
+
+    plan: Plan[Query]
+    single: bool
+    single_target: bool
+    out: NDArray[Any] | None = None
+
+
+def ask(
+    g: Graph, sources: ArrayLike, options: Options, reduction: Reduction | None = None
+) -> Question:
+    """Check the arguments of a search, and choose method and place.
+
+    Raises
+    ------
+    VertexError, NegativeWeightError, DistanceOverflowError, DeviceError, ValueError, TypeError
+        As `sssp.shortest_paths` documents.
+    """
+    graph = as_network(g)
+    method = _choose_method(graph, options.method)
+    refuse_negative(graph, method)
+    weights = graph.weight_range.dtype if method.weighted else INT32
+    vertices, single = as_vertices(sources, graph, "source")
+    nearest = as_flag(options.nearest, "nearest")
+    if nearest and vertices.size == 0:
+        raise ValueError("nearest=True needs at least one source")
+    targets, single_target = None, False
+    if options.targets is not None:
+        targets, single_target = as_vertices(options.targets, graph, "target")
+    out, dtype = as_out(options.out, options.dtype, weights)
+    integral = weights.kind == "i" and (dtype is None or dtype.kind == "i")
+    query = Query(
+        sources=vertices,
+        targets=targets,
+        limit=as_limit(options.limit, integral=integral),
+        dtype=dtype,
+        nearest=nearest,
+        predecessors=as_flag(options.predecessors, "predecessors"),
+        output=options.output,
+        reduction=reduction,
+        threads=check_threads(options.threads),
+        progress=options.progress,
+    )
+    place = choose_device(
+        options.device,
+        method,
+        _estimate(graph, method, query),
+        output=options.output,
+        stream=options.stream,
+        memory_limit=options.memory_limit,
+    )
+    _check_output(query, place.device, out)
+    query = replace(
+        query,
+        device=place.device,
+        memory_limit=as_memory_limit(options.memory_limit, place.device),
+        stream=as_stream(options.stream, place.device),
+        out=None if out is None else _as_matrix(out, query, graph.n, single, single_target),
+    )
+    return Question(Plan(graph, query, method, place.by_rule), single, single_target, out)
+
+
+def _choose_method(graph: Graph, method: str | Method) -> Method:
+    """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights."""
+    if isinstance(method, str) and method == "auto":
+        return BellmanFord() if graph.least_weight < 0 else DeltaStepping()
+    return as_method(method)
+
+
+def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
+    if "cuda" not in method.solvers or not _same_everywhere(graph, query):
+        return None
+    rows, n = query.rows, graph.n
+    host_bytes = 0
+    if query.output == "host" and query.reduction is None:
+        itemsize = (query.dtype or graph.weights.dtype).itemsize
+        trees = n * INDEX.itemsize if query.predecessors and query.targets is None else 0
+        host_bytes = rows * (query.columns(n) * itemsize + trees)
+    return search_work(
+        method,
+        n,
+        graph.m,
+        rows,
+        query.threads,
+        targets=None if query.targets is None else query.targets.size,
+        limited=query.limit is not None,
+        host_bytes=host_bytes,
+    )
+
+
+def _same_everywhere(graph: Graph, query: Query) -> bool:
+    """Whether no sum of floats is rounded in an order that depends on the device."""
+    reduction = query.reduction
+    if reduction is None or reduction.what not in ("sum", "weight"):
+        return True
+    summed = graph.weights if reduction.vertex_weights is None else reduction.vertex_weights
+    return summed.dtype.kind != "f"
+
+
+def _check_output(query: Query, device: str, out: NDArray[Any] | None) -> None:
+    output = query.output
+    if output not in ("host", "device", "sparse"):
+        raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
+    check_place(output, device)
+    if output == "device" and out is not None:
+        raise ValueError("output='device' makes arrays on the GPU: leave out away")
+    if output == "device" and query.predecessors and query.targets is not None:
+        raise ValueError(
+            "paths to targets are put together on the host: leave output='device' away, or ask "
+            "for all vertices"
+        )
+    if output == "sparse" and (query.targets is not None or out is not None):
+        raise ValueError("output='sparse' holds all reached vertices: leave targets and out away")
+
+
+def check_place(output: str, device: str) -> None:
+    """Refuse to leave on a GPU what is not made there."""
+    if output == "device" and device == "cpu":
+        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
+
+
+def _as_matrix(
+    out: NDArray[Any], query: Query, n: int, single: bool, single_target: bool
+) -> NDArray[Any]:
+    """View `out` as (rows, columns), whatever axes the call has dropped."""
+    rows = () if single or query.nearest else (query.sources.size,)
+    columns = query.columns(n)
+    shape = rows if single_target else (*rows, columns)
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}; the distances of this call have {shape}")
+    matrix = np.asarray(out)
+    if single_target:
+        matrix = matrix[..., np.newaxis]
+    return matrix if rows else matrix[np.newaxis]

@@ -1,0 +1,98 @@
+"""The form of an answer that stays on the device; the others are `sssp.engine.forms`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sssp.cuda.arrays import DeviceArray
+from sssp.cuda.compiler import cuda
+from sssp.cuda.finished import DeviceRows, gather
+from sssp.cuda.narrow import narrowed_device
+from sssp.engine.query import Answer, Query
+from sssp.kernels.dtypes import INDEX, INT32, INT64
+
+__all__ = ["DeviceForm"]
+
+
+class DeviceForm:
+    """Matrices that stay on the device.
+
+    Parameters
+    ----------
+    n : int
+        Number of vertices.
+    query : Query
+    dtype : dtype
+        Of the search.
+    number : int
+        The device, which is current.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes of the host: none.
+    device_bytes : int
+        Bytes of the device.
+    """
+
+    nbytes = 0
+
+    def __init__(self, n: int, query: Query, dtype: np.dtype[Any], number: int) -> None:
+        self.query, self.dtype, self.number = query, dtype, number
+        self.shape = query.rows, query.columns(n)
+        self.tree_shape = query.rows, n if query.predecessors else 0
+        may_narrow = dtype == INT64 and query.dtype != INT64
+        entry = dtype.itemsize + (INT32.itemsize if may_narrow else 0)
+        self.device_bytes = query.rows * (
+            self.shape[1] * entry + self.tree_shape[1] * INDEX.itemsize
+        )
+        self._distances: Any = None
+        self._predecessors: Any = None
+        self._origin: Any = None
+
+    def reserve(self) -> None:
+        """Allocate the matrices."""
+        self._distances = cuda.device_array(self.shape[0] * self.shape[1], self.dtype)
+        if self.query.predecessors:
+            self._predecessors = cuda.device_array(self.tree_shape[0] * self.tree_shape[1], INDEX)
+
+    def place(self, rows: range) -> Any:
+        """Where a search writes its distances: into the matrix, if it has all vertices."""
+        if self.query.targets is not None:
+            return None
+        return _part(self._distances, self.shape, rows)
+
+    def tree_place(self, rows: range) -> Any:
+        """Rows of the matrix of predecessors."""
+        if self._predecessors is None:
+            return None
+        return _part(self._predecessors, self.tree_shape, rows)
+
+    def take(self, found: DeviceRows) -> None:
+        """Gather the columns of targets; all else is in place."""
+        self._origin = found.on_device_origin
+        if self.query.targets is not None and self.query.targets.size:
+            gather(found.batch, _part(self._distances, self.shape, found.rows))
+
+    def answer(self) -> Answer:
+        """Return the matrices, in the dtype that the call fixed or in the narrowest that fits."""
+
+        def wrapped(flat: Any, shape: tuple[int, ...]) -> DeviceArray | None:
+            return None if flat is None else DeviceArray(flat, shape, self.number, stream)
+
+        stream = self.query.stream
+        origin = self._origin
+        narrow = narrowed_device(self._distances, self.query.dtype, cuda.stream())
+        return Answer(
+            wrapped(narrow, self.shape),
+            wrapped(self._predecessors, self.tree_shape),
+            wrapped(origin, () if origin is None else origin.shape),
+        )
+
+
+def _part(flat: Any, shape: tuple[int, int], rows: range) -> Any:
+    """Some rows of a matrix as a matrix."""
+    columns = shape[1]
+    return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)

@@ -1,0 +1,56 @@
+"""A bound on every distance of a graph, which fixes a dtype before any is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sssp.engine.plan import Plan
+from sssp.engine.query import Query
+from sssp.kernels.dtypes import INT32, INT64, largest_distance, unreached
+from sssp.methods import DeltaStepping
+
+if TYPE_CHECKING:
+    from sssp.engine.network import Network
+
+__all__ = ["with_fixed_dtype"]
+
+
+def with_fixed_dtype(plan: Plan[Query]) -> Plan[Query]:
+    """Return the plan with its dtype fixed, so that all parts of it have the same.
+
+    The caller's; else int32 if a bound on every distance fits, else int64.
+    """
+    query = plan.query
+    if query.dtype is not None or plan.network.weight_range.dtype.kind == "f":
+        return plan
+    most = float(plan.network.n) if not plan.method.weighted else _longest_distance(plan.network)
+    if query.limit is not None:
+        most = min(most, query.limit)
+    dtype = INT32 if most <= largest_distance(INT32) else INT64
+    return replace(plan, query=replace(query, dtype=dtype))
+
+
+def _longest_distance(network: Network) -> float:
+    """Bound every distance over integer weights.
+
+    A shortest path has at most n - 1 arcs. Where that many of the heaviest do not fit int32 but
+    every vertex reaches every other, a way over vertex 0 is a better bound: two searches, made
+    once and kept.
+    """
+    weights = network.weight_range
+    bound = float(weights.largest) * max(network.n - 1, 0)
+    if bound <= largest_distance(INT32) or weights.least < 0:
+        return bound
+    return min(bound, network.derived("longest way over vertex 0", lambda: _over_zero(network)))
+
+
+def _over_zero(network: Network) -> float:
+    total = 0.0
+    for graph in (network.tree_graph, network.tree_graph.reverse()):
+        answer = Plan(graph, Query(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()
+        greatest = np.inf if answer is None else answer.distances.max()
+        total += np.inf if greatest == unreached(INT64) else float(greatest)
+    return total

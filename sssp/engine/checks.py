@@ -1,0 +1,321 @@
+"""The one place that checks the arguments of calls; what comes out of it is trusted."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sssp.engine.query import NO_LIMIT, REDUCTIONS, Reduction
+from sssp.errors import SSSPError, VertexError
+from sssp.graph.checks import refuse_mask
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
+
+if TYPE_CHECKING:
+    from sssp.methods import Method
+
+__all__ = [
+    "as_flag",
+    "as_limit",
+    "as_memory_limit",
+    "as_network",
+    "as_out",
+    "as_reduction",
+    "as_stream",
+    "as_vertices",
+    "physical_memory",
+    "refuse_negative",
+]
+
+#: how to make a graph of what is none, by a method that tells such an object
+REMEDIES = (
+    ("tocsr", "sssp.Graph.from_scipy(matrix)"),
+    ("adjacency", "sssp.Graph.from_networkx(G)"),
+    ("columns", "sssp.Graph.from_arcs(df.tail, df.head, df.weight)"),
+    (
+        "__array__",
+        "sssp.all_pairs(matrix), or sssp.Graph.from_scipy(scipy.sparse.csr_array(matrix))",
+    ),
+    ("__fspath__", "sssp.read_graph(path)"),
+    ("encode", "sssp.read_graph(path)"),
+)
+
+
+def as_network(value: Any) -> Graph:
+    """Check the first argument of a call.
+
+    Raises
+    ------
+    TypeError
+        It is no graph; the message says how to make one of it.
+    """
+    if hasattr(type(value), "open_part"):
+        return value  # type: ignore[no-any-return]  # whatever answers questions like a graph
+    for sign, remedy in REMEDIES:
+        if hasattr(value, sign):
+            raise TypeError(
+                f"the first argument must be a sssp.Graph, not {type(value).__name__}; "
+                f"make one with {remedy}"
+            )
+    raise TypeError(
+        f"the first argument must be a sssp.Graph, not {type(value).__name__}; "
+        "sssp.read_graph and sssp.Graph.from_arcs make one"
+    )
+
+
+def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64], bool]:
+    """Check sources or targets.
+
+    Parameters
+    ----------
+    value : int, or array_like of int
+        Vertices; any integer type, and whatever NumPy takes for one row of integers.
+    graph : Graph
+        They belong to.
+    what : str
+        ``"source"`` or ``"target"``, for messages.
+
+    Returns
+    -------
+    vertices : ndarray, shape (k,), int64
+    single : bool
+        Whether `value` was one vertex instead of a row of them.
+
+    Raises
+    ------
+    TypeError
+        Not integers.
+    VertexError
+        Outside 0..n-1.
+    """
+    if type(value) is int:
+        vertices, single = np.array([value], np.object_), True
+        if 0 <= value < graph.n:
+            return vertices.astype(INT64), True
+    elif _is_integer(value):
+        vertices, single = np.array([operator.index(value)], np.object_), True
+    else:
+        vertices, single = _row_of_integers(value, graph, what), False
+        if vertices.ndim == 0:
+            vertices, single = vertices.reshape(1), True
+    outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
+    if outside.size:
+        raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
+    return vertices.astype(INT64, copy=True), single
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
+    refuse_mask(value, f"{what}s")
+    if value is None or isinstance(value, str | bytes | set | frozenset | dict):
+        raise TypeError(_no_integers(value, graph, what))
+    values = np.asarray(value)
+    if values.size == 0 and values.ndim == 1:
+        return values.astype(INT64)
+    if values.dtype.kind == "O" and values.ndim == 1:
+        # Python integers of any size, but nothing that would have to be cut to one
+        odd = next((entry for entry in values.tolist() if not _is_integer(entry)), None)
+        if odd is not None:
+            raise TypeError(_no_integers(odd, graph, what))
+    elif values.dtype.kind not in "iu" or values.ndim > 1:
+        entry = values.reshape(-1)[0] if values.size and values.ndim == 1 else value
+        if values.ndim > 1:
+            raise TypeError(f"{what}s must be one row of integers, not of shape {values.shape}")
+        raise TypeError(_no_integers(entry, graph, what))
+    return values
+
+
+def _no_integers(value: Any, graph: Graph, what: str) -> str:
+    label = f"; g.vertex({value!r}) is the vertex of that label" if _is_label(value, graph) else ""
+    return f"{what}s must be an int or one row of integers, not {type(value).__name__}" + (
+        label or "; g.vertices(labels) turns labels into vertices"
+    )
+
+
+def _no_vertex(value: Any, graph: Graph, what: str) -> str:
+    if graph.n == 0:
+        return f"{what} {value} is not a vertex: the graph has none"
+    text = f"{what} {value} is not a vertex of this graph: vertices are 0..{graph.n - 1}"
+    if _is_label(value, graph):
+        text += f"; {value} is a label: g.vertex({value}), or g.vertices(labels) for many"
+    return text
+
+
+def _is_label(value: Any, graph: Graph) -> bool:
+    if graph.labels is None:
+        return False
+    try:
+        graph.vertex(value)
+    except (SSSPError, TypeError):
+        return False
+    return True
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Check an argument that is True or False.
+
+    Raises
+    ------
+    TypeError
+        It is neither; a string such as ``"no"``, say.
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def as_limit(limit: Any, *, integral: bool) -> int | float | None:
+    """Check a distance limit; for integer arithmetic round it down, which changes nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not a number; negative or NaN.
+    """
+    if limit is None:
+        return None
+    if not _is_real(limit):
+        raise TypeError(f"limit must be a number, not {type(limit).__name__}")
+    if not limit >= 0:
+        raise ValueError(f"limit must be 0 or more, not {limit}")
+    if limit == math.inf:
+        return None
+    if integral:
+        return int(limit)
+    try:
+        return float(limit)
+    except OverflowError:  # an int beyond all floats
+        return None
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def as_memory_limit(memory_limit: Any, device: str) -> int:
+    """Return the bytes that a call may take: by default the machine's, or no limit on CUDA.
+
+    Raises
+    ------
+    ValueError
+        Not a number of bytes.
+    """
+    if memory_limit is None:
+        return physical_memory() if device == "cpu" else NO_LIMIT
+    if not _is_real(memory_limit) or not 0 <= memory_limit < math.inf:
+        raise ValueError(f"memory_limit must be a number of bytes, not {memory_limit!r}")
+    return int(memory_limit)
+
+
+def as_stream(stream: Any, device: str) -> int | None:
+    """Return the handle of the caller's stream.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The call does not run on a GPU; not a stream.
+    """
+    if stream is None:
+        return None
+    if device == "cpu":
+        raise ValueError("stream= orders work on a GPU: it needs device='cuda'")
+    handle = stream
+    if hasattr(stream, "__cuda_stream__"):
+        _, handle = stream.__cuda_stream__()
+    if not _is_integer(handle) or handle < 0:
+        raise TypeError(
+            f"stream must be an int or an object with __cuda_stream__, not {stream!r}; "
+            "CuPy's handle is stream.ptr, PyTorch's stream.cuda_stream"
+        )
+    return int(handle)
+
+
+def as_out(
+    out: Any, dtype: DTypeLike | None, weights: np.dtype[Any]
+) -> tuple[NDArray[Any] | None, np.dtype[Any] | None]:
+    """Check ``out`` and ``dtype`` of a call against each other and the dtype of the weights.
+
+    Returns
+    -------
+    out : ndarray or None
+    dtype : dtype or None
+        What the distances must be; None leaves it open.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not an array that can be written; dtypes that do not go together.
+    """
+    asked = distance_dtype(dtype, weights)
+    if out is None:
+        return None, asked
+    refuse_mask(out, "out")
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a NumPy array or memmap, not {type(out).__name__}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; pass an array that can be written")
+    if asked is not None and asked != out.dtype:
+        raise TypeError(f"out holds {out.dtype}, but dtype is {asked}; leave dtype out")
+    return out, distance_dtype(out.dtype, weights)
+
+
+def as_reduction(what: Any, vertex_weights: Any, n: int) -> Reduction:
+    """Check what rows are to be reduced to.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No such reduction; vertex weights missing, superfluous, of another shape, or no numbers.
+    """
+    if what not in REDUCTIONS:
+        raise ValueError(f"unknown reduction {what!r}; choose from {', '.join(REDUCTIONS)}")
+    if (what == "weight") != (vertex_weights is not None):
+        raise ValueError("vertex_weights belong to what='weight', and to nothing else")
+    if vertex_weights is None:
+        return Reduction(what)
+    refuse_mask(vertex_weights, "vertex_weights")
+    weights = np.asarray(vertex_weights)
+    if weights.shape != (n,):
+        raise ValueError(f"vertex_weights must have shape ({n},), not {weights.shape}")
+    if weights.dtype.kind not in "iubf":
+        raise TypeError(f"vertex_weights must be integers or floats, not {weights.dtype}")
+    if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
+        raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
+    return Reduction(what, weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64))
+
+
+def refuse_negative(graph: Graph, method: Method) -> None:
+    """Refuse a method that cannot take the weights.
+
+    Raises
+    ------
+    NegativeWeightError
+        With the lightest arc.
+    """
+    from sssp.errors import NegativeWeightError
+
+    if graph.least_weight < 0 and not method.negative_weights:
+        arc = int(np.argmin(graph.weights))
+        raise NegativeWeightError(
+            f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "
+            f"{graph.indices[arc]} weighs {graph.weights[arc]}"
+        )
+
+
+@cache
+def physical_memory() -> int:
+    """Bytes of memory that the machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return NO_LIMIT

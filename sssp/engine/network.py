@@ -1,0 +1,40 @@
+"""What answers questions: a graph, or anything that stands where a graph may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from sssp.kernels.dtypes import WeightRange
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["Network"]
+
+T = TypeVar("T")
+
+
+class Network(Protocol):
+    """What the engine asks of whatever a plan runs on."""
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+
+    @property
+    def weight_range(self) -> WeightRange:
+        """Dtype and extremes of the weights of the open arcs."""
+
+    @property
+    def tree_graph(self) -> Graph:
+        """The graph whose arcs the trees are made of."""
+
+    def open_part(self) -> Network:
+        """Return what solvers work on: without what no path may use."""
+
+    def derived(self, key: str, build: Callable[[], T]) -> T:
+        """Return what `build` makes, made once, then kept."""
+
+    def free_device(self) -> None:
+        """Drop the copies on CUDA devices."""

@@ -1,0 +1,94 @@
+"""Whether a search has met a sum that its dtype does not hold: the exact test, after the fact.
+
+Searches drop what is longer than their bound, and say so. Where that bound is only what the
+dtype can hold, a dropped candidate matters if its head is wanted and no other way led there: if a
+vertex stayed unreached, and an arc leads to one from a reached vertex with a sum within the limit
+of the call. Only then does a call go on in a wider dtype, or raise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.query import Query
+from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance, unreached
+from sssp.kernels.jit import njit
+
+__all__ = ["OverflowTest"]
+
+ONE = np.uint64(1)
+
+
+@njit
+def _leads_on_kernel(indptr, indices, weights, distances, reached, unseen, limit):
+    """Whether an arc leads from a reached vertex to an unreached one, within the limit.
+
+    ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
+    """
+    wide = type(limit)
+    for i in range(reached.size):
+        tail = np.uint32(reached[i])
+        start = wide(distances[tail])
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            if distances[indices[arc]] == unseen and start + wide(weights[arc]) <= limit:
+                return True
+    return False
+
+
+class OverflowTest:
+    """The test for the rows of one query in one dtype.
+
+    Parameters
+    ----------
+    query : Query
+    n : int
+        Number of vertices.
+    weights : WeightRange
+        Of the open arcs.
+    dtype : dtype
+        Of the search.
+    """
+
+    def __init__(self, query: Query, n: int, weights: WeightRange, dtype: np.dtype[Any]) -> None:
+        self.unseen = unreached(dtype)
+        self.targets = None if weights.least < 0 else query.targets
+        largest = largest_distance(dtype)
+        self._possible = query.bound(dtype) == largest
+        self.dropped_silently = False
+        self.limit: Any
+        if dtype.kind == "i":
+            beyond = np.iinfo(INT64).max
+            limit = beyond if query.limit is None else min(int(query.limit), beyond)
+            self.limit = INT64.type(limit)
+        else:
+            # an infinite sum is no shorter than unreached, so kernels do not notice it
+            self.limit = FLOAT64.type(infinity(FLOAT64) if query.limit is None else query.limit)
+            self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
+
+    def concerns(self, dropped: bool) -> bool:
+        """Whether a row has to be looked at.
+
+        Parameters
+        ----------
+        dropped : bool
+            Whether its search says that it dropped a candidate.
+        """
+        return self._possible and (dropped or self.dropped_silently)
+
+    def overflowed(
+        self,
+        arcs: tuple[NDArray[Any], ...],
+        distances: NDArray[Any],
+        reached: NDArray[np.integer[Any]],
+    ) -> bool:
+        """Whether a wanted vertex may be unreached only because the dtype is too narrow.
+
+        Over negative arcs every vertex may lie on the way to a wanted one. O(arcs of the reached
+        vertices) time.
+        """
+        if self.targets is not None and not (distances[self.targets] == self.unseen).any():
+            return False
+        return bool(_leads_on_kernel(*arcs, distances, reached, self.unseen, self.limit))

@@ -1,0 +1,171 @@
+"""A plan: a checked question with all that its answer needs. It splits, travels, runs and merges.
+
+::
+
+    plan = make_plan(g, sources, ...)                 # sssp.calls: checked once
+    parts = plan.split(rows=64)                       # each pickles
+    answers = [part.run() for part in parts]          # anywhere
+    merged(answers)                                   # as if in one piece
+
+A plan runs where it was placed. If it is the rule of ``device="auto"`` that has chosen a GPU, the
+CPU takes over what the GPU cannot do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from scipy.sparse import issparse, vstack
+
+from sssp.engine.checks import as_memory_limit
+from sssp.engine.query import Answer, Call
+from sssp.errors import DeviceError, DistanceOverflowError
+from sssp.kernels.dtypes import INT32, WeightRange, largest_distance
+from sssp.methods import Method
+
+if TYPE_CHECKING:
+    from sssp.engine.network import Network
+
+__all__ = ["Plan", "merged", "overflow_error", "placed", "solver_of", "warn_once"]
+
+logger = logging.getLogger("sssp")
+Q = TypeVar("Q", bound=Call)
+T = TypeVar("T")
+#: of a method that looks at no weights
+UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
+
+
+@dataclass(frozen=True)
+class Plan(Generic[Q]):
+    """A question, what answers it, and where.
+
+    Attributes
+    ----------
+    network : Network
+        A graph, or what stands for one.
+    query : Call
+        The question, its device included; its type is that which the method's solver takes.
+    method : Method
+    by_rule : bool
+        Whether the rule of ``"auto"`` has chosen a GPU, so that the CPU may take over.
+    """
+
+    network: Network
+    query: Q
+    method: Method
+    by_rule: bool = False
+
+    def run(self) -> Answer | None:
+        """Answer the question; None if a distance fits none of the dtypes that the call may use.
+
+        Raises
+        ------
+        DeviceError
+            The device cannot do it, and the caller named it.
+        NegativeCycleError
+            A source reaches a cycle of negative length.
+        """
+        return placed(self.query, self.by_rule, self._answer)
+
+    def _answer(self, query: Any) -> Answer | None:
+        solver = solver_of(self.method, query.device)
+        network = self.network.open_part()
+        weights = network.weight_range if self.method.weighted else UNIT_WEIGHTS
+        for dtype in weights.working_dtypes(query.dtype):
+            answer: Answer | None = solver.solve(network, query, self.method, dtype)
+            if answer is not None:
+                answer.device = query.device
+                return answer
+        return None
+
+    def split(self, rows: int) -> list[Plan[Q]]:
+        """Return plans for at most so many rows each, in order.
+
+        Without rows there is one part, which is empty as well.
+        """
+        query: Any = self.query
+        if query.nearest or query.rows <= rows:
+            return [self]
+        cuts = [slice(first, first + rows) for first in range(0, query.rows, rows)]
+        return [
+            replace(
+                self,
+                query=replace(
+                    query,
+                    sources=query.sources[cut],
+                    out=None if query.out is None else query.out[cut],
+                ),
+            )
+            for cut in cuts
+        ]
+
+
+def placed(query: Q, by_rule: bool, answer: Callable[[Q], T]) -> T:
+    """Return ``answer(query)``; on the CPU if a GPU that the rule has chosen cannot do it."""
+    try:
+        return answer(query)
+    except DeviceError as error:
+        if not by_rule:
+            raise
+        warn_once(f"device='auto' falls back to the CPU: {error}")
+    return answer(replace(query, device="cpu", memory_limit=as_memory_limit(None, "cpu")))
+
+
+def solver_of(method: Method, device: str) -> Any:
+    """Import the module that has the solver of a method for a device.
+
+    Raises
+    ------
+    DeviceError
+        The method does not run there.
+    """
+    kind = device.partition(":")[0]
+    module = method.solvers.get(kind)
+    if module is None:
+        raise DeviceError(f"{method.name} does not run on {kind}")
+    return import_module(module)
+
+
+def merged(answers: Sequence[Answer]) -> Answer:
+    """Put the answers to the parts of a plan together, in order.
+
+    Rows, sparse or dense, stand one below the other in the widest of their dtypes.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    first = answers[0]
+    return Answer(
+        _stacked([answer.distances for answer in answers]),
+        None if first.predecessors is None else _stacked([a.predecessors for a in answers]),
+        first.origin,
+        {name: np.concatenate([a.stats[name] for a in answers]) for name in first.stats},
+        first.device,
+    )
+
+
+def _stacked(parts: list[Any]) -> Any:
+    if issparse(parts[0]):
+        return vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def overflow_error(network: Network, query: Call) -> DistanceOverflowError:
+    """Return the error for a plan that ran without an answer."""
+    asked = getattr(query, "dtype", None)
+    dtype = network.weight_range.working_dtypes(asked)[-1]
+    return DistanceOverflowError(
+        f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
+        "holds; use dtype='float64' for distances that are rounded, or a limit"
+    )
+
+
+@cache
+def warn_once(text: str) -> None:
+    """Log a warning, the first time only."""
+    logger.warning(text)

@@ -1,0 +1,140 @@
+"""From input rows to the arcs that they became, and back; positions that move.
+
+Loops instead of NumPy's fancy indexing, which first makes 32-bit positions 64 bits wide: that
+takes longer than the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.csr import row_dtype, sealed
+from sssp.kernels.jit import njit
+
+__all__ = ["Lightest", "inverse", "lightest_rows", "moved", "picked", "rows_are_own"]
+
+Array = NDArray[Any]
+
+
+@njit
+def _moved_kernel(positions, places, moved):
+    """Write ``places[positions]``, but -1 where a position is -1."""
+    for i in range(positions.size):
+        position = positions[i]
+        moved[i] = places[position] if position >= 0 else -1
+
+
+@njit
+def _own_kernel(row_arc, arc_origin):
+    """Count the arcs that are those of their rows."""
+    count = 0
+    for arc in range(arc_origin.size):
+        count += row_arc[arc_origin[arc]] == arc
+    return count
+
+
+@njit
+def _picked_kernel(values, places, picked):
+    """Write ``values[places]``."""
+    for i in range(places.size):
+        picked[i] = values[places[i]]
+
+
+@njit
+def _inverse_kernel(order, places):
+    """Write where `order` puts every position."""
+    for i in range(order.size):
+        places[order[i]] = i
+
+
+@njit
+def _lightest_kernel(row_arc, values, lightest):
+    """Write the lightest row of every arc, the first among equals; `lightest` comes as -1."""
+    for row in range(row_arc.size):
+        arc = row_arc[row]
+        if arc >= 0:
+            best = lightest[arc]
+            if best < 0 or values[row] < values[best]:
+                lightest[arc] = row
+
+
+@njit
+def _lightest_of_both_kernel(twins, values, lightest):
+    """Give both arcs of an undirected one the lighter of their rows, the first among equals."""
+    for arc in range(twins.size):
+        twin = twins[arc]
+        if twin > arc:
+            row, other = lightest[arc], lightest[twin]
+            if row < 0 or (
+                other >= 0
+                and (values[other] < values[row] or (values[other] == values[row] and other < row))
+            ):
+                row = other
+            lightest[arc] = lightest[twin] = row
+
+
+class Lightest(NamedTuple):
+    """The rows whose weights count.
+
+    Attributes
+    ----------
+    rows : ndarray of int32 or int64, shape (m,)
+        The row of every arc.
+    weights : ndarray, shape (m,)
+        The weights of these rows.
+    """
+
+    rows: Array
+    weights: Array
+
+
+def lightest_rows(row_arc: Array, values: Array, m: int, twins: Array | None) -> Lightest:
+    """Find the lightest row of every arc, as `build_csr` would.
+
+    Parameters
+    ----------
+    row_arc : ndarray of int32 or int64, shape (k,)
+        The arc of every row, -1 for none. Every arc, or its twin, has a row.
+    values : ndarray, shape (k,)
+        Weights of the rows, without NaN.
+    m : int
+        Number of arcs.
+    twins : ndarray of int32 or int64, shape (m,), or None
+        As of `twins_of`, if a row stands for both directions.
+    """
+    values = sealed(values)
+    lightest = np.full(m, -1, row_dtype(values.size))
+    _lightest_kernel(sealed(row_arc), values, lightest)
+    if twins is not None:
+        _lightest_of_both_kernel(sealed(twins), values, lightest)
+    return Lightest(lightest, picked(values, lightest))
+
+
+def picked(values: Array, places: Array) -> Array:
+    """Return ``values[places]``; NumPy would first make the places 64 bits wide."""
+    chosen = np.empty(places.size, values.dtype)
+    _picked_kernel(sealed(values), sealed(places), chosen)
+    return chosen
+
+
+def inverse(order: Array) -> Array:
+    """Return the permutation that undoes another."""
+    places = np.empty_like(order)
+    _inverse_kernel(sealed(order), places)
+    return places
+
+
+def moved(positions: Array, places: Array) -> Array:
+    """Return ``places[positions]``, but -1 where a position is -1."""
+    new = np.empty(positions.size, places.dtype)
+    _moved_kernel(sealed(positions), sealed(places), new)
+    return new
+
+
+def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
+    """Tell whether every arc is that of its row, so that no row stands for two arcs."""
+    count: int = _own_kernel(sealed(row_arc), sealed(arc_origin))
+    return count == arc_origin.size

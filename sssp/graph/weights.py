@@ -1,0 +1,239 @@
+"""Weights: the dtype that a graph stores, closed arcs among them, and conversions.
+
+A closed arc weighs the greatest number of its dtype, infinity for floats: it loses to every
+parallel one, and is told from the others without another array. So an integer dtype is wide
+enough for open weights only if all of them are below its greatest number.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.errors import DistanceOverflowError
+from sssp.graph.checks import refuse_mask
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64, unreached
+
+__all__ = [
+    "Extremes",
+    "as_stored",
+    "closed_count",
+    "closed_mask",
+    "closed_weight",
+    "converted",
+    "extremes_of",
+    "scaled_weights",
+    "weight_column",
+]
+
+Array = NDArray[Any]
+
+
+def closed_weight(dtype: np.dtype[Any]) -> Any:
+    """Return what a closed arc weighs: what an unreached vertex is far."""
+    return unreached(dtype)
+
+
+def closed_mask(weights: Array) -> Array | None:
+    """Return where weights are those of closed arcs, None if nowhere."""
+    closed = closed_weight(weights.dtype)
+    return weights == closed if weights.size and weights.max() == closed else None
+
+
+def closed_count(weights: Array) -> int:
+    """Return how many weights are those of closed arcs."""
+    closed = closed_mask(weights)
+    return 0 if closed is None else int(np.count_nonzero(closed))
+
+
+def weight_column(values: ArrayLike) -> Array:
+    """Return weights as a column of integers (or booleans) or floats, exact as they were given."""
+    refuse_mask(values, "weights")
+    column: Array = np.asarray(values)
+    if column.ndim != 1:
+        raise ValueError(f"weights must be one-dimensional, not of shape {column.shape}")
+    if column.dtype.kind == "O" or not hasattr(values, "dtype"):
+        column = _exact(column, values)
+    if column.dtype.kind not in "iubf":
+        raise TypeError(f"weights must be integers or floats, not {column.dtype}")
+    return column
+
+
+def _exact(column: Array, values: Any) -> Array:
+    """Catch what NumPy makes of plain Python numbers: floats of large integers, and of nothing."""
+    if column.size == 0:
+        return column.astype(INT64)
+    if column.dtype.kind not in "fO":
+        return column
+    if _are_integers(values):
+        try:
+            return np.array([int(v) if v != math.inf else _INT64.max for v in values], INT64)
+        except OverflowError:
+            worst = max((value for value in values if value != math.inf), key=abs)
+            raise DistanceOverflowError(f"weight {worst} does not fit int64") from None
+    if column.dtype.kind == "O" and all(isinstance(value, Real) for value in values):
+        return column.astype(FLOAT64)
+    return column
+
+
+def _are_integers(values: Any) -> bool:
+    """Tell whether all finite ones among Python numbers are integers, and there are such."""
+    some = False
+    for value in values:
+        if isinstance(value, Integral):
+            some = True
+        elif not (isinstance(value, Real) and value == math.inf):
+            return False
+    return some
+
+
+_INT64, _INT32 = np.iinfo(INT64), np.iinfo(INT32)
+
+
+def as_stored(column: Array, before: Array | None = None) -> Array:
+    """Bring a column of weights to the dtype that a graph stores, as a new array.
+
+    Integers (and booleans) become int32 if all open ones fit, else int64; floats of any width
+    become float64, with -0.0 turned into 0.0.
+
+    Parameters
+    ----------
+    column : ndarray, shape (k,)
+        As of `weight_column`. Infinity, and the greatest number of int64, close an arc.
+    before : ndarray, shape (k,), optional
+        What these arcs weighed. One that was closed and is given what it weighed stays closed.
+
+    Raises
+    ------
+    ValueError
+        NaN or minus infinity; the message names the row.
+    DistanceOverflowError
+        A number that does not fit.
+    """
+    stays = None
+    if before is not None:
+        closed = closed_weight(before.dtype)
+        stays = (before == closed) & (column == closed)
+    if column.dtype.kind == "f":
+        return _stored_floats(column, stays)
+    return _stored_integers(column, stays)
+
+
+def _stored_floats(column: Array, stays: Array | None) -> Array:
+    with np.errstate(over="ignore"):
+        weights = column.astype(FLOAT64)
+    weights += 0.0
+    if weights.size and not weights.min() > -np.inf:
+        row = int(np.argmin(weights > -np.inf))
+        raise ValueError(f"the weight in row {row} is {column[row]}; a closed arc has weight +inf")
+    if column.dtype.itemsize > FLOAT64.itemsize and not np.array_equal(
+        np.isinf(weights), np.isinf(column)
+    ):
+        raise DistanceOverflowError(f"weight {column.max()} does not fit float64")
+    if stays is not None:
+        weights[stays] = closed_weight(FLOAT64)
+    return weights
+
+
+def _stored_integers(column: Array, stays: Array | None) -> Array:
+    if column.size == 0:
+        return column.astype(INT32)
+    least, greatest = int(column.min()), int(column.max())
+    if greatest > _INT64.max:
+        raise DistanceOverflowError(f"weight {greatest} does not fit int64")
+    closed = stays
+    if greatest == _INT64.max:
+        closed = column == _INT64.max if stays is None else stays | (column == _INT64.max)
+    if closed is not None:
+        open_weights = column[~closed]
+        least = int(open_weights.min(initial=0))
+        greatest = int(open_weights.max(initial=0))
+    fits = _INT32.min <= least and greatest < _INT32.max
+    weights = column.astype(INT32 if fits else INT64)
+    if closed is not None:
+        weights[closed] = closed_weight(weights.dtype)
+    return weights
+
+
+def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
+    """Return stored weights in another dtype that holds them, closed ones as closed ones."""
+    result = weights.astype(dtype)
+    closed = closed_mask(weights)
+    if closed is not None:
+        result[closed] = closed_weight(dtype)
+    return result
+
+
+class Extremes(NamedTuple):
+    """What there is to know of weights at a glance.
+
+    Attributes
+    ----------
+    least, greatest : int or float
+        Of the arcs that a path may take; 0 where there are none.
+    closed, idle : int
+        Numbers of closed arcs, and of other self-loops that weigh 0 or more.
+    """
+
+    least: int | float
+    greatest: int | float
+    closed: int
+    idle: int
+
+
+def extremes_of(weights: Array, loops: Array) -> Extremes:
+    """Look through weights; `loops` are the positions of the self-loops among them."""
+    if weights.size == 0:
+        return Extremes(0, 0, 0, 0)
+    closed = closed_mask(weights)
+    if closed is None and not loops.size:
+        return Extremes(weights.min().item(), weights.max().item(), 0, 0)
+    taken = np.ones(weights.size, np.bool_) if closed is None else ~closed
+    idle = loops[taken[loops] & (weights[loops] >= 0)]
+    count = weights.size - int(np.count_nonzero(taken))
+    taken[idle] = False
+    left = weights[taken]
+    if left.size == 0:
+        return Extremes(0, 0, count, idle.size)
+    return Extremes(left.min().item(), left.max().item(), count, idle.size)
+
+
+def scaled_weights(weights: Array, factor: float) -> Array:
+    """Return ``rint(weights * factor)`` as int64, exact where both are whole numbers.
+
+    Closed arcs weigh the greatest int64.
+    """
+    if not (math.isfinite(factor) and factor > 0):
+        raise ValueError(f"the factor must be a finite number above zero, not {factor}")
+    closed = closed_mask(weights)
+    if closed is None:
+        return _scaled(weights, factor)
+    scaled = np.full(weights.size, closed_weight(INT64))
+    scaled[~closed] = _scaled(weights[~closed], factor)
+    return scaled
+
+
+def _scaled(weights: Array, factor: float) -> Array:
+    if weights.size == 0:
+        return np.empty(0, INT64)
+    whole = weights.dtype.kind == "i" and factor == int(factor)
+    if whole:
+        multiple = int(factor)
+        extremes = [int(weights.min()) * multiple, int(weights.max()) * multiple]
+        if _INT64.min <= extremes[0] and extremes[1] < _INT64.max:
+            return weights.astype(INT64) * multiple
+    else:
+        with np.errstate(over="ignore"):
+            products = np.rint(weights * float(factor))
+        extremes = [products.min().item(), products.max().item()]
+        # (2^63 is a float, iinfo.max is not.)
+        if extremes[0] >= -(2.0**63) and extremes[1] < 2.0**63:
+            return products.astype(INT64)
+    raise DistanceOverflowError(
+        f"weights from {weights.min()} to {weights.max()} times {factor} do not fit int64; "
+        "take a smaller factor"
+    )

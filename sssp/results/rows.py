@@ -1,0 +1,56 @@
+"""Rows of a result's arrays, whatever their form.
+
+A call may drop the axis of the sources, that of the targets, or both; sparse rows store what a
+search reached (distances), or what a tree holds (predecessors), in order of vertex.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+__all__ = ["dense_row", "entry", "is_sparse", "stored_row"]
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether rows store a part of their entries only."""
+    return bool(issparse(matrix))
+
+
+def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the columns that a row of a CSR matrix stores, ascending, and what stands there."""
+    stored = slice(int(matrix.indptr[row]), int(matrix.indptr[row + 1]))
+    return matrix.indices[stored], matrix.data[stored]
+
+
+def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
+    """Return a row with all its columns, contiguous.
+
+    Parameters
+    ----------
+    matrix : ndarray with the entries of `rows` rows, or csr_array, shape (rows, columns)
+    row : int
+        From 0.
+    rows : int
+        How many rows there are.
+    missing : number
+        What stands where a sparse row stores nothing.
+    """
+    if not is_sparse(matrix):
+        return np.ascontiguousarray(matrix.reshape(rows, -1)[row])
+    values = np.full(matrix.shape[1], missing, matrix.dtype)
+    columns, stored = stored_row(matrix, row)
+    values[columns] = stored
+    return values
+
+
+def entry(matrix: Any, row: int, column: int, rows: int, missing: Any) -> Any:
+    """Return one entry of what `dense_row` would return, in O(log) of what is stored."""
+    if not is_sparse(matrix):
+        return matrix.reshape(rows, -1)[row, column]
+    columns, stored = stored_row(matrix, row)
+    place = np.searchsorted(columns, column)
+    return stored[place] if place < columns.size and columns[place] == column else missing
