@@ -58,7 +58,7 @@ from sssp.cpu.search.delta_stepping import (
     put_sources,
 )
 from sssp.cpu.team import BEGIN, LEAVE, SIGNAL, come, start_thread
-from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.dtypes import INDEX, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 
@@ -69,7 +69,9 @@ LARGEST_TEAM = 8
 #: delta of a team in that of one thread: wider buckets, so that the threads meet less often
 TEAM_WIDTH = 6.0
 #: when a team pays; a tenth of a millisecond is what it takes to start one
-TEAM_PAYS = Pause(window=1024, time=600_000, bucket=64, cost=20, left=2_500_000, expanded=32)
+TEAM_PAYS = Pause(window=1024, time=600_000, bucket=100, cost=20, left=2_500_000, expanded=32)
+#: how many times as long one thread goes on where a limit or targets may soon end the search
+UNSURE = 5
 #: part of the time that one thread takes for all vertices by which a team may be behind one thread,
 #: or be ahead for later; and the most that this may be, in nanoseconds
 SLACK, LARGEST_SLACK = 0.05, 1_000_000
@@ -525,7 +527,10 @@ def _search(
     question = indptr, indices, weights, targets, bound, distances, reached, counters
     alone = *question, scale, unseen, lists.links_alone, heads
     put_sources(sources, distances, reached, counters, lists.links_alone, heads)
-    status = empty_buckets(*alone, TEAM_PAYS, nobody, 1)
+    pays = TEAM_PAYS
+    if targets.size > 0 or bound < largest_distance(distances.dtype):
+        pays = pays._replace(time=UNSURE * pays.time)
+    status = empty_buckets(*alone, pays, nobody, 1)
     if status == PAUSED:
         _number_team(lists)
         most_behind = slack(distances.size, int(counters[PACE]))
