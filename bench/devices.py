@@ -22,7 +22,7 @@ import numpy as np
 
 import sssp
 from bench.common import Record, options_of, random_graph, real_graph
-from sssp.bench.machine import usable_cores
+from sssp.engine.threads import usable_cores
 
 RUNS = 7
 #: seconds of calls after which there are no more

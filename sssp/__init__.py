@@ -46,6 +46,7 @@ _HOMES = {
     "read_graph": "graph",
     "reduce": "calls.many_sources",
     "road_like": "generate",
+    "set_threads": "engine.threads",
     "shortest_paths": "calls.shortest_paths",
     "transitive_closure": "calls.all_pairs",
     "verify": "certificate",

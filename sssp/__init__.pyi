@@ -10,6 +10,7 @@ from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
 from sssp.certificate import verify as verify
+from sssp.engine.threads import set_threads as set_threads
 from sssp.errors import DeviceError as DeviceError
 from sssp.errors import DistanceOverflowError as DistanceOverflowError
 from sssp.errors import GraphFormatError as GraphFormatError

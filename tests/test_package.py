@@ -40,6 +40,7 @@ DOCUMENTED = {
     "read_graph",
     "reduce",
     "road_like",
+    "set_threads",
     "shortest_paths",
     "transitive_closure",
     "verify",

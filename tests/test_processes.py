@@ -126,6 +126,53 @@ def test_an_interrupt_ends_a_long_call(threads: int) -> None:
     assert sssp.shortest_paths(g, 0, targets=5).distance(5) >= 0
 
 
+#: calls that start a team, over and over; every interrupt is answered with a line
+CALL_WITH_TEAMS = """
+import signal, sys
+import numpy as np, sssp
+from sssp.cpu.search import delta_stepping, delta_team
+signal.signal(signal.SIGINT, signal.default_int_handler)
+# a team at once, for else the graph would have to be large
+delta_team.TEAM_PAYS = delta_stepping.Pause(256, 0, 0, 0, 0, 0)
+random = np.random.default_rng(0)
+g = sssp.Graph.from_arcs(*random.integers(0, 9_000, (2, 40_000)), np.ones(40_000, int), n=9_000)
+matrix = random.integers(1, 99, (150, 150))
+def call(threads):
+    if sys.argv[1] == "delta-stepping":
+        return sssp.shortest_paths(g, 0, threads=threads, device="cpu")
+    return sssp.all_pairs(matrix, method=sys.argv[1], threads=threads, device="cpu")
+expected = call(1).distances
+for interrupts in range(int(sys.argv[2])):
+    found = call(2 + interrupts % 3).distances
+    try:
+        print("ready", flush=True)
+        while True:
+            found = call(2 + interrupts % 3).distances
+    except KeyboardInterrupt:
+        assert (found == expected).all()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
+@pytest.mark.parametrize("method", ["delta-stepping", "floyd-warshall"])
+def test_an_interrupt_while_a_team_starts_leaves_nobody_waiting(method: str) -> None:
+    interrupts = 60
+    command = [sys.executable, "-c", CALL_WITH_TEAMS, method, str(interrupts)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        stuck = threading.Timer(240, process.kill)
+        stuck.start()
+        try:
+            for i in range(interrupts):
+                assert process.stdout.readline() == "ready\n", f"stuck after {i} interrupts"
+                time.sleep(0.005 + 0.00037 * i)
+                process.send_signal(signal.SIGINT)
+            assert process.wait() == 0
+        finally:
+            stuck.cancel()
+            process.kill()
+
+
 #: prints how often compiled code was found on disk, and how often it was not
 COUNT_COMPILATIONS = """
 import sys

@@ -136,6 +136,7 @@ def run(options: argparse.Namespace) -> int:
     from sssp.bench import machine
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
+    from sssp.engine.threads import default_threads
 
     plan = Plan(options.trials, options.row_limit, options.threads)
     report = Report(
@@ -146,7 +147,7 @@ def run(options: argparse.Namespace) -> int:
         settings={
             "trials": plan.trials,
             "seed": options.seed,
-            "threads": plan.threads or machine.usable_cores(),
+            "threads": plan.threads or default_threads(),
             "row limit in seconds": plan.row_limit,
         },
     )

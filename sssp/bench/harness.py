@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp._terminal.arguments import method_text
-from sssp.bench.machine import usable_cores
 from sssp.bench.rivals import Answer, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify
+from sssp.engine.threads import default_threads
 from sssp.errors import SSSPError, VerificationError
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
@@ -367,7 +367,7 @@ class _OurEntry(_Entry):
         plan: Plan,
         compiled: set[tuple[Ours, np.dtype[Any]]],
     ) -> None:
-        workers = plan.threads or usable_cores()
+        workers = plan.threads or default_threads()
         super().__init__(ours, workload, plan, workload.sources, workers)
         self.ours = ours
         self.compiled = compiled

@@ -10,9 +10,10 @@ from importlib import metadata
 from pathlib import Path
 
 import sssp
+from sssp.engine.threads import usable_cores
 from sssp.errors import SSSPError
 
-__all__ = ["hardware", "usable_cores", "versions"]
+__all__ = ["hardware", "versions"]
 
 
 def versions(packages: Sequence[str]) -> dict[str, str]:
@@ -54,13 +55,6 @@ def hardware(devices: Sequence[str] = ()) -> dict[str, str | int | None]:
     }
     gpus = (_gpu(device) for device in devices if device.startswith("cuda"))
     return found | next(filter(None, gpus), {})
-
-
-def usable_cores() -> int:
-    """Return how many cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _commit(checkout: Path) -> str | None:

@@ -89,7 +89,7 @@ def all_pairs(
     output : {"host", "device"}
         Where the result is left.
     threads : int, optional
-        Greatest number of threads; by default all cores that the process may use.
+        Greatest number of threads, by default as `shortest_paths` has it.
     memory_limit : int, optional
         Bytes that results and scratch of this call may take; by default the machine's memory.
     stream : int or object with ``__cuda_stream__``, optional

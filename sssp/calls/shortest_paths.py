@@ -73,7 +73,9 @@ def shortest_paths(
     out : ndarray or memmap, shape of `distances`, optional
         Where the distances go; its dtype is that of the call.
     threads : int, optional
-        Greatest number of threads; by default all cores that the process may use.
+        Greatest number of threads; by default what `set_threads` or the environment variable
+        ``SSSP_THREADS`` says, else all cores that the process may use (fewer where a container
+        has a CPU quota).
     memory_limit : number, optional
         Bytes that this call may take on the device, results and scratch together, on a GPU the
         graph too; by default the machine's memory, or what is free on the GPU.

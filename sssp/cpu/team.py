@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import threading
+import _thread
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
-from sssp.cpu.atomics import atomic_add
+from sssp.cpu.atomics import atomic_add, atomic_load, wait_for_change
 from sssp.kernels.jit import njit
 
-__all__ = ["next_task", "run_team", "step_of", "team_size"]
+__all__ = [
+    "come",
+    "has_come",
+    "next_task",
+    "run_team",
+    "start_thread",
+    "step_of",
+    "team_size",
+    "undisturbed",
+]
 
 T = TypeVar("T")
 
@@ -17,6 +27,29 @@ T = TypeVar("T")
 STEPS = 1 << 33
 #: steps for which it pays to start a thread
 SHARE = 1 << 24
+#: seconds between two chances for Ctrl-C, where a wait for a lock hears nothing of it; after one
+PATIENCE, SHORT = 0.2, 0.001
+#: words of a start: what the first thread says, and how many others have come
+SIGNAL, COME = 0, 1
+#: what it says
+WAIT, BEGIN, LEAVE = 0, 1, 2
+
+
+@njit
+def come(start):
+    """Wait for the first thread of a team; returns whether it has the team begin.
+
+    ``start`` int64, two words, zeroed.
+    """
+    atomic_add(start, COME, 1)
+    wait_for_change(start, SIGNAL, WAIT)
+    return atomic_load(start, SIGNAL) == BEGIN
+
+
+@njit
+def has_come(start, others):
+    """Whether as many as `others` have come."""
+    return atomic_load(start, COME) == others
 
 
 @njit
@@ -36,11 +69,56 @@ def next_task(taken, total, thread):
     return total
 
 
+def undisturbed(work: Callable[[], T]) -> T:
+    """Call `work` in a thread that no signal interrupts, and return what it returns.
+
+    Python raises KeyboardInterrupt in the main thread, between any two steps. So where threads
+    wait for each other, none of them may be the caller's: one that never comes is waited for for
+    ever. After an interrupt the caller waits for the end of the work, or for the next interrupt.
+    """
+    outcome: list[tuple[T | None, BaseException | None]] = []
+    finished = _thread.allocate_lock()
+    finished.acquire()
+
+    def run() -> None:
+        try:
+            outcome.append((work(), None))
+        except BaseException as error:
+            outcome.append((None, error))
+        finished.release()
+
+    start_thread(run)
+    try:
+        while not outcome:
+            finished.acquire(timeout=PATIENCE)
+    except BaseException:
+        while not outcome:
+            time.sleep(SHORT)
+        raise
+    result, error = outcome.pop()
+    if error is not None:
+        raise error
+    return cast("T", result)
+
+
+def start_thread(function: Callable[..., object], *arguments: Any) -> None:
+    """Start a thread, without the `threading` module, whose ``start`` waits for it to run.
+
+    A team of two starts in 60 microseconds in place of 200, one of eight in 350 in place of 850.
+
+    Raises
+    ------
+    RuntimeError
+        The system has no more threads.
+    """
+    _thread.start_new_thread(function, arguments)
+
+
 def run_team(threads: int, work: Callable[[int], T]) -> list[T]:
     """Call ``work(thread)`` for every thread of a team at once, and return what they return.
 
-    Nobody starts before all can: inside a kernel, who waits for a thread that never came spins
-    for ever. Threads of their own, for an executor takes half a millisecond more.
+    Nobody starts before all can: inside a kernel, who waits for a thread that never came waits
+    for ever.
 
     Raises
     ------
@@ -49,34 +127,41 @@ def run_team(threads: int, work: Callable[[int], T]) -> list[T]:
     """
     if threads == 1:
         return [work(0)]
-    gate = threading.Barrier(threads)
+    return undisturbed(lambda: _work_together(threads, work))
+
+
+def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
+    """Do the first thread's part and let others do theirs."""
+    gate = _thread.allocate_lock()
+    gate.acquire()
+    everybody_came = False
     results: dict[int, T] = {}
     errors: list[BaseException] = []
 
     def run(thread: int) -> None:
         try:
-            try:
-                gate.wait()
-            except BaseException:  # Ctrl-C, say: then nobody is to start
-                gate.abort()
-                raise
             results[thread] = work(thread)
         except BaseException as error:
             errors.append(error)
 
-    others = [
-        threading.Thread(target=run, args=(thread,), name=f"sssp_{thread}")
-        for thread in range(1, threads)
-    ]
+    def join_in(thread: int, done: _thread.LockType) -> None:
+        with gate:
+            pass
+        if everybody_came:
+            run(thread)
+        done.release()
+
+    ends = [_thread.allocate_lock() for _ in range(1, threads)]
     try:
-        for other in others:
-            other.start()
-    except RuntimeError:
-        gate.abort()
-        raise
+        for thread, done in enumerate(ends, start=1):
+            done.acquire()
+            start_thread(join_in, thread, done)
+        everybody_came = True
+    finally:
+        gate.release()
     run(0)
-    for other in others:
-        other.join()
+    for done in ends:
+        done.acquire()
     if errors:
         raise errors[0]
     return [results[thread] for thread in range(threads)]

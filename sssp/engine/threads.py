@@ -1,20 +1,148 @@
-"""How many threads a call may use."""
+"""How many threads a call takes: what it asks for, or what the process may use.
+
+A container's share of the CPU is a quota: so much time in every period, on however many cores it
+likes. Who runs more threads than that has the time used up early in every period and stands still
+for the rest, and threads that wait for each other stand still longer than one alone would. So the
+default is the quota's whole cores, at most the cores that the process may run on.
+"""
 
 from __future__ import annotations
 
+import operator
 import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, SupportsIndex
 
-__all__ = ["check_threads"]
+__all__ = ["check_threads", "cpu_quota", "default_threads", "set_threads", "usable_cores"]
+
+#: sets the default of ``threads`` for a process
+VARIABLE = "SSSP_THREADS"
+
+_chosen: int | None = None
 
 
-def check_threads(threads: int | None) -> int:
-    """Return the number of threads of a call: by default all cores that the process may use."""
-    if threads is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else (os.cpu_count() or 1)
-        )
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads must be an int of 1 or more, not {threads!r}")
-    return threads
+def set_threads(n: SupportsIndex | None) -> None:
+    """Set how many threads calls take that do not say.
+
+    Parameters
+    ----------
+    n : int or None
+        Threads, at least 1. None goes back to what holds without: the environment variable
+        ``SSSP_THREADS``, else the cores that the process may run on, or what the CPU quota of its
+        container amounts to if that is less.
+
+    Raises
+    ------
+    ValueError
+        Not an int of 1 or more.
+
+    Notes
+    -----
+    It holds for the process and every thread in it. Programs that run one worker a core want 1.
+    """
+    global _chosen
+    _chosen = None if n is None else _positive(n, "n")
+
+
+def check_threads(threads: Any) -> int:
+    """Return the number of threads of a call whose argument is `threads`.
+
+    Raises
+    ------
+    ValueError
+        Neither None nor an integer of 1 or more.
+    """
+    return default_threads() if threads is None else _positive(threads, "threads")
+
+
+def default_threads() -> int:
+    """Return how many threads a call takes that does not say.
+
+    Raises
+    ------
+    ValueError
+        The environment variable ``SSSP_THREADS`` holds no number of threads.
+    """
+    if _chosen is not None:
+        return _chosen
+    named = os.environ.get(VARIABLE, "").strip()
+    if named:
+        return _positive(int(named) if named.isdecimal() else named, VARIABLE)
+    quota = cpu_quota()
+    cores = usable_cores()
+    return cores if quota is None else max(1, min(cores, int(quota)))
+
+
+def usable_cores() -> int:
+    """Return how many cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _positive(value: Any, name: str) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ValueError(f"{name} must be an integer of 1 or more, not {value!r}")
+    return number
+
+
+@cache
+def cpu_quota(process: Path = Path("/proc/self")) -> float | None:
+    """Return how many cores' time the process gets, None where nothing limits it.
+
+    Parameters
+    ----------
+    process : Path
+        What Linux tells about a process: a folder with ``cgroup`` and ``mountinfo``.
+
+    Notes
+    -----
+    A control group has no more than any group that holds it, so the least counts. Read once, for
+    it takes longer than a short search.
+    """
+    try:
+        return min(_quotas(process), default=None)
+    except (OSError, ValueError):  # no Linux, or one that tells something else
+        return None
+
+
+def _quotas(process: Path) -> Iterator[float]:
+    """Yield the limits of the process' control groups and of all that hold them."""
+    mounts = list(_mounts(process))
+    for line in (process / "cgroup").read_text().splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        for version_2, top, mounted in mounts:
+            if version_2 == (not controllers):
+                # in a container the top of the tree may be the group itself
+                below = os.path.relpath(group, top)
+                place = mounted if below.startswith("..") else mounted / below
+                for folder in (place, *place.parents):
+                    if folder.is_relative_to(mounted):
+                        yield from _quota(folder)
+
+
+def _mounts(process: Path) -> Iterator[tuple[bool, str, Path]]:
+    """Yield where trees of groups that limit CPU time are mounted: is it version 2, top, place."""
+    for line in (process / "mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        kind, _, options = rest.split(" ", 2)
+        top, place = fields.split()[3:5]
+        if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
+            yield kind == "cgroup2", top, Path(place)
+
+
+def _quota(folder: Path) -> Iterator[float]:
+    """Yield the limit of one group, in cores, if it has one."""
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        if all((folder / name).is_file() for name in names):
+            time, period = " ".join((folder / name).read_text() for name in names).split()
+            if time not in ("max", "-1"):
+                yield int(time) / int(period)

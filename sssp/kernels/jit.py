@@ -1,31 +1,38 @@
 """The one place that imports ``njit``.
 
-Compiled functions are cached on disk, so a second process does not compile again. Where no
-cache folder is writable (a read-only install, say) Numba would raise while a module is being
-imported; here it compiles without a cache instead and says so once.
+Compiled functions are kept on disk, so a second process does not compile again; the cache notices
+a change in any source that can enter a kernel (`sssp.kernels.cache`), so kernels share helpers and
+constants across files. Where no folder is writable (a read-only install, say) Numba would raise
+while a module is being imported; here it compiles without a cache instead and says so once.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba import config as _config
+
+from sssp.kernels.cache import KernelCache, warn_once
 
 __all__ = ["njit"]
 
-logger = logging.getLogger("sssp")
-_warned = False
+config: Any = _config
 
 
-def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """`numba.njit` that releases the GIL and caches on disk where it can.
+def njit(
+    function: Callable[..., Any] | None = None, *, slp_vectorize: bool = False, **options: Any
+) -> Any:
+    """`numba.njit` that releases the GIL and keeps compiled code on disk where it can.
 
     Parameters
     ----------
     function : callable, optional
         The function to compile; absent where options are given, as in ``@njit(inline=...)``.
+    slp_vectorize : bool
+        Let the compiler gather operations on neighbouring entries, written one by one, into
+        vector operations; Numba's own switch holds for a whole process.
     **options
         Passed on to `numba.njit`.
 
@@ -35,22 +42,31 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         The compiled function, or the decorator that makes one.
     """
     if function is None:
-        return lambda f: njit(f, **options)
+        return lambda f: njit(f, slp_vectorize=slp_vectorize, **options)
     options.setdefault("nogil", True)
+    dispatcher = numba.njit(**options)(function)
+    if slp_vectorize:
+        _switch_slp_on(dispatcher._compiler)
     try:
-        return numba.njit(cache=True, **options)(function)
+        # as enable_caching() does with Numba's own
+        dispatcher._cache = KernelCache(function, repr((slp_vectorize, sorted(options.items()))))
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        _warn_once()
-        return numba.njit(**options)(function)
+        warn_once("no folder for it is writable")
+    return dispatcher
 
 
-def _warn_once() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        logger.warning(
-            "no folder for compiled code is writable, so every process compiles again; "
-            "set NUMBA_CACHE_DIR to a writable folder to avoid this"
-        )
+def _switch_slp_on(compiler: Any) -> None:
+    """Set Numba's switch while this compiler works, under Numba's lock, and no longer."""
+    compile_plainly = compiler.compile
+
+    def compile_vectorized(*arguments: Any) -> Any:
+        before = config.SLP_VECTORIZE
+        config.SLP_VECTORIZE = 1
+        try:
+            return compile_plainly(*arguments)
+        finally:
+            config.SLP_VECTORIZE = before
+
+    compiler.compile = compile_vectorized

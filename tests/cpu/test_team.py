@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.cpu.search import delta_stepping
-from sssp.cpu.team import run_team
+from sssp.cpu.search import delta_stepping, delta_team
+from sssp.cpu.team import COME, start_thread
 from tests import naive
 from tests.compare import assert_same
 from tests.strategies import (
@@ -29,8 +30,8 @@ from tests.strategies import (
     vertex_lists,
 )
 
-#: seconds after which a test counts as stuck
-PATIENCE = 60
+#: seconds after which a test counts as stuck; a kernel may be compiled meanwhile
+PATIENCE = 180
 
 
 def never_stuck(test: Callable[..., None]) -> Callable[..., None]:
@@ -57,11 +58,28 @@ def never_stuck(test: Callable[..., None]) -> Callable[..., None]:
     return guarded
 
 
-@pytest.fixture(autouse=True, scope="module")
-def teams_always() -> Iterator[None]:
-    """Let a team search graphs of any size."""
+#: a team takes over at the first bucket, however little there is to share
+AT_ONCE = delta_stepping.Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded=0)
+#: nanoseconds that a team may be behind so that it stays to the end, and so that it leaves
+STAYS, LEAVES = 10**15, -(10**15)
+
+
+@pytest.fixture(autouse=True, scope="module", params=[STAYS, LEAVES], ids=["stays", "leaves"])
+def teams_always(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let a team take over every search, on graphs of any size."""
+    call = delta_team._Team.call
+
+    def call_and_wait(team: Any) -> None:
+        call(team)
+        for _ in range(1000):
+            if team.meeting.start[COME] == team.threads - 1:
+                break
+            time.sleep(0.001)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delta_stepping, "TEAM_PAYS", 0)
+        patch.setattr(delta_team, "TEAM_PAYS", AT_ONCE)
+        patch.setattr(delta_team, "slack", lambda n, pace: request.param)
+        patch.setattr(delta_team._Team, "call", call_and_wait)
         yield
 
 
@@ -69,12 +87,14 @@ def teams_always() -> Iterator[None]:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Size of every team that has searched."""
     sizes = []
+    work = delta_team._Team.work
 
-    def recorded(size: int, work: Any) -> Any:
-        sizes.append(size)
-        return run_team(size, work)
+    def recorded(team: Any, thread: int) -> int:
+        if thread == 0:
+            sizes.append(team.threads)
+        return work(team, thread)
 
-    monkeypatch.setattr(delta_stepping, "run_team", recorded)
+    monkeypatch.setattr(delta_team._Team, "work", recorded)
     return sizes
 
 
@@ -184,7 +204,7 @@ def test_narrow_and_wide_buckets_agree(dtype: Any, delta: float) -> None:
 
 @never_stuck
 def test_a_bucket_of_more_vertices_than_are_shared_is_relaxed_all_the_same() -> None:
-    leaves = delta_stepping.FRONTIER + 5000
+    leaves = delta_team.FRONTIER + 5000
     hub, leaf = np.zeros(leaves, int), np.arange(1, leaves + 1)
     g = sssp.Graph.from_arcs(
         np.concatenate([hub, leaf]), np.concatenate([leaf, leaves + leaf]), np.ones(2 * leaves, int)
@@ -244,29 +264,27 @@ def test_several_teams_search_one_graph_at_once() -> None:
     assert wrong == []
 
 
-def test_small_graphs_are_not_worth_a_team(
+def test_a_search_that_is_soon_over_starts_no_team(
     calls: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delta_stepping, "TEAM_PAYS", 501)
+    monkeypatch.setattr(delta_team, "TEAM_PAYS", AT_ONCE._replace(window=10**6))
     sssp.shortest_paths(random_graph(500, 1500), 0, threads=2)
     assert calls == []
-    monkeypatch.setattr(delta_stepping, "TEAM_PAYS", 500)
-    sssp.shortest_paths(random_graph(500, 1500), 0, threads=2)
-    assert calls == [2]
 
 
-@never_stuck
-def test_a_team_that_cannot_start_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = threading.Thread.start
+@pytest.mark.parametrize("most", [0, 1])
+def test_where_the_system_has_no_more_threads_one_goes_on_alone(
+    most: int, calls: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Any] = []
 
-    def start_two(thread: threading.Thread) -> None:
-        if thread.name == "sssp_2":
+    def start_few(function: Callable[..., object], *arguments: Any) -> None:
+        if len(started) == most:
             raise RuntimeError("can't start new thread")
-        start(thread)
+        started.append(arguments)
+        start_thread(function, *arguments)
 
-    monkeypatch.setattr(threading.Thread, "start", start_two)
-    g = random_graph(500, 1500)
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        sssp.shortest_paths(g, 0, threads=3)
-    monkeypatch.undo()
-    same(g, 0, 2, 50, predecessors=True)
+    monkeypatch.setattr(delta_team, "start_thread", start_few)
+    same(random_graph(500, 1500), 0, 3, 50, predecessors=True)
+    assert len(started) == most
+    assert calls == []
