@@ -16,8 +16,8 @@ test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest $(ARGS)
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest tests/cuda $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/cuda $(ARGS)
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

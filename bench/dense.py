@@ -1,6 +1,6 @@
 """Measure the dense kernels on the GPU by CUDA events: products, all pairs, closure, baselines.
 
-    python bench/dense.py [--only TEXT] [--json FILE]
+    python -m bench.dense [--only TEXT] [--json FILE]
 
 A figure is the median of ten runs (of three where one takes seconds), with the matrix on the
 device, from the initial matrix to the result. Of every figure some rows are compared with NumPy's
@@ -10,26 +10,22 @@ multiprocessor; for closure, a union of two words of 32 bits in place of a minim
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 import sssp
-from bench.record import Record
+from bench.common import Record, options_of, random_graph
 from sssp.cuda.compiler import cuda
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.min_plus import View, multiply, tile_side
 from sssp.cuda.memory import upload
-from sssp.engine.matrix_query import ClosureQuery, DenseQuery, squarings
+from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, squarings
 from sssp.kernels.dtypes import INDEX, infinity
 from sssp.papers import cuda_matrix as dense_baselines
 
@@ -104,22 +100,12 @@ def product(n: int, dtype: str) -> Figure:
     return _figure("min-plus product", n, dtype, 1, float(n) ** 3, times, equal)
 
 
-def _random_graph(n: int) -> sssp.Graph:
-    random = np.random.default_rng(SEED)
-    tails, heads = random.integers(0, n, (2, DEGREE * n))
-    return sssp.Graph.from_arcs(tails, heads, random.integers(1, 1000, tails.size), n=n)
-
-
-def _query(graph: sssp.Graph) -> DenseQuery:
-    return DenseQuery(
+def _query(graph: sssp.Graph) -> MatrixQuery:
+    return MatrixQuery(
         n=graph.n,
-        graph=graph,
-        matrix=None,
+        source=graph,
         zero_is_arc=False,
-        weights_dtype=graph.weights.dtype,
-        least_weight=graph.least_weight,
-        greatest_weight=graph.greatest_weight,
-        as_graph=lambda: graph,
+        weights=graph.weight_range,
         device="cuda:0",
     )
 
@@ -137,7 +123,7 @@ def _all_pairs(
     what: str, n: int, dtype: str, rounds: int, run: Callable[[Matrix], Matrix]
 ) -> Figure:
     """All pairs of a random graph by a function from matrix to closure."""
-    graph = _random_graph(n)
+    graph = random_graph(n, DEGREE)
     matrix = Matrix.of(_query(graph), np.dtype(dtype), 0)
     initial = cuda.device_array_like(matrix.flat)
     initial.copy_to_device(matrix.flat, stream=matrix.stream)
@@ -184,7 +170,7 @@ def squared(n: int, dtype: str) -> Figure:
 
 def baseline_squared(n: int, side: int) -> Figure:
     """One squaring as the paper has it: checked against ours."""
-    graph = _random_graph(n)
+    graph = random_graph(n, DEGREE)
     matrix = Matrix.of(_query(graph), np.dtype(np.float32), 0)
     after, expected = matrix.room(), matrix.room()
     repeated_squaring.launch_square(matrix, expected)
@@ -223,7 +209,7 @@ def baseline_blocked(n: int) -> Figure:
 
 def closure(n: int, *, sweep: bool) -> Figure:
     """Transitive closure of a random graph, nearly all ones, by one sweep or all squarings."""
-    graph = _random_graph(n)
+    graph = random_graph(n, DEGREE)
     query = ClosureQuery(n, (graph.indptr, graph.indices), None, device="cuda:0")
     initial = transitive_closure.packed_matrix(query)
     reach, after = cuda.device_array_like(initial), cuda.device_array_like(initial)
@@ -288,31 +274,31 @@ def _all_figures(only: str) -> Iterator[Figure]:
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if anything is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of(__doc__)
     parser.add_argument("--only", default="", help="part of a function's name or arguments")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
-    print("| what | n | dtype | rounds | ms | T updates/s | share of limit | |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     record = Record(
         {
             "runs": RUNS,
             "seed": SEED,
             "clock": "CUDA events, milliseconds",
             "limit, minima a second": _limit(),
-        }
+        },
+        ("what", "n", "dtype", "rounds", "ms", "T updates/s", "share of limit", ""),
     )
     for figure in _all_figures(options.only):
-        record.rows.append(figure)
-        print(
-            f"| {figure.what} | {figure.n:,} | {figure.dtype} | {figure.rounds} "
-            f"| {figure.median:.3f} | {figure.updates_per_second / 1e12:.2f} "
-            f"| {figure.share_of_limit:.0%} | {'equal' if figure.equal else 'WRONG'} |",
-            flush=True,
+        cells = (
+            figure.what,
+            f"{figure.n:,}",
+            figure.dtype,
+            str(figure.rounds),
+            f"{figure.median:.3f}",
+            f"{figure.updates_per_second / 1e12:.2f}",
+            f"{figure.share_of_limit:.0%}",
+            "equal" if figure.equal else "WRONG",
         )
-    if options.json is not None:
-        record.write_json(options.json)
-    return 0 if all(figure.equal for figure in record.rows) else 1
+        record.add([figure], cells)
+    return record.finish(options.json)
 
 
 if __name__ == "__main__":

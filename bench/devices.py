@@ -1,6 +1,6 @@
 """Measure where the GPU pays: whole calls on CPU and CUDA, from and to arrays of the host.
 
-    python bench/devices.py [--only TEXT] [--largest 400_000_000] [--json FILE]
+    python -m bench.devices [--only TEXT] [--largest 400_000_000] [--json FILE]
 
 A figure is the median of seven calls (of fewer where they take seconds), with kernels compiled
 and the graph on the device; the first call on a fresh graph, upload included, is told beside it.
@@ -11,22 +11,17 @@ The rule of ``device="auto"`` (`sssp.calls.placement`) rests on these figures.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 import sssp
-from bench.record import Record
-from sssp import datasets
+from bench.common import Record, options_of, random_graph, real_graph
 from sssp.engine.threads import usable_cores
 
 RUNS = 7
@@ -193,16 +188,10 @@ def _forms(name: str, graph: sssp.Graph) -> Iterator[Case]:
         yield Case("sums", name, count, graph, call, _few_threads(graph, count))
 
 
-def _random_graph(n: int, degree: int) -> sssp.Graph:
-    random = np.random.default_rng(SEED)
-    tails, heads = random.integers(0, n, (2, degree * n))
-    return sssp.Graph.from_arcs(tails, heads, random.integers(1, 1000, tails.size), n=n)
-
-
 def _all_pairs(n: int) -> Iterator[Case]:
     """Floyd-Warshall, and searches from every vertex of graphs of several degrees."""
     few = n**3 <= STEPS_OF_FEW
-    graphs = {f"random, degree {degree}": _random_graph(n, degree) for degree in DEGREES}
+    graphs = {f"random, degree {degree}": random_graph(n, degree) for degree in DEGREES}
     sparse = next(iter(graphs.values()))
     yield Case("floyd-warshall", "random", n, sparse, _pairs("floyd-warshall"), few)
     for name, graph in (graphs | {"road_like": sssp.road_like(n)}).items():
@@ -216,55 +205,51 @@ def _all_cases() -> Iterator[Case]:
     for n in DENSE:
         yield from _all_pairs(n)
     for n in CLOSURES:
-        yield Case("closure", "random", n, _random_graph(n, DEGREES[0]), sssp.transitive_closure)
-    path = datasets.find(REAL)
-    if path is None:
-        print(f"{REAL} is not here; data/README.md says where to get it", file=sys.stderr)
-    else:
-        graph = sssp.read_graph(path)
+        yield Case("closure", "random", n, random_graph(n, DEGREES[0]), sssp.transitive_closure)
+    graph = real_graph(REAL)
+    if graph is not None:
         yield from _searches(REAL, graph)
         yield from _forms(REAL, graph)
 
 
-def _print(figures: list[Figure]) -> None:
-    """Print the figures of one call on all devices as a row."""
+def _cells(figures: list[Figure]) -> list[str]:
+    """One line for the figures of one call on all devices."""
     cuda = figures[-1]
     by_threads = {figure.threads: figure.median for figure in figures[:-1]}
     shown = [
         f"{by_threads[count]:.2f}" if count in by_threads else ""
         for count in dict.fromkeys((*THREADS, usable_cores()))
     ]
-    print(
-        f"| {cuda.what} | {cuda.graph} | {cuda.n:,} | {cuda.rows:,} | {' | '.join(shown)} "
-        f"| {cuda.median:.2f} | {cuda.first:.2f} | {figures[0].median / cuda.median:.2f} "
-        f"| {'equal' if all(figure.equal for figure in figures) else 'WRONG'} |",
-        flush=True,
-    )
+    return [
+        cuda.what,
+        cuda.graph,
+        f"{cuda.n:,}",
+        f"{cuda.rows:,}",
+        *shown,
+        f"{cuda.median:.2f}",
+        f"{cuda.first:.2f}",
+        f"{figures[0].median / cuda.median:.2f}",
+        "equal" if all(figure.equal for figure in figures) else "WRONG",
+    ]
 
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of(__doc__)
     parser.add_argument("--only", default="", help="part of the names of call and graph")
     parser.add_argument(
         "--largest", type=int, default=400_000_000, help="leave out answers of more entries"
     )
-    parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
     counts = [f"{count} threads, ms" for count in dict.fromkeys((*THREADS, usable_cores()))]
     heads = ["call", "graph", "n", "rows", *counts, "CUDA, ms", "first, ms", "times as fast", ""]
-    print(f"| {' | '.join(heads)} |")
-    print(f"|{' --- |' * len(heads)}")
-    record = Record({"runs": RUNS, "seed": SEED, "clock": "wall, milliseconds"})
+    record = Record({"runs": RUNS, "seed": SEED, "clock": "wall, milliseconds"}, heads)
     for case in _all_cases():
         small = case.rows * case.graph.n <= options.largest
         if small and options.only in f"{case.what}, {case.name}":
             figures = case.figures()
-            _print(figures)
-            record.rows += figures
-    if options.json is not None:
-        record.write_json(options.json)
-    return 0 if all(figure.equal for figure in record.rows) else 1
+            record.add(figures, _cells(figures))
+    return record.finish(options.json)
 
 
 if __name__ == "__main__":

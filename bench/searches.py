@@ -1,6 +1,6 @@
 """Measure the searches from one source on the GPU by CUDA events, with distances on the device.
 
-    python bench/searches.py [--method NAME] [--side 5200] [--json FILE]
+    python -m bench.searches [--method NAME] [--side 5200] [--json FILE]
 
 Each method on the graphs that it is judged by: NY and NE-synthetic (where `sssp.datasets.find`
 finds them), a grid that is made here, the largest graphs of the thesis. A figure is the median of
@@ -10,33 +10,28 @@ beside it. Of every figure three rows are compared with the CPU's.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 import sssp
-from bench.graphs import percolated_grid
-from bench.record import Record
-from sssp import datasets
-from sssp.bench.tables import RANDOM_GRAPHS, random_graph
+from bench.common import Record, options_of, percolated_grid, real_graph
+from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import cuda
 from sssp.cuda.memory import DeviceGraph, device_graph
-from sssp.cuda.rows import COUNTERS, Batch, Search
 from sssp.cuda.search.bellman_ford.pull import PullSearch
 from sssp.cuda.search.bellman_ford.push import PushSearch
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
 from sssp.cuda.search.delta_stepping import _DeltaSearch
 from sssp.cuda.search.threshold_dijkstra import _ThresholdSearch
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
+from sssp.methods import METHODS
+from sssp.papers.search_tables import RANDOM_GRAPHS, random_graph
 
 #: timed runs of a figure, and of one that takes long
 RUNS, FEW_RUNS = 10, 3
@@ -166,7 +161,7 @@ class Bench:
             median=float(np.median(searching)),
             fastest=float(searching.min()),
             clearing=float(np.median(clearing)),
-            statistics=dict(zip(self.search.counters, counters, strict=False)),
+            statistics=dict(zip(METHODS[self.case.method].statistics, counters, strict=False)),
             equal=bool((found == expected.distances).all()),
         )
 
@@ -230,8 +225,7 @@ def _graph(name: str, side: int) -> sssp.Graph | None:
         return percolated_grid(side, side)
     if name in THESIS:
         return random_graph(THESIS[name].n, THESIS[name].m)
-    path = datasets.find(name)
-    return None if path is None else sssp.read_graph(path)
+    return real_graph(name)
 
 
 def _figures(methods: Sequence[str], side: int) -> Iterator[Figure]:
@@ -241,16 +235,14 @@ def _figures(methods: Sequence[str], side: int) -> Iterator[Figure]:
             continue
         graph = _graph(case.graph, side)
         if graph is None:
-            where = "data/README.md says where to get it"
-            print(f"{case.graph} is not here; {where}", file=sys.stderr)
             continue
         bench = Bench(case, graph)
         yield from (task(bench) for task in case.tasks)
 
 
-def _line(figure: Figure) -> str:
+def _cells(figure: Figure) -> tuple[str, ...]:
     each = 1000 / figure.sources
-    cells = (
+    return (
         f"{figure.method} {figure.form}".strip(),
         f"{figure.graph} ({figure.n:,}; {figure.m:,})",
         figure.what,
@@ -260,13 +252,12 @@ def _line(figure: Figure) -> str:
         ", ".join(f"{name} {value:,.0f}" for name, value in figure.statistics.items()),
         "equal" if figure.equal else "WRONG",
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
     methods = list(dict.fromkeys(case.method for case in CASES))
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = options_of(__doc__)
     parser.add_argument(
         "--method",
         dest="methods",
@@ -276,19 +267,23 @@ def main() -> int:
         help=f"{', '.join(methods)}; repeatable (default all)",
     )
     parser.add_argument("--side", type=int, default=5200, help="of the grid, in vertices")
-    parser.add_argument("--json", type=Path, help="where to write the figures")
     options = parser.parse_args()
-    record = Record({"seed": SEED, "clock": "CUDA events, milliseconds"})
-    print(
-        "| method | graph (n; m) | what | ms, median of so many runs | us a source "
-        "| clearing, us a source | statistics of a row | |\n" + "| --- " * 8 + "|"
+    record = Record(
+        {"seed": SEED, "clock": "CUDA events, milliseconds"},
+        (
+            "method",
+            "graph (n; m)",
+            "what",
+            "ms, median of so many runs",
+            "us a source",
+            "clearing, us a source",
+            "statistics of a row",
+            "",
+        ),
     )
     for figure in _figures(options.methods or methods, options.side):
-        record.rows.append(figure)
-        print(_line(figure), flush=True)
-    if options.json is not None:
-        record.write_json(options.json)
-    return 0 if all(figure.equal for figure in record.rows) else 1
+        record.add([figure], _cells(figure))
+    return record.finish(options.json)
 
 
 if __name__ == "__main__":

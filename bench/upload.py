@@ -1,6 +1,6 @@
 """How fast a graph travels to the GPU: pinned pieces over several streams, or one plain copy.
 
-``python bench/upload.py [--n 4000000] [--json FILE]``, on a machine with a GPU. What travels are
+``python -m bench.upload [--n 4000000] [--json FILE]``, on a machine with a GPU. What travels are
 the arrays of the built-in road network as the loaders make them. Every figure is the median of
 several runs from call to the arrays being on the device; pinning and unpinning, allocation and
 the making of streams are included.
@@ -8,21 +8,17 @@ the making of streams are included.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 import sssp
-from bench.record import Record
+from bench.common import Record, options_of
 from sssp.cuda.compiler import cuda, device_number, select
 from sssp.cuda.memory import PIECE, STREAMS, upload
 
@@ -30,12 +26,11 @@ PIECES = (4 << 20, 16 << 20, 32 << 20)
 STREAM_COUNTS = (1, 2, 4, 8)
 
 
-def main() -> None:
+def main() -> int:
     """Measure, print a table, and write it down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = options_of(__doc__)
     parser.add_argument("--n", type=int, default=4_000_000, help="vertices of the network")
     parser.add_argument("--trials", type=int, default=15)
-    parser.add_argument("--json", type=Path, help="file for the figures")
     options = parser.parse_args()
     g = sssp.road_like(options.n)
     arrays = [g.indptr.astype(np.int32), g.indices, g.weights]
@@ -48,13 +43,14 @@ def main() -> None:
             "trials": options.trials,
             "clock": "wall, milliseconds",
             "package": {"streams": STREAMS, "piece": PIECE},
-        }
+        },
+        ("way", "streams", "piece", "ms", "GB/s", "times as fast"),
     )
     with select(device_number("cuda")):
-        record.rows += measure(arrays, options.trials)
-    print_table(record)
-    if options.json is not None:
-        record.write_json(options.json)
+        rows = measure(arrays, options.trials)
+    for row in rows:
+        record.add([row], _cells(row, record.settings["bytes"], rows[0]["ms"]))
+    return record.finish(options.json)
 
 
 def measure(arrays: list[NDArray[Any]], trials: int) -> list[dict[str, Any]]:
@@ -89,17 +85,19 @@ def pinned_way(arrays: list[NDArray[Any]], streams: int, piece: int) -> Callable
     return lambda: [upload(array, streams, piece) for array in arrays]
 
 
-def print_table(record: Record) -> None:
-    """Print one line a way, with its speed relative to the plain copy."""
-    plain, size = record.rows[0]["ms"], record.settings["bytes"]
-    print(f"{record.settings['graph']}: {size / 1e6:.0f} MB")
-    for row in record.rows:
-        piece = "" if row["piece"] is None else f"{row['piece'] >> 20} MiB"
-        print(
-            f"{row['way']:8} {row['streams']} streams {piece:>6} {row['ms']:8.2f} ms "
-            f"{size / row['ms'] / 1e6:6.1f} GB/s {plain / row['ms']:5.2f}x"
-        )
+def _cells(row: dict[str, Any], size: int, plain: float) -> list[str]:
+    """One line a way, with its speed relative to the plain copy."""
+    piece = "" if row["piece"] is None else f"{row['piece'] >> 20} MiB"
+    speed = f"{size / row['ms'] / 1e6:.1f}"
+    return [
+        row["way"],
+        str(row["streams"]),
+        piece,
+        f"{row['ms']:.2f}",
+        speed,
+        f"{plain / row['ms']:.2f}",
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

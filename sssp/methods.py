@@ -12,18 +12,13 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
+from reprlib import repr as shortened
 from typing import Any, ClassVar
 
 __all__ = [
     "CLOSURE_METHODS",
     "DENSE_METHODS",
     "METHODS",
-    "BaselineBellmanFord",
-    "BaselineBlockedFloydWarshall",
-    "BaselineClosure",
-    "BaselineDijkstra",
-    "BaselineFloydWarshall",
-    "BaselineSquaring",
     "BellmanFord",
     "BreadthFirst",
     "ClosureBySquaring",
@@ -38,9 +33,6 @@ __all__ = [
     "as_method",
 ]
 
-#: sides of a tile that the papers' squaring comes in
-TILES = (4, 8, 16, 32)
-
 
 @dataclass(frozen=True)
 class Method:
@@ -50,6 +42,8 @@ class Method:
     ----------
     name : str
         The name on the command line, in tables and in ``result.method``.
+    task : {"search", "matrix", "closure"}
+        What it does: a method object is taken by the calls that take other methods of its task.
     solvers : dict of str to str
         Module of its solver by the kind of device that it runs on: ``"cpu"``, ``"cuda"``.
     statistics : dict of str to str
@@ -64,6 +58,7 @@ class Method:
     """
 
     name: ClassVar[str]
+    task: ClassVar[str] = "search"
     solvers: ClassVar[dict[str, str]]
     statistics: ClassVar[dict[str, str]]
     negative_weights: ClassVar[bool] = False
@@ -77,7 +72,6 @@ def _twins(module: str) -> dict[str, str]:
 
 
 _ROUNDS = {"rounds": "passes over the matrix"}
-_PAPERS_MATRIX = {"cpu": "sssp.papers.cpu_matrix", "cuda": "sssp.papers.cuda_matrix"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +106,7 @@ class DeltaStepping(Method):
 
     def __post_init__(self) -> None:
         if self.delta is not None and not _is_positive(self.delta):
-            raise ValueError(f"delta must be a positive number, not {self.delta!r}")
+            raise ValueError(f"delta must be a positive number, not {shortened(self.delta)}")
 
 
 @dataclass(frozen=True)
@@ -191,29 +185,11 @@ class BreadthFirst(Method):
 
 
 @dataclass(frozen=True)
-class BaselineDijkstra(Method):
-    """Dijkstra with a linear search over the open set, as papers measure against; a baseline."""
-
-    name: ClassVar[str] = "baseline-dijkstra"
-    solvers: ClassVar[dict[str, str]] = {"cpu": "sssp.papers.cpu_searches"}
-    statistics: ClassVar[dict[str, str]] = {"settled": "vertices expanded"}
-
-
-@dataclass(frozen=True)
-class BaselineBellmanFord(Method):
-    """Bellman-Ford over all arcs for n - 1 rounds, as papers measure against; a baseline."""
-
-    name: ClassVar[str] = "baseline-bellman-ford"
-    solvers: ClassVar[dict[str, str]] = {"cpu": "sssp.papers.cpu_searches"}
-    statistics: ClassVar[dict[str, str]] = {"rounds": "passes over all arcs"}
-    negative_weights: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
 class FloydWarshall(Method):
     """All pairs in n^3 steps, block by block (Floyd 1962, Warshall 1962); for dense graphs."""
 
     name: ClassVar[str] = "floyd-warshall"
+    task: ClassVar[str] = "matrix"
     solvers: ClassVar[dict[str, str]] = _twins("matrix.floyd_warshall")
     statistics: ClassVar[dict[str, str]] = _ROUNDS
     # at n = 3,000
@@ -232,6 +208,7 @@ class RepeatedSquaring(Method):
     """
 
     name: ClassVar[str] = "repeated-squaring"
+    task: ClassVar[str] = "matrix"
     solvers: ClassVar[dict[str, str]] = _twins("matrix.repeated_squaring")
     statistics: ClassVar[dict[str, str]] = _ROUNDS
     # at n = 3,000
@@ -245,6 +222,7 @@ class Johnson(Method):
     """All pairs by potentials that make weights non-negative (Johnson 1977); for sparse graphs."""
 
     name: ClassVar[str] = "johnson"
+    task: ClassVar[str] = "matrix"
     solvers: ClassVar[dict[str, str]] = _twins("search.delta_stepping")
     statistics: ClassVar[dict[str, str]] = {
         "expanded": "vertices expanded by the searches, with repetition"
@@ -254,50 +232,11 @@ class Johnson(Method):
 
 
 @dataclass(frozen=True)
-class BaselineFloydWarshall(Method):
-    """Floyd-Warshall with a pass over the matrix for every vertex; a baseline."""
-
-    name: ClassVar[str] = "baseline-floyd-warshall"
-    solvers: ClassVar[dict[str, str]] = _PAPERS_MATRIX
-    statistics: ClassVar[dict[str, str]] = _ROUNDS
-    negative_weights: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class BaselineBlockedFloydWarshall(Method):
-    """Floyd-Warshall in blocks of 32, 1,024 CUDA threads each, as papers have it; a baseline."""
-
-    name: ClassVar[str] = "baseline-blocked-floyd-warshall"
-    solvers: ClassVar[dict[str, str]] = _PAPERS_MATRIX
-    statistics: ClassVar[dict[str, str]] = _ROUNDS
-    negative_weights: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class BaselineSquaring(Method):
-    """Repeated squaring as Xiao et al. (2023) have it, a CUDA thread an entry; a baseline.
-
-    Parameters
-    ----------
-    block : {4, 8, 16, 32}
-        Side of a tile.
-    """
-
-    name: ClassVar[str] = "baseline-squaring"
-    solvers: ClassVar[dict[str, str]] = _PAPERS_MATRIX
-    statistics: ClassVar[dict[str, str]] = _ROUNDS
-    negative_weights: ClassVar[bool] = True
-    block: int = 16
-
-    def __post_init__(self) -> None:
-        _check_tile(self.block)
-
-
-@dataclass(frozen=True)
 class ClosureByWarshall(Method):
     """Transitive closure in one sweep over the vertices, 64 to a word (Warshall 1962)."""
 
     name: ClassVar[str] = "closure-by-warshall"
+    task: ClassVar[str] = "closure"
     solvers: ClassVar[dict[str, str]] = _twins("matrix.transitive_closure")
     statistics: ClassVar[dict[str, str]] = {}
     # at n = 10,000
@@ -317,6 +256,7 @@ class ClosureBySquaring(Method):
     """
 
     name: ClassVar[str] = "closure-by-squaring"
+    task: ClassVar[str] = "closure"
     solvers: ClassVar[dict[str, str]] = _twins("matrix.transitive_closure")
     statistics: ClassVar[dict[str, str]] = {}
     negative_weights: ClassVar[bool] = True
@@ -324,35 +264,9 @@ class ClosureBySquaring(Method):
     early_stop: bool = True
 
 
-@dataclass(frozen=True)
-class BaselineClosure(Method):
-    """Boolean squaring as Xiao et al. (2021) have it, a CUDA thread an entry; a baseline.
-
-    Parameters
-    ----------
-    block : {4, 8, 16, 32}
-        Side of a tile.
-    """
-
-    name: ClassVar[str] = "baseline-closure"
-    solvers: ClassVar[dict[str, str]] = _PAPERS_MATRIX
-    statistics: ClassVar[dict[str, str]] = {}
-    negative_weights: ClassVar[bool] = True
-    weighted: ClassVar[bool] = False
-    block: int = 16
-
-    def __post_init__(self) -> None:
-        _check_tile(self.block)
-
-
 def _is_positive(value: Any) -> bool:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return is_number and 0 < value < float("inf")
-
-
-def _check_tile(block: int) -> None:
-    if block not in TILES:
-        raise ValueError(f"block must be one of {', '.join(map(str, TILES))}, not {block!r}")
 
 
 def _by_name(*kinds: type[Method]) -> dict[str, type[Method]]:
@@ -366,20 +280,15 @@ METHODS = _by_name(
     BellmanFord,
     ThresholdDijkstra,
     BreadthFirst,
-    BaselineDijkstra,
-    BaselineBellmanFord,
 )
 #: methods of ``all_pairs`` alone
 DENSE_METHODS = _by_name(
     FloydWarshall,
     RepeatedSquaring,
     Johnson,
-    BaselineFloydWarshall,
-    BaselineBlockedFloydWarshall,
-    BaselineSquaring,
 )
 #: methods of ``transitive_closure``
-CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring, BaselineClosure)
+CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
 
 
 def as_method(method: str | Method, known: dict[str, type[Method]] = METHODS) -> Method:
@@ -389,7 +298,8 @@ def as_method(method: str | Method, known: dict[str, type[Method]] = METHODS) ->
     ----------
     method : str or Method
     known : dict
-        The methods that the call takes, by name.
+        The methods that the call takes, by name. Of objects it takes all of the same task, also
+        those that have no name here.
 
     Raises
     ------
@@ -398,7 +308,7 @@ def as_method(method: str | Method, known: dict[str, type[Method]] = METHODS) ->
     TypeError
         A class in place of an object.
     """
-    if isinstance(method, Method) and method.name in known:
+    if isinstance(method, Method) and method.task in {kind.task for kind in known.values()}:
         return method
     if isinstance(method, str) and method in known:
         return known[method]()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import sssp
 from sssp.methods import DENSE_METHODS, METHODS
+from sssp.papers.methods import BaselineBellmanFord
 from tests.compare import assert_same
 from tests.naive import Network
 from tests.strategies import DYADIC, SMALL_INTEGERS, graph_of, negative_networks, networks
@@ -55,7 +56,7 @@ def test_searches_never_take_closed_arcs(method: str, drawn: Any) -> None:
     assert what == sssp.reduce(without(g, arcs), sources, "sum", method=method).tolist()
 
 
-@pytest.mark.parametrize("method", ["bellman-ford", "baseline-bellman-ford", *DENSE_METHODS])
+@pytest.mark.parametrize("method", ["bellman-ford", BaselineBellmanFord(), *DENSE_METHODS])
 @settings(max_examples=40)
 @given(drawn=closures(negative_networks()))
 def test_negative_weights_never_reopen_a_closed_arc(method: str, drawn: Any) -> None:

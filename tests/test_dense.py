@@ -25,13 +25,19 @@ from sssp.errors import (
     NegativeCycleError,
     NegativeWeightError,
 )
+from sssp.papers.methods import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]
 BASELINES = [
-    "baseline-floyd-warshall",
-    "baseline-blocked-floyd-warshall",
-    methods.BaselineSquaring(block=8),
+    BaselineFloydWarshall(),
+    BaselineBlockedFloydWarshall(),
+    BaselineSquaring(block=8),
 ]
 ALL = [*MATRIX_METHODS, "johnson", *BASELINES]
 SIZES = [0, 1, 2, 3, 5, 31, 32, 33, 127, 128, 129]
@@ -472,11 +478,11 @@ def test_an_unknown_method_is_refused_with_those_that_exist(unknown: Any) -> Non
 
 
 def test_tiles_and_streams_of_baselines_are_checked() -> None:
-    for kind in (methods.BaselineSquaring, methods.BaselineClosure):
+    for kind in (BaselineSquaring, BaselineClosure):
         with pytest.raises(ValueError, match="4, 8, 16, 32"):
             kind(block=5)
     with pytest.raises(ValueError, match="no predecessors of float"):
-        sssp.all_pairs([[0.5]], method="baseline-floyd-warshall", predecessors=True)
+        sssp.all_pairs([[0.5]], method=BaselineFloydWarshall(), predecessors=True)
 
 
 def test_every_method_of_a_matrix_has_a_solver_where_the_registry_says() -> None:
@@ -533,7 +539,7 @@ def test_methods_agree_with_searches(n: int, density: float, seed: int, scale: i
 
 # -- transitive closure ------------------------------------------------------------------------
 
-CLOSURES = ["closure-by-warshall", "closure-by-squaring", methods.BaselineClosure(block=4)]
+CLOSURES = ["closure-by-warshall", "closure-by-squaring", BaselineClosure(block=4)]
 
 
 def naive_closure(matrix: Any, reflexive: bool) -> list[list[bool]]:
@@ -623,3 +629,39 @@ def test_squaring_a_closure_stops_early_and_is_the_same() -> None:
     fast = sssp.transitive_closure(matrix, method=sssp.ClosureBySquaring())
     slow = sssp.transitive_closure(matrix, method=sssp.ClosureBySquaring(early_stop=False))
     np.testing.assert_array_equal(fast, slow)
+
+
+# ------------------------------------------------------------------------------------- Johnson
+@pytest.mark.parametrize("heavy", [-1e12, -1e14, -1e20, -1e300])
+@pytest.mark.parametrize("method", ["auto", "johnson"])
+def test_one_very_negative_arc_spoils_no_pair_that_never_uses_it(method: str, heavy: float) -> None:
+    g = sssp.Graph.from_arcs([2999, 0, 0, 2], [0, 1, 2, 1], [heavy, 1000.0, 1.0, 1.0], n=3000)
+    r = sssp.all_pairs(g, method=method)
+    assert r.method == "johnson"
+    assert [r.distance(1, row=row) for row in (0, 2)] == [2.0, 1.0]
+    assert r.distance(1, row=2999) == heavy + 2.0
+    sssp.verify(g, r)
+
+
+def test_among_weights_of_all_sizes_johnson_is_as_exact_as_searches() -> None:
+    rng = np.random.default_rng(11)
+    tails, heads = rng.integers(0, 60, (2, 240))
+    # potentials far apart make many arcs negative and no cycle so
+    height = 10.0 ** rng.integers(0, 16, 60)
+    weights = rng.integers(1, 100, 240) + height[heads] - height[tails]
+    g = sssp.Graph.from_arcs(tails, heads, weights, n=60)
+    found = sssp.all_pairs(g, method="johnson", predecessors=True)
+    right = sssp.all_pairs(g, method="bellman-ford")
+    np.testing.assert_allclose(found.distances, right.distances, rtol=1e-13, atol=1.0)
+    sssp.verify(g, found)
+
+
+def test_johnson_heeds_the_options_of_the_call(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sssp.engine.progress.DELAY", 0.0)
+    g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [-1.0, 2.0, 3.0])
+    with pytest.raises(sssp.DeviceError, match=r"needs [\d,]+ bytes of memory"):
+        sssp.all_pairs(g, method="johnson", memory_limit=10)
+    sssp.all_pairs(g, method="johnson", threads=1, progress=True)
+    assert "4/4" in capfd.readouterr().err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from importlib import import_module
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +17,8 @@ from sssp.calls.placement import START, WORTH_A_CALL, Place, Work, choose_device
 from sssp.calls.question import Options, _estimate, ask
 from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
-from sssp.methods import DENSE_METHODS, METHODS, as_method
+from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, as_method
+from sssp.papers.methods import BaselineDijkstra, BaselineFloydWarshall
 
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
 SLOW = Work("delta-stepping", 2 * WORTH_A_CALL)
@@ -147,7 +148,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     for name in ("WORTH_A_CALL", "START"):
         monkeypatch.setattr(placement, name, 0.0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
-    for method in ("dijkstra", "breadth-first", "baseline-dijkstra"):
+    for method in ("dijkstra", "breadth-first", BaselineDijkstra()):
         assert sssp.shortest_paths(GRAPH, 0, method=method).device == "cpu"
     assert sssp.shortest_paths(GRAPH, 0, memory_limit=1 << 30).device == "cpu"
     assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
@@ -156,7 +157,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     assert sssp.reduce(GRAPH, 0, "weight", vertex_weights=[0.5, 0.25, 0.125]) == 0.875
     assert sssp.all_pairs([[0, 0.5], [0.5, 0]], method="floyd-warshall").device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, method="floyd-warshall", dtype=float).device == "cpu"
-    assert sssp.all_pairs([[0, 5]] * 2, method="baseline-floyd-warshall").device == "cpu"
+    assert sssp.all_pairs([[0, 5]] * 2, method=BaselineFloydWarshall()).device == "cpu"
     assert sssp.all_pairs([[0, 5]] * 2, memory_limit=1 << 30).device == "cpu"
     monkeypatch.setattr(placement, "_home", os.getpid() + 1)
     assert sssp.shortest_paths(GRAPH, 0).device == "cpu"
@@ -239,24 +240,23 @@ def test_what_only_a_gpu_can_do_goes_there_or_is_refused():
         sssp.shortest_paths(GRAPH, 0, device="cpu", stream=1)
 
 
-def broken_gpu(error: Exception) -> Any:
-    """Return an import function whose CUDA solvers fail."""
+def break_gpu(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let all CUDA solvers fail."""
 
     def fail(*_: Any) -> Any:
         raise error
 
-    def load(name: str) -> Any:
-        return SimpleNamespace(solve=fail, close=fail) if ".cuda." in name else import_module(name)
-
-    return load
+    for method in {**METHODS, **DENSE_METHODS, **CLOSURE_METHODS}.values():
+        module = method.solvers.get("cuda")
+        if module is not None:
+            monkeypatch.setitem(sys.modules, module, SimpleNamespace(solve=fail, close=fail))
 
 
 @pytest.mark.usefixtures("gpu")
 def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkeypatch, caplog):
     for name in ("WORTH_A_CALL", "START"):
         monkeypatch.setattr(placement, name, 0.0)
-    broken = broken_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
-    monkeypatch.setattr(plans, "import_module", broken)
+    break_gpu(monkeypatch, DeviceError("one search takes 99 bytes, but only 9 may be used"))
     for _ in range(2):
         r = sssp.shortest_paths(GRAPH, 0, predecessors=True)
         assert (r.device, r.distances.tolist(), r.path(2).tolist()) == (
@@ -275,12 +275,12 @@ def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(monkey
 
 @pytest.mark.usefixtures("gpu")
 def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeypatch):
-    monkeypatch.setattr(plans, "import_module", broken_gpu(DeviceError("too small")))
+    break_gpu(monkeypatch, DeviceError("too small"))
     with pytest.raises(DeviceError, match="too small"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
     for name in ("WORTH_A_CALL", "START"):
         monkeypatch.setattr(placement, name, 0.0)
-    monkeypatch.setattr(plans, "import_module", broken_gpu(DistanceOverflowError("too long")))
+    break_gpu(monkeypatch, DistanceOverflowError("too long"))
     with pytest.raises(DistanceOverflowError, match="too long"):
         sssp.shortest_paths(GRAPH, 0)
 

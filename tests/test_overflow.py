@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 from tests import naive
 from tests.naive import Arc, Network
 from tests.strategies import graph_of
 
 #: the greatest distances that int32 and int64 arithmetic hold, and that an int32 result can
 INT32_SUM, INT64_SUM, INT32_RESULT = 2**30 - 2, 2**62 - 2, 2**31 - 2
-SEARCHES = ["dijkstra", "delta-stepping", "threshold-dijkstra", "bellman-ford", "baseline-dijkstra"]
+SEARCHES = ["dijkstra", "delta-stepping", "threshold-dijkstra", "bellman-ford", BaselineDijkstra()]
 EDGES = [
     *(2**30 + step for step in (-3, -2, -1, 0)),
     *(2**31 + step for step in (-3, -2, -1, 0)),
@@ -129,7 +130,7 @@ def test_what_lies_beyond_int64_matters_only_where_it_is_wanted(method: str) -> 
     check(method, chain, [1, 2])
 
 
-@pytest.mark.parametrize("method", ["bellman-ford", "baseline-bellman-ford"])
+@pytest.mark.parametrize("method", ["bellman-ford", BaselineBellmanFord()])
 @pytest.mark.parametrize(("edge", "dtype"), [(2**30, np.int32), (2**62, np.int64)])
 def test_a_way_over_a_far_vertex_is_not_missed(method: str, edge: int, dtype: Any) -> None:
     # 3 is too far away for the narrow dtype, but lies on the shortest path to 4
@@ -144,7 +145,7 @@ def test_a_way_over_a_far_vertex_is_not_missed(method: str, edge: int, dtype: An
         sssp.shortest_paths(g, 0, method=method, targets=[4])
 
 
-@pytest.mark.parametrize("method", ["bellman-ford", "baseline-bellman-ford"])
+@pytest.mark.parametrize("method", ["bellman-ford", BaselineBellmanFord()])
 def test_a_negative_cycle_is_the_reason_before_an_overflow_is(method: str) -> None:
     weight = -(2**61)
     falls = sssp.Graph.from_arcs([0, 1, 2, 3], [1, 2, 3, 4], [weight] * 4)

@@ -11,7 +11,8 @@ import pytest
 
 import sssp
 from sssp import datasets
-from sssp.methods import BaselineBellmanFord, BaselineDijkstra, Method
+from sssp.methods import Method
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 
 METHODS: list[Method] = [
     sssp.Dijkstra(),

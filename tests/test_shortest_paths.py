@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph, csr_array
 
 import sssp
-from sssp.methods import BaselineBellmanFord, BaselineDijkstra, Method
+from sssp.methods import Method
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 from tests import naive
 from tests.compare import on_paths, trees_of
 from tests.strategies import (

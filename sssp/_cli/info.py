@@ -8,8 +8,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from sssp._cli._arguments import GRAPH_HELP, graph_source
-from sssp._cli._outcome import on_one_line
+from sssp._terminal.arguments import GRAPH_HELP, named_graph
+from sssp._terminal.outcome import on_one_line
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -30,7 +30,7 @@ MIB = 1 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("graph", type=graph_source, metavar="FILE", help=GRAPH_HELP)
+    parser.add_argument("graph", type=named_graph, metavar="FILE", help=GRAPH_HELP)
     parser.add_argument(
         "--coordinates", type=Path, metavar="FILE", help="a .co file for the same vertices"
     )

@@ -21,9 +21,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sssp._cli import tidying_up
-from sssp._cli._arguments import GRAPH_HELP, graph_source, new_file, one_method, vertex_of
-from sssp._cli._outcome import naming, on_one_line, tell
+from sssp._terminal.arguments import GRAPH_HELP, named_graph, new_file, one_method, vertex_of
+from sssp._terminal.interrupt import tidying_up
+from sssp._terminal.outcome import naming, on_one_line, tell
 from sssp.errors import NegativeCycleError, NegativeWeightError
 from sssp.methods import METHODS
 
@@ -57,7 +57,7 @@ CSV_BLOCK = 1 << 16
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("graph", type=graph_source, metavar="FILE", help=GRAPH_HELP)
+    parser.add_argument("graph", type=named_graph, metavar="FILE", help=GRAPH_HELP)
     parser.add_argument(
         "--source",
         dest="sources",

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sssp._cli import leave, tidying_up
+from sssp._terminal.interrupt import leave, tidying_up
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from sssp._cli._arguments import GraphSource
+    from sssp._terminal.arguments import NamedGraph
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
@@ -43,7 +43,13 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
-    from sssp._cli._arguments import GRAPH_HELP, graph_source, method_list, new_file, whole_number
+    from sssp._terminal.arguments import (
+        GRAPH_HELP,
+        method_list,
+        named_graph,
+        new_file,
+        whole_number,
+    )
     from sssp.methods import METHODS
 
     graphs = parser.add_mutually_exclusive_group()
@@ -51,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--graph",
         dest="graphs",
         action="append",
-        type=graph_source,
+        type=named_graph,
         metavar="FILE",
         help=f"{GRAPH_HELP}; repeatable",
     )
@@ -116,6 +122,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", type=new_file, metavar="FILE", help="also write everything there, as JSON"
     )
+    # beside SciPy, and what else has a version to report: programs with more rivals set them
+    parser.set_defaults(rivals=(), packages=PACKAGES)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -134,7 +142,7 @@ def run(options: argparse.Namespace) -> int:
     report = Report(
         command=options.command_line,
         started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
-        versions=machine.versions(PACKAGES),
+        versions=machine.versions(options.packages),
         hardware=machine.hardware(["cuda"] if options.table else options.devices),
         settings={
             "trials": plan.trials,
@@ -157,7 +165,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _deliver(report: Report, file: Path | None) -> None:
     """Write and print a report: if one fails, the other is there."""
-    from sssp._cli._outcome import naming
+    from sssp._terminal.outcome import naming
 
     try:
         if file is not None:
@@ -191,7 +199,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 
     graphs = options.graphs or _default_graphs()
     methods = [Ours(method, device) for device in options.devices for method in options.methods]
-    harness = Harness(methods, RIVALS, plan)
+    harness = Harness(methods, (*RIVALS, *options.rivals), plan)
     loader = Loader()
     if options.labels:
         choose = partial(chosen_sources, labels=options.labels)
@@ -225,12 +233,12 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
         yield step
 
 
-def _default_graphs() -> list[GraphSource]:
+def _default_graphs() -> list[NamedGraph]:
     from sssp import datasets
-    from sssp._cli._arguments import BUILT_IN, GraphSource, graph_source
+    from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
 
-    found = [GraphSource(name, path) for name, path in datasets.available().items()]
-    return [graph_source(f"{BUILT_IN}:{DEFAULT_SIZE}"), *found]
+    found = [NamedGraph(name, path) for name, path in datasets.available().items()]
+    return [named_graph(f"{BUILT_IN}:{DEFAULT_SIZE}"), *found]
 
 
 def _seconds(text: str) -> float:
@@ -247,13 +255,13 @@ def _seconds(text: str) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the bench; see `sssp._cli.main` for the exit codes."""
-    from sssp._cli._outcome import reporting_errors
+    """Run the bench and return the exit code: 1 if a row is wrong, else as after any command."""
+    from sssp._terminal.outcome import reporting_errors
 
     program = "python -m sssp.bench"
 
     def command() -> int:
-        from sssp._cli._parser import Parser, parse
+        from sssp._terminal.parser import Parser, parse
 
         parser = Parser(prog=program, description=__doc__, epilog=EXAMPLES)
         add_arguments(parser)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import gc
 import math
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -22,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._cli._arguments import method_text
-from sssp.bench.rivals import Rival
+from sssp._terminal.arguments import method_text
+from sssp.bench.rivals import Answer, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify
@@ -34,7 +36,10 @@ from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 from sssp.results.shortest_paths import ShortestPaths
 
-__all__ = ["Harness", "Ours", "Plan", "Row"]
+__all__ = ["REFUSALS", "Harness", "Ours", "Plan", "Row", "fault", "one_line"]
+
+#: what a contender may answer in place of distances; anything else that it raises is a fault
+REFUSALS = (SSSPError, MemoryError)
 
 #: above this float64, in which SciPy computes, rounds integers
 EXACT_FLOAT = 2**53
@@ -211,14 +216,18 @@ class Harness:
         return [entry.row for entry in entries]
 
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
-        """Take a step; a contender that refuses or runs out of memory is skipped."""
+        """Take a step; a contender that refuses is skipped, one that breaks down has failed.
+
+        Neither ends the run: what others do is worth knowing all the same.
+        """
         self._announce(entry, what)
         try:
             step()
-        except (SSSPError, MemoryError) as error:
-            entry.trials = 0
-            entry.row.trials.clear()
-            entry.row.remark = _one_line(error)
+        except REFUSALS as error:
+            entry.give_up(one_line(error))
+        except Exception as error:
+            entry.give_up(fault(error))
+            entry.row.verified = False
 
     def _announce(self, entry: _Entry, what: str) -> None:
         row = entry.row
@@ -270,12 +279,12 @@ class _Entry(ABC):
         self.solve = self._prepare(graph)
         self.solve(self.sources[:1])
         first = perf_counter() - start
-        second, _ = _timed(self.solve, self.sources[:1])
+        second, _ = self._timed(self.solve, self.sources[:1])
         self.row.setup_seconds = max(0.0, first - second)
         expected = second * turns
         if self.sources.size == 1 or expected > self.plan.row_limit:
             return expected
-        return _timed(self.solve, self.sources)[0]
+        return self._timed(self.solve, self.sources)[0]
 
     def _foretold(self, graph: Graph) -> float:
         """Time for one source, extrapolated from two grids by a power of their size.
@@ -283,18 +292,30 @@ class _Entry(ABC):
         A graph with more arcs per vertex than they have takes longer in proportion.
         """
         grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
-        small, large = (
-            min(_timed(self._prepare(grid), np.zeros(1, np.int64))[0] for _ in range(PROBES))
-            for grid in grids
-        )
+        small, large = (self._probed(grid) for grid in grids)
         # to halves, because short times are noisy: linear, linear times open set, quadratic
         exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
         density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
         return large * math.pow(graph.n / grids[1].n, exponent) * density
 
+    def _probed(self, grid: Graph) -> float:
+        """Least seconds of a few calls on a small graph."""
+        solve, source = self._prepare(grid), np.zeros(1, np.int64)
+        return min(self._timed(solve, source)[0] for _ in range(PROBES))
+
+    def _timed(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
+        """Return the seconds of one call, and its result."""
+        return _timed(solve, sources)
+
+    def give_up(self, remark: str) -> None:
+        """Make no more trials, and forget those that were made."""
+        self.trials = 0
+        self.row.trials.clear()
+        self.row.remark = remark
+
     def time_once(self) -> None:
         """Run one trial; keep of the last one what verification needs."""
-        seconds, result = _timed(self.solve, self.sources)
+        seconds, result = self._timed(self.solve, self.sources)
         self.row.trials.append(seconds)
         if len(self.row.trials) == self.trials:
             self._keep(result)
@@ -314,7 +335,7 @@ class _RivalEntry(_Entry):
     def __init__(self, rival: Rival, workload: Workload, plan: Plan) -> None:
         super().__init__(rival, workload, plan, workload.sources[workload.sample], workers=1)
         self.rival = rival
-        self.distances: NDArray[Any] | None = None
+        self.answer: Answer | None = None
 
     def warm_up(self) -> None:
         if self.workload.graph.least_weight < 0 and not self.rival.negative_weights:
@@ -325,9 +346,15 @@ class _RivalEntry(_Entry):
     def _prepare(self, graph: Graph) -> Solve:
         return self.rival.prepare(graph)
 
-    def _keep(self, result: NDArray[Any]) -> None:
-        self.row.distances = int(np.count_nonzero(np.isfinite(result)))
-        self.distances = result
+    def _timed(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
+        seconds, result = super()._timed(solve, sources)
+        answer = self.rival.read(result)
+        return (seconds if answer.seconds is None else answer.seconds), answer
+
+    def _keep(self, result: Answer) -> None:
+        self.row.distances = int(result.reached.sum())
+        self.row.remark = "; ".join(filter(None, (self.row.remark, result.remark)))
+        self.answer = result
 
 
 class _OurEntry(_Entry):
@@ -362,9 +389,12 @@ class _OurEntry(_Entry):
             self.row.verified = True
         except VerificationError as error:
             self.row.verified = False
-            self.row.remark = _one_line(error)
-        except (SSSPError, MemoryError) as error:
-            self.row.remark = f"could not be verified: {_one_line(error)}"
+            self.row.remark = one_line(error)
+        except REFUSALS as error:
+            self.row.remark = f"could not be verified: {one_line(error)}"
+        except Exception as error:
+            self.row.verified = False
+            self.row.remark = fault(error)
 
     def _certify(self, rivals: Sequence[_RivalEntry]) -> None:
         sources = self.workload.sources[self.workload.sample]
@@ -379,8 +409,8 @@ class _OurEntry(_Entry):
         if self.sampled.dtype.kind == "i" and largest > EXACT_FLOAT:
             return
         for rival in rivals:
-            if rival.distances is not None:
-                _compare(distances, rival.distances, rival.row)
+            if rival.answer is not None:
+                _compare(distances, rival.answer, rival.row)
 
     def _prepare(self, graph: Graph) -> Solve:
         return self.ours.prepare(graph, self.plan.threads)
@@ -392,17 +422,37 @@ class _OurEntry(_Entry):
         self.sampled = result.distances[self.workload.sample]
 
 
-def _compare(certified: NDArray[Any], found: NDArray[Any], rival: Row) -> None:
-    """Check a rival's distances against certified ones; note the outcome in its row."""
-    differing = np.argwhere(certified != found)
-    rival.verified = not differing.size
-    if differing.size:
-        row, vertex = differing[0]
-        rival.remark = (
-            f"it finds {found[row, vertex]:g} for vertex {vertex}, where "
-            f"{certified[row, vertex]:g} is certified"
-        )
+def _compare(certified: NDArray[Any], found: Answer, rival: Row) -> None:
+    """Check what a rival tells against certified distances; note the outcome in its row."""
+    difference = _difference(certified, found)
+    rival.verified = found.right and not difference
+    if difference:
+        rival.remark = difference
         raise VerificationError(f"the distances differ from those of {rival.method}")
+    if not found.right:
+        rival.remark = "it fails its own verification"
+
+
+def _difference(certified: NDArray[Any], found: Answer) -> str:
+    """Name the first place where a rival differs; empty if there is none."""
+    reached = np.count_nonzero(np.isfinite(certified), axis=1)
+    (wrong,) = np.nonzero(reached != found.reached)
+    if wrong.size:
+        row = wrong[0]
+        return f"it reaches {found.reached[row]:,} vertices, where {reached[row]:,} are certified"
+    if found.distances is None:
+        return ""
+    if found.vertices is not None:
+        certified = np.take_along_axis(certified, found.vertices, axis=1)
+    differing = np.argwhere(certified != found.distances)
+    if not differing.size:
+        return ""
+    row, place = differing[0]
+    vertex = place if found.vertices is None else found.vertices[row, place]
+    return (
+        f"it finds {found.distances[row, place]:g} for vertex {vertex}, where "
+        f"{certified[row, place]:g} is certified"
+    )
 
 
 def _set_ratios(entries: Sequence[_Entry]) -> None:
@@ -437,5 +487,13 @@ def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
     return Graph.from_arcs(tails, heads, weights, directed=False)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """Return the text of an error, or its name if it has none."""
     return " ".join(str(error).split()) or type(error).__name__
+
+
+def fault(error: Exception) -> str:
+    """Say of an error that is no refusal what it is and where it arose."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return f"it broke down with {type(error).__name__} in {where}: {one_line(error)}"

@@ -89,7 +89,7 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether any row turned out wrong."""
+        """Whether any row turned out wrong, or broke down."""
         return any(row.verified is False for row in self.rows)
 
     def text(self) -> str:
@@ -208,9 +208,11 @@ def verdict(rows: Sequence[Row]) -> str:
 
 
 def _outcome(row: Row) -> str:
+    if row.verified is False:
+        return "NO"
     if row.skipped:
         return "skipped"
-    return {True: "yes", False: "NO", None: ABSENT}[row.verified]
+    return ABSENT if row.verified is None else "yes"
 
 
 def _remark(row: Row) -> str:

@@ -13,14 +13,46 @@ from scipy.sparse.csgraph import dijkstra
 
 from sssp.graph.graph import Graph
 
-__all__ = ["RIVALS", "Rival"]
+__all__ = ["RIVALS", "Answer", "Rival"]
 
-Solve = Callable[[NDArray[np.int64]], NDArray[Any]]
+Solve = Callable[[NDArray[np.int64]], Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a rival tells of its result, as far as it tells it.
+
+    Attributes
+    ----------
+    reached : ndarray, shape (k,), int64
+        Vertices reached from every source.
+    distances : ndarray, shape (k, n) or (k, t), float64, or None
+        inf where unreached.
+    vertices : ndarray, shape (k, t), int64, or None
+        Those whose distances it tells; None: all n.
+    seconds : float or None
+        By its own clock, all sources together; None: what the call took.
+    right : bool
+        Whether it passed its own verification, if it has one.
+    remark : str
+        What else to know of the row.
+    """
+
+    reached: NDArray[np.int64]
+    distances: NDArray[np.float64] | None = None
+    vertices: NDArray[np.int64] | None = None
+    seconds: float | None = None
+    right: bool = True
+    remark: str = ""
+
+
+def _of_distances(result: Any) -> Answer:
+    return Answer(np.count_nonzero(np.isfinite(result), axis=1), result)
 
 
 @dataclass(frozen=True)
 class Rival:
-    """Another library's solver.
+    """Another library's solver, or another program.
 
     Attributes
     ----------
@@ -28,18 +60,21 @@ class Rival:
         What the table calls it.
     prepare : callable
         ``prepare(graph)`` brings the graph to the rival's form, untimed, and returns
-        ``solve(sources)``, whose result is an ndarray of float64, shape (k, n), inf where
-        unreached.
+        ``solve(sources)``. An `sssp.SSSPError` of either says why the rival is skipped.
     negative_weights : bool
         Whether it takes them.
     device : str
         Where it runs.
+    read : callable
+        ``read(result)`` turns what ``solve`` returned into an `Answer`, untimed; by default the
+        result is an ndarray of float64, shape (k, n), inf where unreached.
     """
 
     name: str
     prepare: Callable[[Graph], Solve]
     negative_weights: bool = False
     device: str = "cpu"
+    read: Callable[[Any], Answer] = _of_distances
 
 
 def _prepare_scipy(graph: Graph) -> Solve:

@@ -1,106 +1,37 @@
-"""Published evaluations as data, and our own figures beside them.
-
-"Research on GPU-based optimisation of the SSSP algorithm" (2022), measured on an RTX 2080 and a
-Xeon 8255C: figure 5-1 (Dijkstra) and table 5-2 (Bellman-Ford).
-"""
+"""Our own figures beside those of `sssp.papers.search_tables`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp import datasets
-from sssp._cli._arguments import BUILT_IN, GraphSource
+from sssp._terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Row
 from sssp.bench.report import Cell, Comparison, Report, verdict
 from sssp.bench.workloads import Loader, recorded
 from sssp.graph.graph import Graph
-from sssp.methods import (
-    BaselineBellmanFord,
-    BaselineDijkstra,
-    BellmanFord,
-    Dijkstra,
-    ThresholdDijkstra,
+from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
+from sssp.papers.search_tables import (
+    GREATEST_WEIGHT,
+    PUBLISHED_AVERAGE,
+    PUBLISHED_BEST,
+    RANDOM_GRAPHS,
+    ROAD_GRAPHS,
+    STAND_IN,
+    RandomGraph,
+    random_graph,
 )
 
-__all__ = ["PUBLISHED_AVERAGE", "PUBLISHED_BEST", "RANDOM_GRAPHS", "Thesis", "random_graph"]
+__all__ = ["Thesis"]
 
-#: figure 5-1: how many times as fast threshold-dijkstra on the GPU is as Dijkstra with an open
-#: set, on average and, at least, at best; the figure gives no times
-PUBLISHED_AVERAGE, PUBLISHED_BEST = 1.75, 3.0
-#: the graphs of figure 5-1
-ROAD_GRAPHS = tuple(f"USA-road-d.{region}" for region in ("NY", "BAY", "COL", "FLA", "NW"))
-#: vertices of the built-in graph that stands in for them, as many as New York has
-STAND_IN = 264_346
 #: relaxations of the serial Bellman-Ford from which one trial has to do
 MANY_RELAXATIONS = 10**9
-#: weights of the random graphs are drawn from 1 to this
-GREATEST_WEIGHT = 1000
-
-
-@dataclass(frozen=True)
-class RandomGraph:
-    """A row of table 5-2.
-
-    Attributes
-    ----------
-    n, m : int
-        Vertices and arcs.
-    serial, gpu : float
-        Published times in milliseconds.
-    """
-
-    n: int
-    m: int
-    serial: float
-    gpu: float
-
-
-#: table 5-2
-RANDOM_GRAPHS = (
-    RandomGraph(10, 34, 0.028, 0.31),
-    RandomGraph(1_000, 18_555, 270.3, 8.227),
-    RandomGraph(5_000, 122_984, 8_799.9, 45.855),
-    RandomGraph(10_000, 489_476, 68_532.7, 133.717),
-    RandomGraph(5_000, 1_242_105, 84_488.6, 238.185),
-)
-
-
-def random_graph(n: int, m: int, seed: int = 0) -> Graph:
-    """Make a random directed graph in which vertex 0 reaches all others.
-
-    First every vertex but 0 gets an arc from a random vertex of smaller number (a random
-    recursive tree); the other arcs are drawn evenly from all pairs of different vertices, and
-    drawn anew where a pair has one already. Weights are whole numbers, evenly from 1 to
-    `GREATEST_WEIGHT`.
-
-    Parameters
-    ----------
-    n, m : int
-        Vertices and arcs, n - 1 <= m <= n * (n - 1); there are no parallel arcs.
-    seed : int
-        Of NumPy's PCG64.
-
-    Raises
-    ------
-    ValueError
-        No such graph has `m` arcs.
-    """
-    if not n - 1 <= m <= n * (n - 1):
-        raise ValueError(f"{n} vertices take {n - 1} to {n * (n - 1)} distinct arcs, not {m}")
-    random = np.random.default_rng(seed)
-    heads = np.arange(1, n)
-    # an arc is one number: the tail, and the head's place among the other vertices
-    arcs = random.integers(0, heads) * (n - 1) + heads - 1
-    while arcs.size < m:
-        arcs = np.unique(np.append(arcs, random.integers(0, n * (n - 1), m - arcs.size)))
-    tails, heads = np.divmod(arcs, n - 1)
-    heads += heads >= tails
-    return Graph.from_arcs(tails, heads, random.integers(1, GREATEST_WEIGHT + 1, m), n=n)
 
 
 class Thesis:
@@ -191,12 +122,12 @@ class Thesis:
                     f"{name}: skipped: not on this machine; data/README.md says where to get it"
                 )
                 continue
-            record = self._road_record(loader, GraphSource(name, path))
+            record = self._road_record(loader, NamedGraph(name, path))
             comparison.records.append({**record, **published})
-        stand_in = GraphSource(f"{BUILT_IN}:{STAND_IN}", size=STAND_IN)
+        stand_in = NamedGraph(f"{BUILT_IN}:{STAND_IN}", size=STAND_IN)
         comparison.records.append(self._road_record(loader, stand_in))
 
-    def _road_record(self, loader: Loader, origin: GraphSource) -> dict[str, Cell]:
+    def _road_record(self, loader: Loader, origin: NamedGraph) -> dict[str, Cell]:
         self._dijkstra.progress(f"{origin.name}: loading")
         workload, graph = loader.load(origin, _middle)
         self.report.graphs.append(graph)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._cli._arguments import GraphSource, vertex_of
+from sssp._terminal.arguments import NamedGraph, vertex_of
 from sssp.errors import VertexError
 from sssp.graph.graph import Graph
 
@@ -137,12 +137,12 @@ class Loader:
     def __init__(self) -> None:
         self._compiled: set[bool] = set()
 
-    def load(self, origin: GraphSource, choose: Choose) -> tuple[Workload, GraphRecord]:
+    def load(self, origin: NamedGraph, choose: Choose) -> tuple[Workload, GraphRecord]:
         """Return the graph with sources that `choose` picks, and what the report says of it."""
         jit_seconds = self._compile(origin)
         return recorded(origin.name, origin.path, origin.load, choose, jit_seconds)
 
-    def _compile(self, origin: GraphSource) -> float | None:
+    def _compile(self, origin: NamedGraph) -> float | None:
         """Make or read a tiny graph, once a kind; return the seconds, None if done before."""
         built_in = origin.path is None
         if built_in in self._compiled:
@@ -150,7 +150,7 @@ class Loader:
         self._compiled.add(built_in)
         start = perf_counter()
         if built_in:
-            GraphSource(origin.name, size=TINY).load()
+            NamedGraph(origin.name, size=TINY).load()
         else:
             _read_tiny_graph()
         return perf_counter() - start
@@ -160,4 +160,4 @@ def _read_tiny_graph() -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "tiny.gr")
         path.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n")
-        GraphSource(path.name, path).load()
+        NamedGraph(path.name, path).load()

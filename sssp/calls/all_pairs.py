@@ -138,7 +138,7 @@ def all_pairs(
     source = _as_source(g_or_matrix)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, source, method)
-    if chosen.name in METHODS:
+    if chosen.task == "search":
         return shortest_paths(
             graph,
             np.arange(graph.n),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -125,8 +124,8 @@ def iter_blocks(
     >>> [r.distances.shape for r in sssp.iter_blocks(g, range(100), block_size=64)]
     [(64, 100), (36, 100)]
     """
-    for name in ("nearest", "out"):
-        if options.get(name):
+    for name, absent in (("nearest", False), ("out", None)):
+        if options.get(name, absent) is not absent:
             raise ValueError(f"iter_blocks takes no {name}=: each block is a result of its own")
     question = ask(g, sources, _options(options))
     if question.single:
@@ -138,7 +137,7 @@ def iter_blocks(
     if question.plan.query.rows == 0:
         return iter(())
     parts = with_fixed_dtype(question.plan).split(int(block_size))
-    return (solved(replace(question, plan=part)) for part in parts)
+    return (solved(question._replace(plan=part)) for part in parts)
 
 
 def _options(given: dict[str, Any]) -> Options:

@@ -22,9 +22,8 @@ import logging
 import os
 import re
 import threading
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sssp.engine.checks import physical_memory
 from sssp.engine.plan import warn_once
@@ -60,8 +59,7 @@ _started: set[str] = set()
 _spent: dict[str, float] = {}
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """What a call that may run in either place takes.
 
     Attributes
@@ -82,8 +80,7 @@ class Work:
     host_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A chosen device.
 
     Attributes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -29,7 +29,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
 __all__ = ["Options", "Question", "ask", "check_place"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Options:
     """What a call says beside graph and sources, as it was given; `shortest_paths` explains it."""
 
@@ -48,8 +48,7 @@ class Options:
     progress: bool | None = None
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A plan, and the form in which the caller wants its answer.
 
     Attributes
@@ -111,13 +110,11 @@ def ask(
         memory_limit=options.memory_limit,
     )
     _check_output(query, place.device, out)
-    query = replace(
-        query,
-        device=place.device,
-        memory_limit=as_memory_limit(options.memory_limit, place.device),
-        stream=as_stream(options.stream, place.device),
-        out=None if out is None else _as_matrix(out, query, graph.n, single, single_target),
-    )
+    query.device = place.device
+    query.memory_limit = as_memory_limit(options.memory_limit, place.device)
+    query.stream = as_stream(options.stream, place.device)
+    if out is not None:
+        query.out = _as_matrix(out, query, graph.n, single, single_target)
     return Question(Plan(graph, query, method, place.by_rule), single, single_target, out)
 
 

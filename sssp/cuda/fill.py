@@ -14,6 +14,7 @@ THREADS = 32 if SIMULATOR else 256
 
 @cuda.jit
 def _fill_kernel(array, value):
+    """Set all entries of an array."""
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
         array[i] = value
 

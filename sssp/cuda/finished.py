@@ -35,6 +35,16 @@ APART = np.int32(-2)
 
 @cuda.jit
 def _gather_kernel(distances, targets, columns):
+    """Copy the columns of the targets.
+
+    ========= ========= ====== ==========
+    argument  shape     dtype  written by
+    ========= ========= ====== ==========
+    distances (rows, n) number the search
+    targets   (t,)      int64  host
+    columns   (rows, t) number here
+    ========= ========= ====== ==========
+    """
     row = cuda.blockIdx.y
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
     while i < targets.size:
@@ -74,7 +84,22 @@ def _compact_kernel(
     numbers,
     tails,
 ):
-    """Write down what a tile has reached, in order of vertex, from its offset on."""
+    """Write down what a tile has reached, in order of vertex, from its offset on.
+
+    ============ ============= ======= ==========================================
+    argument     shape         dtype   written by
+    ============ ============= ======= ==========================================
+    distances    (rows, n)     number  the search; or marks, `_mark_paths_kernel`
+    unseen       scalar        number  host: what stands for none
+    predecessors (rows, n)     int32   the tree; not read without tails
+    with_tails   scalar        boolean host: whether `tails` is wanted
+    with_numbers scalar        boolean host: whether `numbers` is wanted
+    offsets      (rows, tiles) int64   host, from what `_count_kernel` counts
+    vertices     (entries,)    int32   here
+    numbers      (entries,)    number  here, if wanted
+    tails        (entries,)    int32   here, if wanted: predecessors
+    ============ ============= ======= ==========================================
+    """
     tile, row, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
     sums = cuda.shared.array((2, THREADS), int32)
     first = tile * TILE + thread * RUN
@@ -108,7 +133,17 @@ def _compact_kernel(
 def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
     """Copy the predecessors of every vertex on a path to a target, one thread a target.
 
-    ``marks``, shape (rows, n), is `APART` before; who comes to a vertex first goes on from there.
+    Who comes to a vertex first goes on from there.
+
+    ============ ========= ====== ==========================
+    argument     shape     dtype  written by
+    ============ ========= ====== ==========================
+    distances    (rows, n) number the search
+    unseen       scalar    number host: what stands for none
+    targets      (t,)      int64  host
+    predecessors (rows, n) int32  the tree
+    marks        (rows, n) int32  host: `APART`; here
+    ============ ========= ====== ==========================
     """
     row = cuda.blockIdx.y
     i, stride = cuda.grid(1), cuda.gridsize(1)

@@ -45,6 +45,23 @@ def _make_leads_on_kernel(integral: bool) -> Any:
 
     @cuda.jit
     def _leads_on_kernel(indptr, indices, weights, distances, unseen, limit, suspects, found):
+        """Note rows in which an arc leads from a reached vertex to an unreached one.
+
+        Sums are taken in the type of the limit, which none of them leaves.
+
+        ========= ========= ================ ======================================
+        argument  shape     dtype            written by
+        ========= ========= ================ ======================================
+        indptr    (n + 1,)  int32            upload of the graph
+        indices   (m,)      int32            upload of the graph
+        weights   (m,)      number           upload of the graph
+        distances (rows, n) number           the search
+        unseen    scalar    number           host: what stands for none
+        limit     scalar    int64 or float64 host: greatest sum that matters
+        suspects  (rows,)   int32            host: rows to look at; `_whole_kernel`
+        found     (1,)      int32            host: 0; here: whether there is one
+        ========= ========= ================ ======================================
+        """
         row = cuda.blockIdx.y
         if suspects[row] == 0:
             return

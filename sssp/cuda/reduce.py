@@ -54,6 +54,19 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
 
     @cuda.jit
     def _fold_vertices_kernel(distances, unseen, weights, found):
+        """Fold a block's share of the vertices of a row, and those of its threads.
+
+        A total is an int64 or float64.
+
+        ========= ================= ====== =====================================
+        argument  shape             dtype  written by
+        ========= ================= ====== =====================================
+        distances (rows, n)         number the search
+        unseen    scalar            number host: what stands for none
+        weights   (n,)              total  host; not read but for a weighted sum
+        found     (rows, BLOCKS, 2) total  here
+        ========= ================= ====== =====================================
+        """
         block, row, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
         words = cuda.shared.array((2, THREADS), number)
         first, second = number(start), number(start)
@@ -85,6 +98,7 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
 
     @cuda.jit
     def _fold_blocks_kernel(found, rows, totals):
+        """Fold what the blocks of a row found, one thread a row."""
         row = cuda.grid(1)
         if row >= rows:
             return

@@ -35,6 +35,17 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
 
     Up to there the row is final; the bound if a target is unreached, or where there are none, or
     if the `whole` row is: over negative arcs a path may pass vertices farther away than its end.
+
+    ========= ========= ======= ===================================
+    argument  shape     dtype   written by
+    ========= ========= ======= ===================================
+    distances (rows, n) number  the search
+    targets   (t,)      int64   host
+    whole     scalar    boolean host: whether all the row is final
+    bound     scalar    number  host: greatest distance of interest
+    unseen    scalar    number  host: what stands for none
+    finals    (rows,)   number  here
+    ========= ========= ======= ===================================
     """
     row, thread = cuda.blockIdx.x, cuda.threadIdx.x
     farthest = cuda.shared.array(THREADS, distances.dtype)
@@ -54,7 +65,22 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
 def _smallest_tails_kernel(
     indptr, indices, weights, finals, distances, origin, has_origin, predecessors, ties
 ):
-    """Give every final vertex its smallest tight tail; note rows where equal distances tie."""
+    """Give every final vertex its smallest tight tail; note rows where equal distances tie.
+
+    ============ ========= ======= ===============================================
+    argument     shape     dtype   written by
+    ============ ========= ======= ===============================================
+    indptr       (n + 1,)  int32   upload of the graph
+    indices      (m,)      int32   upload of the graph
+    weights      (m,)      number  upload of the graph
+    finals       (rows,)   number  `_finals_kernel`
+    distances    (rows, n) number  the search
+    origin       (n,)      int32   `_spread_kernel`; not read without `has_origin`
+    has_origin   scalar    boolean host: whether it was a nearest search
+    predecessors (rows, n) int32   host: `NONE`; here
+    ties         (rows,)   int32   host: 0; here
+    ============ ========= ======= ===============================================
+    """
     row = cuda.blockIdx.y
     number = distances.dtype.type
     final = finals[row]
@@ -99,7 +125,28 @@ def _fewest_arcs_kernel(
     hops,
     queue,
 ):
-    """Breadth-first search over the tight arcs of a row, level by level, one block a row."""
+    """Breadth-first search over the tight arcs of a row, level by level, one block a row.
+
+    ============= =========== ======= ===============================================
+    argument      shape       dtype   written by
+    ============= =========== ======= ===============================================
+    indptr        (n + 1,)    int32   upload of the graph
+    indices       (m,)        int32   upload of the graph
+    weights       (m,)        number  upload of the graph
+    sources       (k,)        int64   host
+    first_sources (rows + 1,) int64   host
+    finals        (rows,)     number  `_finals_kernel`
+    tolerances    (rows,)     number  host: 0; `_tolerances_kernel`
+    distances     (rows, n)   number  the search
+    origin        (n,)        int32   `_spread_kernel`; not read without `has_origin`
+    has_origin    scalar      boolean host: whether it was a nearest search
+    ties          (rows,)     int32   `_smallest_tails_kernel`: rows that need it
+    every_row     scalar      boolean host: whether all rows do
+    predecessors  (rows, n)   int32   `_smallest_tails_kernel`; here
+    hops          (rows, n)   int32   here: arcs from a source, -1 for none
+    queue         (rows, n)   int32   here: vertices in order of hops
+    ============= =========== ======= ===============================================
+    """
     row = cuda.blockIdx.x
     if ties[row] == 0 and not every_row:
         return
@@ -144,6 +191,7 @@ def _fewest_arcs_kernel(
 
 @cuda.jit
 def _root_kernel(sources, distances, origin):
+    """Let every source of distance 0 be its own origin."""
     for i in range(cuda.grid(1), sources.size, cuda.gridsize(1)):
         source = sources[i]
         if distances[0, source] == 0:
@@ -152,7 +200,21 @@ def _root_kernel(sources, distances, origin):
 
 @cuda.jit
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
-    """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it."""
+    """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it.
+
+    ========== ======== ====== ==================================
+    argument   shape    dtype  written by
+    ========== ======== ====== ==================================
+    indptr     (n + 1,) int32  upload of the graph
+    indices    (m,)     int32  upload of the graph
+    weights    (m,)     number upload of the graph
+    finals     (rows,)  number `_finals_kernel`
+    tolerances (rows,)  number host: 0; `_tolerances_kernel`
+    distances  (1, n)   number the search
+    origin     (n,)     int32  host: `NONE`; `_root_kernel`; here
+    changed    (1,)     int32  host: 0; here
+    ========== ======== ====== ==================================
+    """
     for tail in range(cuda.grid(1), indptr.size - 1, cuda.gridsize(1)):
         winner = origin[tail]
         if winner == NONE:
@@ -171,8 +233,20 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
     """Give a tolerance to rows in which not every final vertex was found, one block a row.
 
-    It is a share of the greatest distance. ``found`` holds predecessors or origins; a root, of no
-    hops, has no predecessor.
+    A root, of no hops, has no predecessor.
+
+    ========== ========= ======= ===================================================
+    argument   shape     dtype   written by
+    ========== ========= ======= ===================================================
+    distances  (rows, n) number  the search
+    finals     (rows,)   number  `_finals_kernel`
+    found      (rows, n) int32   predecessors or origins
+    hops       (rows, n) int32   `_fewest_arcs_kernel`; not read without `with_hops`
+    with_hops  scalar    boolean host
+    unseen     scalar    number  host: what stands for none
+    share      scalar    number  host: of the greatest distance
+    tolerances (rows,)   number  here: 0, or that share
+    ========== ========= ======= ===================================================
     """
     row, thread = cuda.blockIdx.x, cuda.threadIdx.x
     greatest = cuda.shared.array(THREADS, distances.dtype)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.query import NO_LIMIT, REDUCTIONS, Reduction
-from sssp.errors import SSSPError, VertexError
+from sssp.errors import NegativeWeightError, SSSPError, VertexError
 from sssp.graph.checks import refuse_mask
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
@@ -34,18 +34,20 @@ __all__ = [
     "refuse_negative",
 ]
 
-#: how to make a graph of what is none, by a method that tells such an object
+#: what to call with what is no graph, by a method that tells such an object
 REMEDIES = (
-    ("tocsr", "sssp.Graph.from_scipy(matrix)"),
-    ("adjacency", "sssp.Graph.from_networkx(G)"),
-    ("columns", "sssp.Graph.from_arcs(df.tail, df.head, df.weight)"),
+    ("tocsr", "sssp.Graph.from_scipy(matrix) makes one"),
+    ("adjacency", "sssp.Graph.from_networkx(G) makes one"),
+    ("columns", "sssp.Graph.from_arcs(df.tail, df.head, df.weight) makes one"),
     (
         "__array__",
-        "sssp.all_pairs(matrix), or sssp.Graph.from_scipy(scipy.sparse.csr_array(matrix))",
+        "sssp.Graph.from_scipy(scipy.sparse.csr_array(matrix)) makes one, and sssp.all_pairs takes "
+        "the matrix as it is",
     ),
-    ("__fspath__", "sssp.read_graph(path)"),
-    ("encode", "sssp.read_graph(path)"),
+    ("__fspath__", "sssp.read_graph(path) makes one"),
+    ("encode", "sssp.read_graph(path) makes one"),
 )
+HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
 
 
 def as_network(value: Any) -> Graph:
@@ -58,15 +60,9 @@ def as_network(value: Any) -> Graph:
     """
     if hasattr(type(value), "open_part"):
         return value  # type: ignore[no-any-return]  # whatever answers questions like a graph
-    for sign, remedy in REMEDIES:
-        if hasattr(value, sign):
-            raise TypeError(
-                f"the first argument must be a sssp.Graph, not {type(value).__name__}; "
-                f"make one with {remedy}"
-            )
+    remedy = next((text for sign, text in REMEDIES if hasattr(value, sign)), HOW_TO_START)
     raise TypeError(
-        f"the first argument must be a sssp.Graph, not {type(value).__name__}; "
-        "sssp.read_graph and sssp.Graph.from_arcs make one"
+        f"the first argument must be a sssp.Graph, not {type(value).__name__}; {remedy}"
     )
 
 
@@ -120,6 +116,8 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
     if value is None or isinstance(value, str | bytes | set | frozenset | dict):
         raise TypeError(_no_integers(value, graph, what))
     values = np.asarray(value)
+    if values.dtype.kind == "f" and isinstance(value, list | tuple):
+        values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
     if values.size == 0 and values.ndim == 1:
         return values.astype(INT64)
     if values.dtype.kind == "O" and values.ndim == 1:
@@ -302,8 +300,6 @@ def refuse_negative(graph: Graph, method: Method) -> None:
     NegativeWeightError
         With the lightest arc.
     """
-    from sssp.errors import NegativeWeightError
-
     if graph.least_weight < 0 and not method.negative_weights:
         arc = int(np.argmin(graph.weights))
         raise NegativeWeightError(

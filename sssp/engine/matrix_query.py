@@ -122,7 +122,7 @@ def squarings(arcs: int) -> int:
     return max(0, arcs - 1).bit_length()
 
 
-@dataclass(frozen=True)
+@dataclass
 class MatrixQuery(Call):
     """One call of `all_pairs` for a method that works on a matrix, checked.
 
@@ -206,7 +206,7 @@ def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
     return absent
 
 
-@dataclass(frozen=True)
+@dataclass
 class ClosureQuery(Call):
     """One call of `transitive_closure`, checked.
 

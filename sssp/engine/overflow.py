@@ -8,6 +8,7 @@ of the call. Only then does a call go on in a wider dtype, or raise.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,15 @@ def _leads_on_kernel(indptr, indices, weights, distances, reached, unseen, limit
     return False
 
 
+@lru_cache
+def _limit_of(limit: int | float | None, kind: str) -> Any:
+    """Return a limit in the type in which sums of a kind of numbers are tested."""
+    if kind == "f":
+        return FLOAT64.type(infinity(FLOAT64) if limit is None else limit)
+    beyond = np.iinfo(INT64).max
+    return INT64.type(beyond if limit is None else min(int(limit), beyond))
+
+
 class OverflowTest:
     """The test for the rows of one query in one dtype.
 
@@ -58,14 +68,9 @@ class OverflowTest:
         largest = largest_distance(dtype)
         self._possible = query.bound(dtype) == largest
         self.dropped_silently = False
-        self.limit: Any
-        if dtype.kind == "i":
-            beyond = np.iinfo(INT64).max
-            limit = beyond if query.limit is None else min(int(query.limit), beyond)
-            self.limit = INT64.type(limit)
-        else:
+        self.limit = _limit_of(query.limit, dtype.kind)
+        if dtype.kind == "f":
             # an infinite sum is no shorter than unreached, so kernels do not notice it
-            self.limit = FLOAT64.type(infinity(FLOAT64) if query.limit is None else query.limit)
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
     def concerns(self, dropped: bool) -> bool:

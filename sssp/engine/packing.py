@@ -35,5 +35,5 @@ def packed_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:
 
 def unpacked_bits(words: NDArray[np.uint64], columns: int) -> NDArray[np.uint8]:
     """Return the matrix of 0 and 1, shape (rows, columns), uint8."""
-    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(len(words), -1)
+    octets = words.astype("<u8", copy=False).view(np.uint8).reshape(len(words), 8 * words.shape[1])
     return np.unpackbits(octets, axis=1, count=columns, bitorder="little")

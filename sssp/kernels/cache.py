@@ -28,7 +28,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 __all__ = ["KernelCache", "Stamped", "StampedNames", "source_stamp", "warn_once"]
 
 #: rooms that only call the others: no kernel stands there, nor takes anything from there
-CALLERS = {"_cli", "bench", "calls"}
+CALLERS = {"_cli", "_terminal", "bench", "calls"}
 #: what begins the stamp in the name of a file
 MARK = ".sssp-"
 #: digits of a stamp

@@ -22,7 +22,7 @@ from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.query import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
-from sssp.methods import (
+from sssp.papers.methods import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
     BaselineFloydWarshall,

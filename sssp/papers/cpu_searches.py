@@ -18,7 +18,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, OVERFLOW, SUSPECT
-from sssp.methods import BaselineBellmanFord, BaselineDijkstra
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 
 __all__ = ["solve"]
 

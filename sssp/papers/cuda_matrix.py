@@ -30,7 +30,7 @@ from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.query import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
-from sssp.methods import (
+from sssp.papers.methods import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
     BaselineFloydWarshall,
@@ -90,6 +90,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @cuda.jit
     def _diagonal_kernel(matrix, n, first, flags):
+        """Close the block on the diagonal from vertex `first` on, a thread an entry."""
         if flags[NEGATIVE] != 0:
             return
         tile = cuda.shared.array((SIDE, SIDE), number)
@@ -105,6 +106,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @cuda.jit
     def _cross_kernel(matrix, n, first, flags):
+        """Let the tiles in the block's rows and columns meet the closed block."""
         if flags[NEGATIVE] != 0:
             return
         closed = cuda.shared.array((SIDE, SIDE), number)
@@ -133,6 +135,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @cuda.jit
     def _others_kernel(matrix, n, first, flags):
+        """Let all other tiles meet their tiles of the cross."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((SIDE, SIDE), number)
@@ -162,6 +165,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 
     @cuda.jit
     def _square_kernel(before, after, n, flags):
+        """Square over (min, +), a thread an entry of `after`."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((side, side), number)
@@ -197,6 +201,7 @@ def _make_boolean_square_kernel(side: int) -> Any:
 
     @cuda.jit
     def _boolean_square_kernel(before, after, n):
+        """Square a boolean matrix, a thread an entry of `after`."""
         starts = cuda.shared.array((side, side), uint8)
         ends = cuda.shared.array((side, side), uint8)
         x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)

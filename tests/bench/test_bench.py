@@ -166,6 +166,14 @@ def test_a_device_that_does_not_exist_gives_a_skipped_row_with_the_reason(grid, 
     assert "dijkstra on abacus, grid: skipped: unknown device 'abacus'" in out
 
 
+def test_an_option_that_does_not_suit_a_graph_fails_its_row_and_spares_the_others(grid, capsys):
+    methods = "delta-stepping:delta=1e-9,dijkstra"
+    assert main(["--graph", str(grid), "--trials", "1", "--methods", methods]) == 1
+    out = capsys.readouterr().out
+    assert [row[-1] for row in table_of(out)[1:]] == ["yes", "NO", "yes"]
+    assert "delta=1e-09 is too fine" in out
+
+
 def test_rows_beyond_the_limit_are_skipped_with_the_expected_time(grid, capsys):
     assert main(["--graph", str(grid), "--trials", "1", "--row-limit", "1e-9"]) == 0
     out = capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sssp
-from bench.graphs import percolated_grid
+from bench.common import percolated_grid
 
 
 @pytest.mark.parametrize(

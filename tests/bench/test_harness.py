@@ -199,3 +199,48 @@ def test_a_contender_that_breaks_off_during_trials_is_skipped(error, monkeypatch
     assert ours.ratio is None
     assert ours.remark == (str(error) or "MemoryError")
     assert not scipy.skipped
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_contender_that_breaks_down_fails_alone(after, monkeypatch):
+    calls = []
+
+    def solve(graph, sources, **options):
+        calls.append(graph.n)
+        if calls.count(6) > after:
+            raise TypeError("unhashable type: 'ndarray'")
+        return shortest_paths(graph, sources, **options)
+
+    monkeypatch.setattr(harness, "shortest_paths", solve)
+    scipy, ours = measure(workload(path_graph(6), 0))
+    assert ours.skipped
+    assert ours.verified is False
+    assert ours.remark.startswith("it broke down with TypeError in test_harness.py:")
+    assert ours.remark.endswith(": unhashable type: 'ndarray'")
+    assert len(scipy.trials) == QUICK.trials
+
+
+def test_a_contender_that_breaks_down_while_it_is_verified_keeps_its_times(monkeypatch):
+    def solve(graph, sources, **options):
+        if options.get("predecessors"):
+            raise ZeroDivisionError("division by zero")
+        return shortest_paths(graph, sources, **options)
+
+    monkeypatch.setattr(harness, "shortest_paths", solve)
+    ours = measure(workload(path_graph(), 0))[1]
+    assert ours.verified is False
+    assert "ZeroDivisionError" in ours.remark
+    assert len(ours.trials) == QUICK.trials
+
+
+def test_what_breaks_down_makes_the_exit_code_one_and_stands_in_the_table(
+    tmp_path, capsys, monkeypatch
+):
+    def solve(graph, sources, **options):
+        raise IndexError
+
+    monkeypatch.setattr(harness, "shortest_paths", solve)
+    path = tmp_path / "path.gr"
+    write_gr(path, 3, [0, 1], [1, 2], [5, 5])
+    assert main(["--graph", str(path), "--source", "1", "--methods", "dijkstra"]) == 1
+    assert "dijkstra on cpu, path: NO: it broke down with IndexError in" in capsys.readouterr().out

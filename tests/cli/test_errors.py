@@ -76,8 +76,11 @@ def outcome(arguments: list[str]) -> object:
         ([*SOLVE, "--method", "delta-stepping:delta"], "write option=value"),
         ([*SOLVE, "--method", "delta-stepping:delta=1e-9"], "delta=1e-09 is too fine"),
         ([*SOLVE, "--method", "delta-stepping:delta=nan"], "positive number, not nan"),
-        ([*SOLVE, "--method", "delta-stepping:delta=abc"], "a value has the wrong type"),
-        ([*SOLVE, "--method", f"delta-stepping:delta={'-' * 100_000}1"], "has the wrong type"),
+        ([*SOLVE, "--method", "delta-stepping:delta=abc"], "positive number, not 'abc'"),
+        (
+            [*SOLVE, "--method", f"delta-stepping:delta={'-' * 100_000}1"],
+            "must be a positive number",
+        ),
         ([*SOLVE, "--method", f"delta-stepping:delta={LONG_NUMBER}"], "positive number, not inf"),
         ([*SOLVE, "--method", "delta-stepping:delta=3,delta=5"], "given twice"),
         ([*SOLVE, "--method", "bellman-ford:streams=2.5"], "streams must be an int"),
@@ -101,7 +104,6 @@ def outcome(arguments: list[str]) -> object:
         (["bench", "--row-limit", "0"], "not a positive number of seconds"),
         (["bench", "--json", LONG_NAME], "File name too long"),
         ([*BENCH, "--source", "x"], "'x' is no vertex"),
-        ([*BENCH, "--methods", "delta-stepping:delta=1e-9"], "delta=1e-09 is too fine"),
     ],
 )
 def test_nonsense_is_told_in_one_line(graph, arguments, complaint, capsys):

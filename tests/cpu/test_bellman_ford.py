@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.methods import BaselineBellmanFord
+from sssp.papers.methods import BaselineBellmanFord
 from tests import naive
 from tests.compare import on_paths, trees_of
 from tests.naive import Arc, Network
@@ -344,5 +344,5 @@ def test_statistics_count_rounds_expansions_and_relaxations() -> None:
         "expanded": [5, 2],
         "relaxed": [4, 1],
     }
-    r = sssp.shortest_paths(chain, 0, method="baseline-bellman-ford")
+    r = sssp.shortest_paths(chain, 0, method=BaselineBellmanFord())
     assert r.stats == {"rounds": 5}

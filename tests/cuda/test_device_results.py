@@ -31,11 +31,12 @@ def test_a_device_result_is_the_host_result_elsewhere(data, device):
     g = graph_of(data.draw(networks(SMALL_INTEGERS | DYADIC, least_n=1)))
     vertex = st.integers(0, g.n - 1)
     options = {
-        "predecessors": data.draw(st.booleans()),
         "limit": data.draw(st.none() | st.integers(0, 20)),
         "nearest": data.draw(st.booleans()),
         "targets": data.draw(st.none() | vertex | st.lists(vertex, max_size=3)),
     }
+    if options["targets"] is None:  # paths to targets are put together on the host
+        options["predecessors"] = data.draw(st.booleans())
     if g.weights.dtype.kind == "i":
         options["dtype"] = data.draw(st.sampled_from([None, "int32", "int64", "float32"]))
     least = 1 if options["nearest"] else 0
@@ -132,8 +133,14 @@ def test_a_device_result_that_does_not_fit_is_refused_with_numbers(device):
     limit = of_graph + of_search + of_answer
     found = solve(range(5), memory_limit=limit).to_host()
     np.testing.assert_array_equal(found.distances, sssp.shortest_paths(g, range(5)).distances)
-    with pytest.raises(sssp.DeviceError, match=r"takes [\d,]+ bytes and the answer 800, but"):
+    with pytest.raises(sssp.DeviceError, match=r"needs [\d,]+ bytes .*the answer 800, one search"):
         solve(range(10), memory_limit=limit)
+
+
+@pytest.mark.gpu
+def test_paths_to_targets_do_not_stay_on_the_device(device):
+    with pytest.raises(ValueError, match="are put together on the host"):
+        solved(sssp.road_like(20), 0, device, targets=[3], predecessors=True)
 
 
 def test_the_host_has_no_device_result_and_no_stream():

@@ -105,7 +105,7 @@ def test_frees_the_copy_of_a_graph(device):
 
 def test_says_which_methods_and_devices_there_are(device):
     g = sssp.road_like(20)
-    with pytest.raises(sssp.DeviceError, match=r"methods that do: .*threshold-dijkstra"):
+    with pytest.raises(sssp.DeviceError, match=r"searches that do: .*threshold-dijkstra"):
         sssp.shortest_paths(g, 0, method="dijkstra", device=device)
     with pytest.raises(sssp.DeviceError, match="there is no device 'cuda:99'"):
         sssp.shortest_paths(g, 0, method="threshold-dijkstra", device="cuda:99")

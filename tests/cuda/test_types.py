@@ -13,6 +13,7 @@ if SIMULATOR:
     pytest.skip("the simulator has no types", allow_module_level=True)
 
 compiler = pytest.importorskip("numba_cuda") and pytest.importorskip("numba.cuda.compiler")
+dispatcher = pytest.importorskip("numba.cuda.dispatcher")
 
 from numba import boolean, from_dtype, int32, int64, types, uint8, uint32, uint64  # noqa: E402
 
@@ -28,8 +29,15 @@ def array(kind: Any, dimensions: int = 1) -> Any:
     return types.Array(kind, dimensions, "C")
 
 
+class Hopper:
+    compute_capability = (9, 0)
+
+
 def check(kernel: Any, *signature: Any) -> None:
-    compiler.compile_cuda(kernel.py_func, types.void, signature, cc=(9, 0))
+    with pytest.MonkeyPatch.context() as patch:
+        # device functions are compiled for the current device, and there may be none
+        patch.setattr(dispatcher, "get_current_device", lambda: Hopper)
+        compiler.compile_cuda(kernel.py_func, types.void, signature, cc=Hopper.compute_capability)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -72,7 +80,7 @@ def test_bellman_ford_push(streamed, dtype):
         push_kernel,
         *(array(uint32), array(uint32), array(number)),
         *(array(int32), uint32, array(uint8, 2), array(uint8)),  # places .. wanted
-        *(uint32, boolean, number, number, int64, int64),  # lane_bits .. first_row
+        *(uint32, boolean, number, number, int64, int64),  # group_bits .. first_row
         *(array(int64, 2), array(uint32, 2), array(uint32, 4), array(uint32, 2)),  # words .. counts
         *(array(int32, 2), array(int64, 2)),
     )
@@ -150,7 +158,7 @@ def test_delta_stepping(together, dtype):
     check(
         search,
         *(array(uint32), array(uint32), array(number), array(uint64)),
-        *(vertices, vertices, vertices, number, number, boolean, int64),  # sources .. first_row
+        *(vertices, vertices, vertices, number, number, int64),  # sources .. first_row
         *(array(word, 2), array(uint32, 3), array(uint32, 3)),
         *(array(uint32, 2), array(word, 2), array(int64, 2)),
     )

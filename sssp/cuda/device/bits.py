@@ -16,28 +16,28 @@ def number_of_bits(dtype: np.dtype[Any]) -> Any:
     """Return a device function that gives the number of the same bits as an integer."""
     if SIMULATOR:
 
-        def number(bits):
+        def value_of(bits):
             return np.dtype(f"u{dtype.itemsize}").type(bits).view(dtype)
 
     elif dtype.kind == "i":
         integer = int32 if dtype.itemsize == 4 else int64
 
-        def number(bits):
+        def value_of(bits):
             return integer(bits)
 
     elif dtype.itemsize == 4:
         from numba.cuda.libdevice import int_as_float
 
-        def number(bits):
+        def value_of(bits):
             return int_as_float(int32(bits))
 
     else:
         from numba.cuda.libdevice import longlong_as_double
 
-        def number(bits):
+        def value_of(bits):
             return longlong_as_double(int64(bits))
 
-    return inline(number)
+    return inline(value_of)
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -49,7 +49,7 @@ def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if dtype.kind == "i":
         same = bits_of(dtype)
         return same, same
-    bits, number_of = bits_of(dtype), number_of_bits(dtype)
+    bits, plain_number_of = bits_of(dtype), number_of_bits(dtype)
     integer = np.int32 if dtype.itemsize == 4 else np.int64
     but_sign = integer(np.iinfo(integer).max)
     zero = integer(0)
@@ -60,7 +60,7 @@ def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
         return plain if plain >= zero else integer(plain ^ but_sign)
 
     @inline
-    def number(key):
-        return number_of(key if key >= zero else integer(key ^ but_sign))
+    def number_of(key):
+        return plain_number_of(key if key >= zero else integer(key ^ but_sign))
 
-    return ordered, number
+    return ordered, number_of

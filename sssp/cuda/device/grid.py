@@ -1,12 +1,55 @@
-"""Barriers of a whole grid: all its blocks run at once and wait for each other."""
+"""Who works on a row: a block alone, or all blocks of a grid, which run at once and wait."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+from numba import uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
-__all__ = ["barrier_of", "blocks_at_once"]
+__all__ = ["Worker", "barrier_of", "blocks_at_once", "worker_of"]
+
+
+class Worker(NamedTuple):
+    """A thread among all those that work on its row; all uint32.
+
+    Attributes
+    ----------
+    row : uint32
+    thread, threads : uint32
+        Its number in its block, and how many that has.
+    block, blocks : uint32
+        The number of its block among those that work on the row, and how many do.
+    """
+
+    row: Any
+    thread: Any
+    threads: Any
+    block: Any
+    blocks: Any
+
+
+@inline
+def _worker_of_grid(first_row):
+    return Worker(
+        uint32(first_row),
+        uint32(cuda.threadIdx.x),
+        uint32(cuda.blockDim.x),
+        uint32(cuda.blockIdx.x),
+        uint32(cuda.gridDim.x),
+    )
+
+
+@inline
+def _worker_of_block(first_row):
+    return Worker(
+        uint32(cuda.blockIdx.x),
+        uint32(cuda.threadIdx.x),
+        uint32(cuda.blockDim.x),
+        uint32(0),
+        uint32(1),
+    )
 
 
 @inline
@@ -17,6 +60,14 @@ def _grid_barrier():
 @inline
 def _block_barrier():
     cuda.syncthreads()
+
+
+def worker_of(*, together: bool) -> Any:
+    """Return a device function: the calling thread as a `Worker`.
+
+    It takes the row of the whole grid, or, if every block has a row of its own, anything.
+    """
+    return _worker_of_grid if together else _worker_of_block
 
 
 def barrier_of(*, together: bool) -> Any:

@@ -9,7 +9,7 @@ from numba import int32, uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
-__all__ = ["WARP", "ballot", "from_lane", "lower_of", "meet", "rank", "reserve"]
+__all__ = ["WARP", "ballot", "from_lane", "lower_of", "rank", "reserve", "warp_barrier"]
 
 WARP = 1 if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF
@@ -32,7 +32,7 @@ if SIMULATOR:
         return value
 
     @inline
-    def meet():
+    def warp_barrier():
         """Barrier of the warp."""
 
     @inline
@@ -62,7 +62,7 @@ else:
         return value
 
     @inline
-    def meet():
+    def warp_barrier():
         """Barrier of the warp."""
         cuda.syncwarp()
 
@@ -97,14 +97,14 @@ def lower_of(dtype: np.dtype[Any]) -> Any:
     """
     if dtype == np.int32:
         # the compiler makes this one instruction and one atomic operation a warp
-        def lower(numbers, place, number):
-            if number < numbers[place]:
-                cuda.atomic.min(numbers, place, number)
+        def lower(numbers, place, value):
+            if value < numbers[place]:
+                cuda.atomic.min(numbers, place, value)
 
     else:
 
-        def lower(numbers, place, number):
-            least = _least_of_warp(number)
+        def lower(numbers, place, value):
+            least = _least_of_warp(value)
             if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
                 cuda.atomic.min(numbers, place, least)
 

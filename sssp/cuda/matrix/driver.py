@@ -81,7 +81,18 @@ def _first_tails_kernel(matrix, n, unseen, tails):
 
 @cuda.jit
 def _broken_kernel(matrix, tails, n, missing, flags):
-    """Note a row in which the tails of a reached vertex do not lead to the row's source."""
+    """Note a row in which the tails of a reached vertex do not lead to the row's source.
+
+    ======== ======== ====== ============================
+    argument shape    dtype  written by
+    ======== ======== ====== ============================
+    matrix   (n * n,) number the solver; `_settle_kernel`
+    tails    (n * n,) int32  the solver
+    n        scalar   int64  host
+    missing  scalar   number host: what stands for none
+    flags    (3,)     int32  here: `BROKEN`
+    ======== ======== ====== ============================
+    """
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < matrix.size:
         row = i // n

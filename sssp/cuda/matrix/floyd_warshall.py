@@ -85,6 +85,18 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
 
     @cuda.jit
     def _close_kernel(matrix, tails, n, first, flags):
+        """Close the block on the diagonal from vertex `first` on, by one thread block.
+
+        ======== ======== ====== ================================================
+        argument shape    dtype  written by
+        ======== ======== ====== ================================================
+        matrix   (n * n,) number the rounds before; here: the block
+        tails    (n * n,) int32  the rounds before; here; any array without tails
+        n        scalar   uint32 host
+        first    scalar   uint32 host
+        flags    (3,)     int32  all kernels: `NEGATIVE`
+        ======== ======== ====== ================================================
+        """
         if flags[NEGATIVE] != 0:
             return
         rows = cuda.shared.array((2, tile), number, alignment=ALIGNMENT)
@@ -148,6 +160,19 @@ def _make_tiles_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
 
     @kernel(max_registers=65536 // (2 * THREADS))
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
+        """Lower a tile by the product of two that meet the closed block, one thread block a tile.
+
+        ======== ======== ====== ================================================
+        argument shape    dtype  written by
+        ======== ======== ====== ================================================
+        matrix   (n * n,) number `_close_kernel`, the rounds before; here
+        tails    (n * n,) int32  the rounds before; here; any array without tails
+        n        scalar   uint32 host
+        first    scalar   uint32 host: the closed block
+        phase    scalar   uint32 host: `CROSS` or `OTHERS`, which says what tiles
+        flags    (3,)     int32  all kernels: `NEGATIVE`
+        ======== ======== ====== ================================================
+        """
         if flags[NEGATIVE] != 0:
             return
         block = uint32(first // tile)

@@ -273,6 +273,7 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
 
 @cache
 def _make_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel of `multiply` for a dtype."""
     product = make_product(dtype, in_place=True)
     tile = tile_side(dtype)
 
@@ -280,6 +281,27 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
     def _product_kernel(
         out, out_start, out_stride, a, a_start, a_stride, b, b_start, b_stride, rows, columns, depth
     ):
+        """Lower a tile of `out` to the product of `a` and `b`, one thread block a tile.
+
+        Start and stride of each tell which rectangle of the array it is; see `View`.
+
+        ========== ======= ====== =================================
+        argument   shape   dtype  written by
+        ========== ======= ====== =================================
+        out        (size,) number caller; here
+        out_start  scalar  int64  host
+        out_stride scalar  uint32 host
+        a          (size,) number caller
+        a_start    scalar  int64  host
+        a_stride   scalar  uint32 host
+        b          (size,) number caller
+        b_start    scalar  int64  host
+        b_stride   scalar  uint32 host
+        rows       scalar  uint32 host: of `out` and `a`
+        columns    scalar  uint32 host: of `out` and `b`
+        depth      scalar  uint32 host: columns of `a`, rows of `b`
+        ========== ======= ====== =================================
+        """
         row, column = uint32(cuda.blockIdx.y * tile), uint32(cuda.blockIdx.x * tile)
         start = int64(out_start + int64(row) * int64(out_stride) + int64(column))
         product(

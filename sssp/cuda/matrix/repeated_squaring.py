@@ -32,11 +32,25 @@ QUEUED = 1 << 41
 
 @cache
 def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
+    """Return the kernel of a round for a dtype."""
     product = make_product(dtype, in_place=False, with_tails=with_tails)
     tile = tile_side(dtype, with_tails=with_tails)
 
     @kernel(max_registers=65536 // (2 * THREADS))
     def _squaring_kernel(before, after, tails, after_tails, n, flags):
+        """Make a tile of the square, one thread block a tile.
+
+        =========== ======== ====== =========================================
+        argument    shape    dtype  written by
+        =========== ======== ====== =========================================
+        before      (n * n,) number the round before
+        after       (n * n,) number here
+        tails       (n * n,) int32  the round before; any array without tails
+        after_tails (n * n,) int32  here; any array without tails
+        n           scalar   uint32 host
+        flags       (3,)     int32  all tiles: `NEGATIVE`, `CHANGED`; host: 0
+        =========== ======== ====== =========================================
+        """
         if flags[NEGATIVE] != 0:
             return
         row, column = uint32(cuda.blockIdx.y * tile), uint32(cuda.blockIdx.x * tile)

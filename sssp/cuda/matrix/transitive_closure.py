@@ -134,6 +134,18 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
 
     @kernel(max_registers=65536 // THREADS // BLOCKS)
     def _sweep_kernel(reach, n, words, first_word, last_word):
+        """Sweep over some words of pivots with all blocks, which meet once a word.
+
+        ========== ============ ====== ==================
+        argument   shape        dtype  written by
+        ========== ============ ====== ==================
+        reach      (n * words,) uint64 host: arcs; here
+        n          scalar       uint32 host
+        words      scalar       uint32 host: of a row
+        first_word scalar       uint32 host
+        last_word  scalar       uint32 host: not included
+        ========== ============ ====== ==================
+        """
         tables = cuda.shared.array((TABLES, UNIONS, WIDTH), uint64)
         pivots = cuda.shared.array((WORD, WIDTH), uint64)
         closed = cuda.shared.array(WORD, uint64)
@@ -196,6 +208,18 @@ def _make_sweep_kernel(barrier: Any = None) -> Any:
 
 @kernel(max_registers=65536 // THREADS // BLOCKS)
 def _square_kernel(before, after, n, words, changed):
+    """Square some rows of a column of words, with each block.
+
+    ======== ============ ====== ============================
+    argument shape        dtype  written by
+    ======== ============ ====== ============================
+    before   (n * words,) uint64 host: arcs; the round before
+    after    (n * words,) uint64 here
+    n        scalar       uint32 host
+    words    scalar       uint32 host: of a row
+    changed  (1,)         int32  host: 0; here
+    ======== ============ ====== ============================
+    """
     tables = cuda.shared.array((TABLES, UNIONS, WIDTH), uint64)
     pivots = cuda.shared.array((WORD, WIDTH), uint64)
     found = cuda.local.array(ROWS, uint64)

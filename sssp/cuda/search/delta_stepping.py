@@ -16,7 +16,7 @@ both the chain and the barriers are kept short:
 - A distance and whether its vertex stands in the near pile are one word, so that one atomic
   minimum lowers the distance and tells whether the vertex must be queued. In the far pile stands
   who was first reached beyond the threshold, so that pile needs no mark.
-- `LANES` threads expand a vertex, each with one of its first arcs, which stand in a table of
+- `GROUP` threads expand a vertex, each with one of its first arcs, which stand in a table of
   their own, found without ``indptr``.
 
 No vertex is in a pile twice, so piles of n vertices are large enough for any graph.
@@ -25,25 +25,27 @@ No vertex is in a pile twice, so piles of n vertices are large enough for any gr
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint32, uint64
+from numba import from_dtype, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel
+from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.bits import number_of_bits
-from sssp.cuda.device.grid import barrier_of, blocks_at_once
+from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
+from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import ballot, from_lane
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
+from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
 __all__ = ["solve"]
@@ -64,50 +66,294 @@ FEW_SOURCES, VERTICES_A_SOURCE = 2, 2_000_000
 WIDTH_TOGETHER, WIDTH = 80.0, 22.0
 #: entries of a block's near pile, and of its far pile before it goes to the common one
 NEAR_CAPACITY, FAR_CAPACITY = 1024, 1024
-#: threads that expand a vertex, and arcs of it in the table
-LANES = 4
-LANE_BITS = 2
+#: threads of a group, which expands a vertex, and arcs of a vertex in the table
+GROUP = 4
+GROUP_BITS = 2
 WARP_BITS = 5
+WARP_THREADS = 1 << WARP_BITS
 #: registers of a thread, for blocks that work together and for one alone
 REGISTERS_TOGETHER, REGISTERS = 128, 64
 #: arcs beyond the table from which on a whole warp relaxes them
 HEAVY = 32
 #: parts of a head in the table: whether its tail has more arcs than the table holds; the vertex
 MORE, VERTEX = 0x80000000, 0x7FFFFFFF
-#: words of ``counts``: sizes of the near piles, three in turn, and of the far pile
-NEAR, FAR = 0, 3
-#: words of ``common``: sizes of the near and the far pile, three of each in turn; whether a
-#: candidate was above the bound
-COMMON_NEAR, COMMON_FAR, BEYOND, COMMON_WORDS = 0, 3, 6, 8
+#: sizes of a block's piles: of the near ones, in turn by hop, and of the far one
+NEAR, FAR, OWN_SIZES = 0, 3, 4
+#: sizes of the common piles: of the near one, in turn by round, and of the far one, in turn by
+#: phase; then a status code, `CLIPPED` if a candidate above the bound was dropped
+COMMON_NEAR, COMMON_FAR, STATUS, COMMON_SIZES = 0, 3, 6, 8
 #: words of the counters
-EXPANDED, PHASES, ROUNDS, HOPS = 0, 1, 2, 3
+EXPANDED, PHASES = 0, 1
 UNSIGNED = {4: uint32, 8: uint64}
 
-# arrays and places that belong together travel as tuples, which the compiler takes apart
+# what belongs together travels as a record, which the compiler takes apart; the arguments of a
+# kernel are plain, for the types in a record would be found out anew at every launch
+
+
+class Arcs(NamedTuple):
+    """The graph: CSR arrays, and the first arcs of every vertex, for `_arc_function`."""
+
+    indptr: Any
+    indices: Any
+    weights: Any
+    table: Any
+
+
+class OwnPiles(NamedTuple):
+    """Piles of a block, in shared memory.
+
+    Attributes
+    ----------
+    near : array, shape (2, NEAR_CAPACITY), uint32
+        In turn by hop: one is expanded while the other is filled.
+    far : array, shape (FAR_CAPACITY,), uint32
+    sizes : array, shape (OWN_SIZES,), uint32
+        One may be above its capacity: then the rest is in a common pile.
+    places : array, shape (2,), uint32
+        Where the near and the far pile go in the common ones.
+    least : array, shape (1,), words
+        Least word that the block has put into far piles in this round.
+    """
+
+    near: Any
+    far: Any
+    sizes: Any
+    places: Any
+    least: Any
+
+
+class CommonPiles(NamedTuple):
+    """Piles that all blocks of a row share.
+
+    Attributes
+    ----------
+    near, far : array, shape (rows, 2, n), uint32
+        In turn by round and by phase: one is read while the other is filled.
+    sizes : array, shape (COMMON_SIZES,), uint32
+    least : array, shape (SLOTS,), words
+        In turn by phase: least word in the far pile.
+    """
+
+    near: Any
+    far: Any
+    sizes: Any
+    least: Any
+
+
+class CommonPile(NamedTuple):
+    """A common pile that is being filled, and where its size stands."""
+
+    entries: Any
+    sizes: Any
+    slot: Any
+
+
+class Pile(NamedTuple):
+    """A pile of the block that is being filled, and the common one for what it cannot hold."""
+
+    entries: Any
+    sizes: Any
+    slot: Any
+    common: Any
+
+
+class Queue(NamedTuple):
+    """Near vertices that a block expands in a hop: a pile of its own, or its part of a common one.
+
+    Attributes
+    ----------
+    size : uint32
+        Vertices for this block.
+    entries, common : array, uint32
+    shared : uint32
+        Size of the common pile; 0 if the block's own counts.
+    """
+
+    size: Any
+    entries: Any
+    common: Any
+    shared: Any
+
+
+class Entry(NamedTuple):
+    """A vertex out of a queue.
+
+    Attributes
+    ----------
+    active : bool
+        Whether there is one.
+    vertex, head : uint32
+    weight : number
+        Head and weight are those of the arc in the table that is this thread's.
+    word : word
+        The vertex' own, for the first thread of a group.
+    """
+
+    active: Any
+    vertex: Any
+    head: Any
+    weight: Any
+    word: Any
+
+
+class Group(NamedTuple):
+    """The threads that expand a vertex, and the calling one among them.
+
+    Attributes
+    ----------
+    member : uint32
+        Number of the thread in its group.
+    place, first, total : uint32
+        Numbers of the group, and of the first group of the warp, in the block; how many it has.
+    leader : int32
+        Lane of the first member.
+    """
+
+    member: Any
+    place: Any
+    first: Any
+    total: Any
+    leader: Any
+
+
+class Block(NamedTuple):
+    """What a thread block works with.
+
+    Attributes
+    ----------
+    worker : Worker
+    group : Group
+        The calling thread, in the grid and as one that expands vertices.
+    arcs : Arcs
+    words : array, shape (n,)
+        Of the row.
+    own : OwnPiles
+    common : CommonPiles
+    """
+
+    worker: Any
+    group: Any
+    arcs: Any
+    words: Any
+    own: Any
+    common: Any
+
+
+class Limits(NamedTuple):
+    """Greatest distance that is near, and greatest of interest."""
+
+    threshold: Any
+    bound: Any
+
+
+class Progress(NamedTuple):
+    """How far a block is.
+
+    Attributes
+    ----------
+    hop, expanded : integers
+        Hops that it made, and vertices that it expanded in them.
+    slots : Slots
+        Of the sizes of its near piles, in turn by hop.
+    least : number
+        Least distance of a vertex that this thread has put into a far pile since the last hop of a
+        round.
+    """
+
+    hop: Any
+    expanded: Any
+    slots: Any
+    least: Any
 
 
 @inline
-def _push_near(vertex, near, tallies):
-    """Put `vertex` into the near pile of the block, or into the common one if that is full."""
-    pile, size, common_pile, common_size = near
-    counts, common_counts = tallies
-    place = cuda.atomic.add(counts, size, uint32(1))
-    if place < NEAR_CAPACITY:
-        pile[place] = vertex
-    else:
-        common_pile[cuda.atomic.add(common_counts, common_size, uint32(1))] = vertex
+def _group_of(worker):
+    """Return the group of a thread."""
+    thread = worker.thread
+    return Group(
+        uint32(thread & (GROUP - 1)),
+        uint32(thread >> GROUP_BITS),
+        uint32((thread >> WARP_BITS) << (WARP_BITS - GROUP_BITS)),
+        uint32(worker.threads >> GROUP_BITS),
+        int32(thread & (WARP_THREADS - GROUP)),
+    )
 
 
 @inline
-def _push_far(vertex, far, tallies):
-    """Put `vertex` into the far pile of the block, or into the common one if that is full."""
-    pile, common_pile, common_size = far
-    counts, common_counts = tallies
-    place = cuda.atomic.add(counts, FAR, uint32(1))
-    if place < FAR_CAPACITY:
-        pile[place] = vertex
+def _near_of_round(common, row, rounds):
+    """Return the common near pile that a round fills, and the next expands."""
+    entries = common.near[row, uint32((rounds + 1) & 1)]
+    return CommonPile(entries, common.sizes, slots_of(rounds, COMMON_NEAR).after)
+
+
+@inline
+def _near_of_hop(own, hop, slot, common):
+    """Return the near pile that the hop before `hop` fills, and `hop` expands."""
+    return Pile(own.near[uint32(hop & 1)], own.sizes, slot, common)
+
+
+@inline
+def _far_of_phase(own, common, row, phase):
+    """Return the far pile that a phase fills, and the end of it divides."""
+    entries = common.far[row, uint32((phase + 1) & 1)]
+    pile = CommonPile(entries, common.sizes, slots_of(phase, COMMON_FAR).after)
+    return Pile(own.far, own.sizes, uint32(FAR), pile)
+
+
+@inline
+def _push(vertex, pile):
+    """Put `vertex` into a pile of the block, or into the common one if that is full."""
+    place = cuda.atomic.add(pile.sizes, pile.slot, uint32(1))
+    if place < uint32(pile.entries.size):
+        pile.entries[place] = vertex
     else:
-        common_pile[cuda.atomic.add(common_counts, common_size, uint32(1))] = vertex
+        common = pile.common
+        common.entries[cuda.atomic.add(common.sizes, common.slot, uint32(1))] = vertex
+
+
+@part
+def _clear(worker, own, common, nothing):
+    """Empty all piles."""
+    thread = worker.thread
+    if worker.block == 0 and thread < COMMON_SIZES:
+        common.sizes[thread] = 0
+    if worker.block == 0 and thread < SLOTS:
+        common.least[thread] = nothing
+    if thread < OWN_SIZES:
+        own.sizes[thread] = 0
+    if thread == 0:
+        own.least[0] = nothing
+
+
+@inline
+def _move(worker, pile, size, place):
+    """Copy the entries of a block's pile into the common one, from a place on."""
+    common = pile.common.entries
+    i = uint32(worker.thread)
+    while i < size:
+        common[uint32(place + i)] = pile.entries[i]
+        i = uint32(i + worker.threads)
+
+
+@part
+def _spill(block, near, far, phase, nothing):
+    """Bring to the common piles what the block could not hold, or must not keep."""
+    worker, own, common = block.worker, block.own, block.common
+    surplus = uint32(min(own.sizes[near.slot], uint32(near.entries.size)))
+    far_size = uint32(min(own.sizes[far.slot], uint32(far.entries.size)))
+    if worker.thread == 0:
+        if surplus > 0:
+            own.places[0] = cuda.atomic.add(common.sizes, near.common.slot, surplus)
+        if far_size > 0:
+            own.places[1] = cuda.atomic.add(common.sizes, far.common.slot, far_size)
+        cuda.atomic.min(common.least, slots_of(phase, 0).after, own.least[0])
+    cuda.syncthreads()
+    _move(worker, near, surplus, own.places[0])
+    _move(worker, far, far_size, own.places[1])
+    if worker.thread == 0:
+        own.sizes[near.slot] = 0
+        own.sizes[far.slot] = 0
+        own.least[0] = nothing
 
 
 def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -117,7 +363,7 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     leave one bit free. In the word of an unreached vertex all bits are set but, of an integer
     dtype, the highest: then it has the same bits as what stands for an unreached distance.
     """
-    bits, number = bits_of(dtype), number_of_bits(dtype)
+    bits, value_of = bits_of(dtype), number_of_bits(dtype)
     unsigned = np.dtype(f"u{dtype.itemsize}").type if SIMULATOR else UNSIGNED[dtype.itemsize]
 
     @inline
@@ -126,7 +372,7 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
     @inline
     def number_of(word):
-        return number(unsigned(word >> unsigned(1)))
+        return value_of(unsigned(word >> unsigned(1)))
 
     return word_of, number_of
 
@@ -141,336 +387,321 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
 
     An arc is one word where both fit 64 bits, else two.
     """
-    number = number_of_bits(dtype)
+    weight_of = number_of_bits(dtype)
     if dtype.itemsize == 4:
 
-        def arc_of(table, vertex, lane):
-            arc = table[uint64(vertex) * uint64(LANES) + uint64(lane)]
-            return uint32(arc & uint64(0xFFFFFFFF)), number(uint32(arc >> uint64(32)))
+        def arc_of(table, vertex, k):
+            arc = table[uint64(vertex) * uint64(GROUP) + uint64(k)]
+            return uint32(arc & uint64(0xFFFFFFFF)), weight_of(uint32(arc >> uint64(32)))
 
     else:
 
-        def arc_of(table, vertex, lane):
-            first = (uint64(vertex) * uint64(LANES) + uint64(lane)) * uint64(2)
-            return uint32(table[first]), number(table[first + uint64(1)])
+        def arc_of(table, vertex, k):
+            first = (uint64(vertex) * uint64(GROUP) + uint64(k)) * uint64(2)
+            return uint32(table[first]), weight_of(table[first + uint64(1)])
 
     return inline(arc_of)
 
 
-@cache
-def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
-    """Return the kernel for a dtype.
+def _own_piles_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that makes the piles of a block."""
+    word = UNSIGNED[dtype.itemsize]
 
-    Parameters
-    ----------
-    dtype : dtype
-    together : bool
-        Whether all blocks work on one row, or each on a row of its own.
-    barrier : device function, optional
-        In place of the one that `together` asks for: the type check cannot have a grid's.
+    @part
+    def own_piles():
+        return OwnPiles(
+            anchored_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32)),
+            anchored_shared(cuda.shared.array(FAR_CAPACITY, uint32)),
+            anchored_shared(cuda.shared.array(OWN_SIZES, uint32)),
+            anchored_shared(cuda.shared.array(2, uint32)),
+            anchored_shared(cuda.shared.array(1, word)),
+        )
+
+    return own_piles
+
+
+def _common_piles_of(dtype: np.dtype[Any], *, together: bool) -> Any:
+    """Return a device function that makes a record of the common piles.
+
+    The sizes of a block that works alone are in its shared memory, for nobody else needs them.
     """
-    meet = barrier or barrier_of(together=together)
-    word_of, number_of = _word_functions(dtype)
-    arc_of = _arc_function(dtype)
-    zero, unseen = dtype.type(0), unreached(dtype)
-    nothing = _unreached_word(dtype)
-    one = type(nothing)(1)
-    popped = ~one
-    unseen_bits = np.array(unseen, dtype).view(nothing.dtype)[()]
+    word = UNSIGNED[dtype.itemsize]
 
     @inline
-    def relax(head, candidate, limits, words, near, far, tallies, least):
-        """Relax an arc; gives the lesser of `least` and the distance of a vertex in a far pile."""
-        threshold, bound, overflows = limits
-        if candidate > bound:
-            if overflows and words[head] == nothing:
-                tallies[1][BEYOND] = 1
+    def of_grid(row, near, far, sizes, least):
+        return CommonPiles(near, far, sizes[row], least[row])
+
+    @inline
+    def of_block(row, near, far, sizes, least):
+        own_sizes = cuda.shared.array(COMMON_SIZES, uint32)
+        own_least = cuda.shared.array(SLOTS, word)
+        return CommonPiles(near, far, own_sizes, own_least)
+
+    return of_grid if together else of_block
+
+
+def _seed_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that puts the sources of a row into the first near pile."""
+    word_of = _word_functions(dtype)[0]
+    nothing, zero = _unreached_word(dtype), dtype.type(0)
+
+    @part
+    def seed(block, sources, first, last, near):
+        worker = block.worker
+        i = uint32(first + worker.block * worker.threads + worker.thread)
+        while i < last:
+            source = uint32(sources[i])
+            if cuda.atomic.min(block.words, source, word_of(zero, True)) == nothing:
+                _push(source, near)
+            i = uint32(i + worker.blocks * worker.threads)
+
+    return seed
+
+
+def _relax_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that relaxes an arc."""
+    word_of = _word_functions(dtype)[0]
+    nothing = _unreached_word(dtype)
+    one = type(nothing)(1)
+
+    @inline
+    def relax(head, candidate, words, limits, near, far, least):
+        """Give the lesser of `least` and the distance of a vertex in a far pile."""
+        if candidate > limits.bound:
+            if words[head] == nothing:
+                near.common.sizes[STATUS] = CLIPPED
             return least
-        is_near = candidate <= threshold
+        is_near = candidate <= limits.threshold
         word = word_of(candidate, is_near)
         before = cuda.atomic.min(words, head, word)
         if before <= word:
             return least
         if is_near:
             if before == nothing or before & one == 0:
-                _push_near(head, near, tallies)
+                _push(head, near)
             return least
         if before == nothing:
-            _push_far(head, far, tallies)
+            _push(head, far)
         return min(least, candidate)
 
-    @inline
-    def take(i, lane, size, pile, common, words, table):
-        """Take place `i` of the near vertices out of its pile.
+    return relax
 
-        Gives whether there is one, the vertex, its arc for this lane, and, to the first lane, its
-        word.
-        """
-        shared, common_pile, block, blocks = common
+
+def _take_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that takes a vertex out of a queue."""
+    arc_of = _arc_function(dtype)
+    nothing, zero = _unreached_word(dtype), dtype.type(0)
+    popped = ~type(nothing)(1)
+
+    @inline
+    def take(i, queue, block):
+        worker, group = block.worker, block.group
         vertex, head, weight, word = uint32(0), uint32(0), zero, nothing
-        active = i < size
+        active = i < queue.size
         if active:
-            if shared > 0:
-                vertex = common_pile[uint32(i * blocks + block)]
+            if queue.shared > 0:
+                vertex = queue.common[uint32(i * worker.blocks + worker.block)]
             else:
-                vertex = pile[i]
-            head, weight = arc_of(table, vertex, lane)
-            if SIMULATOR or lane == 0:
-                word = cuda.atomic.and_(words, vertex, popped)
-        return active, vertex, head, weight, word
+                vertex = queue.entries[i]
+            head, weight = arc_of(block.arcs.table, vertex, group.member)
+            if SIMULATOR or group.member == 0:
+                word = cuda.atomic.and_(block.words, vertex, popped)
+        return Entry(active, vertex, head, weight, word)
+
+    return take
+
+
+def _relax_heavy_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function with which a warp relaxes the many arcs of its groups' vertices."""
+    relax = _relax_of(dtype)
+    number = from_dtype(dtype)
+
+    @part
+    def relax_heavy(block, heavy, arc, last, length, limits, near, far, least):
+        arcs = block.arcs
+        waiting = ballot(heavy and block.group.member == 0)
+        while waiting != 0:
+            lane = int32(cuda.ffs(waiting) - 1)
+            waiting = uint32(waiting & uint32(waiting - 1))
+            heavy_length = from_lane(length, lane)
+            heavy_arc = uint32(uint32(from_lane(int32(arc), lane)) + cuda.laneid)
+            heavy_last = uint32(from_lane(int32(last), lane))
+            while heavy_arc < heavy_last:
+                candidate = number(heavy_length + arcs.weights[heavy_arc])
+                head = arcs.indices[heavy_arc]
+                least = relax(head, candidate, block.words, limits, near, far, least)
+                heavy_arc = uint32(heavy_arc + WARP_THREADS)
+        return least
+
+    return relax_heavy
+
+
+def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that relaxes the arcs of all vertices in a queue."""
+    number_of = _word_functions(dtype)[1]
+    take, relax, relax_heavy = _take_of(dtype), _relax_of(dtype), _relax_heavy_of(dtype)
+    number = from_dtype(dtype)
+
+    @part
+    def relax_queue(block, queue, limits, near, far, least):
+        group, arcs, words = block.group, block.arcs, block.words
+        i = group.place
+        following = take(i, queue, block)
+        first_of_warp = group.first
+        while first_of_warp < queue.size:
+            first_of_warp, i = uint32(first_of_warp + group.total), uint32(i + group.total)
+            entry = following
+            # the next ones are on their way while these wait for their answers
+            following = take(i, queue, block)
+            length = from_lane(number_of(entry.word), group.leader)
+            heavy = False
+            arc, last = uint32(0), uint32(0)
+            if entry.active:
+                if entry.head & MORE != 0:
+                    arc, last = arcs.indptr[entry.vertex], arcs.indptr[uint32(entry.vertex + 1)]
+                    heavy = not SIMULATOR and last - arc > GROUP + HEAVY
+                    arc = uint32(arc + GROUP + group.member)
+                head = uint32(entry.head & VERTEX)
+                # the table is padded with the vertex itself
+                if head != entry.vertex:
+                    candidate = number(length + entry.weight)
+                    least = relax(head, candidate, words, limits, near, far, least)
+                while not heavy and arc < last:
+                    candidate = number(length + arcs.weights[arc])
+                    least = relax(arcs.indices[arc], candidate, words, limits, near, far, least)
+                    arc = uint32(arc + GROUP)
+            least = relax_heavy(block, heavy, arc, last, length, limits, near, far, least)
+        return least
+
+    return relax_queue
+
+
+def _expand_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that expands a block's near vertices, and what follows, hop by hop.
+
+    It stops when none is left, or more than the block can hold.
+    """
+    relax_queue = _relax_queue_of(dtype)
+    word_of = _word_functions(dtype)[0]
+    unseen, number = unreached(dtype), from_dtype(dtype)
+
+    @part
+    def expand(block, limits, entries, shared, surplus, far, progress):
+        worker, own = block.worker, block.own
+        hop, expanded, slots, least = progress
+        cuda.syncthreads()
+        while True:
+            size = own.sizes[slots.now]
+            if shared > 0:
+                size = uint32((shared + worker.blocks - 1 - worker.block) // worker.blocks)
+            elif size == 0 or size > own.near.shape[1]:
+                break
+            if worker.thread == 0:
+                own.sizes[slots.before] = 0
+            queue = Queue(size, own.near[uint32(hop & 1)], entries, shared)
+            hop = uint32(hop + 1)
+            near = _near_of_hop(own, hop, slots.after, surplus)
+            least = relax_queue(block, queue, limits, near, far, least)
+            expanded += size
+            slots = rotated(slots)
+            shared = uint32(0)
+            cuda.syncthreads()
+        if least != unseen:
+            cuda.atomic.min(own.least, 0, word_of(least, False))
+            least = number(unseen)
+        cuda.syncthreads()
+        return Progress(hop, expanded, slots, least)
+
+    return expand
+
+
+def _next_threshold_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function: the threshold of the next phase, from the least far word."""
+    number_of = _word_functions(dtype)[1]
+    number = from_dtype(dtype)
+
+    @inline
+    def next_threshold(least, bound, width):
+        threshold, first = bound, number_of(least)
+        # saturated
+        if first < number(bound - width):
+            threshold = min(bound, number(first + width))
+        return threshold
+
+    return next_threshold
+
+
+def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
+    """Return a device function that divides a far pile: into the near one, and a new far one.
+
+    What fell to the last threshold, `settled`, or below has been expanded, and drops out.
+    """
+    number_of = _word_functions(dtype)[1]
+    one = type(_unreached_word(dtype))(1)
+
+    @part
+    def split(block, entries, size, settled, threshold, near, far, least):
+        worker, words = block.worker, block.words
+        i = uint32(worker.thread * worker.blocks + worker.block)
+        if i < size:
+            following = entries[i]
+        while i < size:
+            vertex = following
+            i = uint32(i + worker.threads * worker.blocks)
+            if i < size:
+                following = entries[i]
+            word = words[vertex]
+            distance = number_of(word)
+            if distance > threshold:
+                least = min(least, distance)
+                _push(vertex, far)
+            elif distance > settled:
+                # other blocks may be relaxing arcs to it already
+                if together:
+                    word = cuda.atomic.or_(words, vertex, one)
+                else:
+                    words[vertex] = word | one
+                if word & one == 0:
+                    _push(vertex, near)
+        return least
+
+    return split
+
+
+def _settled_targets_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function: how many targets, in their order, are settled."""
+    number_of = _word_functions(dtype)[1]
+    nothing = _unreached_word(dtype)
+
+    @part
+    def settled_targets(words, targets, count, threshold):
+        while count < targets.size:
+            word = words[targets[count]]
+            if word == nothing or number_of(word) > threshold:
+                break
+            count += 1
+        return count
+
+    return settled_targets
+
+
+def _write_out_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that turns the words of a row into distances."""
+    nothing = _unreached_word(dtype)
+    one = type(nothing)(1)
+    unseen_bits = np.array(unreached(dtype), dtype).view(nothing.dtype)[()]
 
     @inline
     def finish(words, vertex, word):
-        """Turn a word into a distance."""
         if word != nothing:
             words[vertex] = word >> one
         elif nothing != unseen_bits:
             words[vertex] = unseen_bits
 
-    # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
-    # are unsigned, for Numba tests every signed one for a wrap-around from the end
-    @kernel(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
-    def _delta_stepping_kernel(
-        indptr,
-        indices,
-        weights,
-        table,
-        sources,
-        first_sources,
-        targets,
-        bound,
-        width,
-        overflows,
-        first_row,
-        all_words,
-        all_common_near,
-        all_common_far,
-        all_common_counts,
-        all_common_least,
-        counters,
-    ):
-        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        row, block, blocks = uint32(cuda.blockIdx.x), uint32(0), uint32(1)
-        if together:
-            row, block, blocks = uint32(first_row), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
-        number = weights.dtype.type
-        words = anchored(all_words[row])
-        common_counts, common_least = all_common_counts[row], all_common_least[row]
-        if not together:
-            # nobody else needs them
-            common_counts = cuda.shared.array(COMMON_WORDS, uint32)
-            common_least = cuda.shared.array(3, all_words.dtype)
-        near_piles = anchored_shared(cuda.shared.array((2, NEAR_CAPACITY), uint32))
-        far_pile = anchored_shared(cuda.shared.array(FAR_CAPACITY, uint32))
-        counts = anchored_shared(cuda.shared.array(4, uint32))
-        tallies = (counts, common_counts)
-        # where the piles of the block go in the common ones
-        places = anchored_shared(cuda.shared.array(2, uint32))
-        least_far = anchored_shared(cuda.shared.array(1, all_words.dtype))
-        if block == 0 and thread < COMMON_WORDS:
-            common_counts[thread] = 0
-        if block == 0 and thread < 3:
-            common_least[thread] = nothing
-        if thread < 4:
-            counts[thread] = 0
-        if thread == 0:
-            least_far[0] = nothing
-        meet()
-        lane, group = uint32(thread & (LANES - 1)), uint32(thread >> LANE_BITS)
-        leader = int32(thread & (32 - LANES))
-        groups = uint32(threads >> LANE_BITS)
-        warp_group = uint32((thread >> WARP_BITS) << (WARP_BITS - LANE_BITS))
-        hop, rounds, phase, target = uint32(0), uint32(0), uint32(0), 0
-        expanded, shared = 0, uint32(0)
-        # sizes of the near pile that is expanded, of the next, and of the one before
-        size_slot, next_slot, old_slot = uint32(NEAR), uint32(NEAR + 1), uint32(NEAR + 2)
-        threshold = min(width, bound)
-        # of what this thread has put into far piles
-        least = number(unseen)
-        i = uint32(first_sources[row] + block * threads + thread)
-        while i < first_sources[row + 1]:
-            source = uint32(sources[i])
-            if cuda.atomic.min(words, source, word_of(zero, True)) == nothing:
-                common_near = all_common_near[row, 1]
-                near = (near_piles[0], size_slot, common_near, uint32(COMMON_NEAR + 1))
-                _push_near(source, near, tallies)
-            i = uint32(i + blocks * threads)
-        while True:
-            # a round: this block's part of the near vertices and what follows from them
-            current_near = all_common_near[row, uint32(rounds & 1)]
-            common_near = all_common_near[row, uint32((rounds + 1) & 1)]
-            common_near_size = uint32(COMMON_NEAR + (rounds + 1) % 3)
-            common_far = all_common_far[row, uint32((phase + 1) & 1)]
-            common_far_size = uint32(COMMON_FAR + (phase + 1) % 3)
-            far = (far_pile, common_far, common_far_size)
-            limits = (threshold, bound, overflows)
-            cuda.syncthreads()
-            while True:
-                size = counts[size_slot]
-                if shared > 0:
-                    size = uint32((shared + blocks - 1 - block) // blocks)
-                elif size == 0 or size > NEAR_CAPACITY:
-                    break
-                if thread == 0:
-                    counts[old_slot] = 0
-                hop_side = uint32(hop & 1)
-                pile, next_pile = near_piles[hop_side], near_piles[uint32(hop_side ^ 1)]
-                common = (shared, current_near, block, blocks)
-                near = (next_pile, next_slot, common_near, common_near_size)
-                i = group
-                active, vertex, head, weight, word = take(i, lane, size, pile, common, words, table)
-                base = warp_group
-                while base < size:
-                    base, i = uint32(base + groups), uint32(i + groups)
-                    expands, tail, tail_word = active, vertex, word
-                    first_head, first_weight = head, weight
-                    # the next ones are on their way while these wait for their answers
-                    active, vertex, head, weight, word = take(
-                        i, lane, size, pile, common, words, table
-                    )
-                    length = from_lane(number_of(tail_word), leader)
-                    heavy = False
-                    arc, last = uint32(0), uint32(0)
-                    if expands:
-                        if first_head & MORE != 0:
-                            arc, last = indptr[tail], indptr[uint32(tail + 1)]
-                            heavy = not SIMULATOR and last - arc > LANES + HEAVY
-                            arc = uint32(arc + LANES + lane)
-                        first_head = uint32(first_head & VERTEX)
-                        # the table is padded with the vertex itself
-                        if first_head != tail:
-                            candidate = number(length + first_weight)
-                            least = relax(
-                                first_head, candidate, limits, words, near, far, tallies, least
-                            )
-                        while not heavy and arc < last:
-                            candidate = number(length + weights[arc])
-                            least = relax(
-                                indices[arc], candidate, limits, words, near, far, tallies, least
-                            )
-                            arc = uint32(arc + LANES)
-                    waiting = ballot(heavy and lane == 0)
-                    while waiting != 0:
-                        which = int32(cuda.ffs(waiting) - 1)
-                        waiting = uint32(waiting & uint32(waiting - 1))
-                        heavy_length = from_lane(length, which)
-                        heavy_arc = uint32(uint32(from_lane(int32(arc), which)) + cuda.laneid)
-                        heavy_last = uint32(from_lane(int32(last), which))
-                        while heavy_arc < heavy_last:
-                            candidate = number(heavy_length + weights[heavy_arc])
-                            least = relax(
-                                indices[heavy_arc],
-                                candidate,
-                                limits,
-                                words,
-                                near,
-                                far,
-                                tallies,
-                                least,
-                            )
-                            heavy_arc = uint32(heavy_arc + 32)
-                expanded += size
-                hop = uint32(hop + 1)
-                size_slot, next_slot, old_slot = next_slot, old_slot, size_slot
-                shared = uint32(0)
-                cuda.syncthreads()
-
-            if least != unseen:
-                cuda.atomic.min(least_far, 0, word_of(least, False))
-                least = number(unseen)
-            cuda.syncthreads()
-
-            # what the block could not hold, or must not keep, goes to the common piles
-            surplus = uint32(min(counts[size_slot], uint32(NEAR_CAPACITY)))
-            far_size = uint32(min(counts[FAR], uint32(FAR_CAPACITY)))
-            if thread == 0:
-                if surplus > 0:
-                    places[0] = cuda.atomic.add(common_counts, common_near_size, surplus)
-                if far_size > 0:
-                    places[1] = cuda.atomic.add(common_counts, common_far_size, far_size)
-                cuda.atomic.min(common_least, uint32((phase + 1) % 3), least_far[0])
-            cuda.syncthreads()
-            pile = near_piles[uint32(hop & 1)]
-            i = uint32(thread)
-            while i < surplus:
-                common_near[uint32(places[0] + i)] = pile[i]
-                i = uint32(i + threads)
-            i = uint32(thread)
-            while i < far_size:
-                common_far[uint32(places[1] + i)] = far_pile[i]
-                i = uint32(i + threads)
-            if thread == 0:
-                counts[size_slot] = 0
-                counts[FAR] = 0
-                least_far[0] = nothing
-            meet()
-
-            rounds = uint32(rounds + 1)
-            if block == 0 and thread == 0:
-                common_counts[uint32(COMMON_NEAR + (rounds + 2) % 3)] = 0
-            shared = common_counts[uint32(COMMON_NEAR + rounds % 3)]
-            if shared > 0:
-                continue
-
-            # the phase is over: all distances up to the threshold are final
-            phase = uint32(phase + 1)
-            size = common_counts[uint32(COMMON_FAR + phase % 3)]
-            while target < targets.size:
-                word = words[targets[target]]
-                if word == nothing or number_of(word) > threshold:
-                    break
-                target += 1
-            if size == 0 or (target == targets.size and target > 0):
-                break
-            settled, threshold = threshold, bound
-            first = number_of(common_least[uint32(phase % 3)])
-            if first < number(bound - width):
-                threshold = min(bound, number(first + width))
-            if block == 0 and thread == 0:
-                common_counts[uint32(COMMON_FAR + (phase + 2) % 3)] = 0
-                common_least[uint32((phase + 2) % 3)] = nothing
-            current_far = all_common_far[row, uint32(phase & 1)]
-            common_near = all_common_near[row, uint32((rounds + 1) & 1)]
-            common_near_size = uint32(COMMON_NEAR + (rounds + 1) % 3)
-            near = (near_piles[uint32(hop & 1)], size_slot, common_near, common_near_size)
-            common_far = all_common_far[row, uint32((phase + 1) & 1)]
-            far = (far_pile, common_far, uint32(COMMON_FAR + (phase + 1) % 3))
-            i = uint32(thread * blocks + block)
-            if i < size:
-                vertex = current_far[i]
-            while i < size:
-                tail = vertex
-                i = uint32(i + threads * blocks)
-                if i < size:
-                    vertex = current_far[i]
-                word = words[tail]
-                distance = number_of(word)
-                if distance > threshold:
-                    least = min(least, distance)
-                    _push_far(tail, far, tallies)
-                elif distance > settled:
-                    # other blocks may be relaxing arcs to it already
-                    if together:
-                        word = cuda.atomic.or_(words, tail, one)
-                    else:
-                        words[tail] = word | one
-                    if word & one == 0:
-                        _push_near(tail, near, tallies)
-        if overflows and common_counts[BEYOND] != 0:
-            # only a vertex that is still unreached, seen from a final distance, is too far away
-            tail = uint32(block * threads + thread)
-            while tail < words.size:
-                word = words[tail]
-                if word != nothing and number_of(word) <= threshold:
-                    arc, last = indptr[tail], indptr[uint32(tail + 1)]
-                    while arc < last:
-                        candidate = number(number_of(word) + weights[arc])
-                        if candidate > bound and words[indices[arc]] == nothing:
-                            counters[row, CLIPPED_ROW] = 1
-                        arc = uint32(arc + 1)
-                tail = uint32(tail + blocks * threads)
-            meet()
-        vertex, stride = uint32(block * threads + thread), uint32(blocks * threads)
+    @part
+    def write_out(worker, words):
+        vertex = uint32(worker.block * worker.threads + worker.thread)
+        stride = uint32(worker.blocks * worker.threads)
         # four at a time, for their reads overlap
         while uint32(vertex + 3 * stride) < words.size:
             second, third = uint32(vertex + stride), uint32(vertex + 2 * stride)
@@ -485,37 +716,186 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         while vertex < words.size:
             finish(words, vertex, words[vertex])
             vertex = uint32(vertex + stride)
-        if thread == 0:
-            cuda.atomic.add(counters, (row, EXPANDED), int64(expanded))
-            cuda.atomic.max(counters, (row, HOPS), int64(hop))
-            if block == 0:
-                counters[row, PHASES], counters[row, ROUNDS] = phase, rounds
+
+    return write_out
+
+
+def _end_of_phase_of(dtype: np.dtype[Any], *, together: bool) -> Any:
+    """Return a device function that raises the threshold and divides the far pile by it."""
+    next_threshold, split = _next_threshold_of(dtype), _split_of(dtype, together=together)
+    nothing = _unreached_word(dtype)
+
+    @part
+    def end_of_phase(block, rounds, phase, settled, bound, width, progress):
+        worker, own, common = block.worker, block.own, block.common
+        hop, expanded, slots, least = progress
+        far_slots, least_slots = slots_of(phase, COMMON_FAR), slots_of(phase, 0)
+        threshold = next_threshold(common.least[least_slots.now], bound, width)
+        size = common.sizes[far_slots.now]
+        if worker.block == 0 and worker.thread == 0:
+            common.sizes[far_slots.before] = 0
+            common.least[least_slots.before] = nothing
+        entries = common.far[worker.row, uint32(phase & 1)]
+        near = _near_of_hop(own, hop, slots.now, _near_of_round(common, worker.row, rounds))
+        far = _far_of_phase(own, common, worker.row, phase)
+        least = split(block, entries, size, settled, threshold, near, far, least)
+        return threshold, Progress(hop, expanded, slots, least)
+
+    return end_of_phase
+
+
+@cache
+def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
+    """Return the kernel for a dtype.
+
+    Parameters
+    ----------
+    dtype : dtype
+    together : bool
+        Whether all blocks work on one row, or each on a row of its own.
+    barrier : device function, optional
+        In place of the one that `together` asks for: the type check cannot have a grid's.
+    """
+    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
+    own_piles, common_piles = _own_piles_of(dtype), _common_piles_of(dtype, together=together)
+    seed, expand = _seed_of(dtype), _expand_of(dtype)
+    settled_targets = _settled_targets_of(dtype)
+    end_of_phase = _end_of_phase_of(dtype, together=together)
+    write_out = _write_out_of(dtype)
+    nothing, unseen, number = _unreached_word(dtype), unreached(dtype), from_dtype(dtype)
+
+    # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
+    # are unsigned, for Numba tests every signed one for a wrap-around from the end
+    @kernel(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
+    def _delta_stepping_kernel(
+        indptr,
+        indices,
+        weights,
+        table,
+        sources,
+        first_sources,
+        targets,
+        bound,
+        width,
+        first_row,
+        all_words,
+        all_common_near,
+        all_common_far,
+        all_common_sizes,
+        all_common_least,
+        counters,
+    ):
+        """Search from the sources of one row with all blocks, or from those of a row with each.
+
+        ================ =============== ======== ================================================
+        argument         shape           dtype    written by
+        ================ =============== ======== ================================================
+        indptr           (n + 1,)        uint32   upload of the graph
+        indices          (m,)            uint32   upload of the graph
+        weights          (m,)            number   upload of the graph
+        table            (words,)        uint64   upload of `_first_arcs`
+        sources          (k,)            int64    host
+        first_sources    (rows + 1,)     int64    host
+        targets          (t,)            int64    host; empty: all vertices
+        bound            scalar          number   host: greatest distance of interest
+        width            scalar          number   host: delta, at most `bound`
+        first_row        scalar          int64    host: the row, if the blocks work together
+        all_words        (rows, n)       word     host: unreached; here: words, then distances
+        all_common_near  (rows, 2, n)    uint32   here
+        all_common_far   (rows, 2, n)    uint32   here
+        all_common_sizes (rows, 8)       uint32   here
+        all_common_least (rows, 3)       word     here
+        counters         (rows, words)   int64    host: 0; here: statistics, `CLIPPED_ROW`
+        ================ =============== ======== ================================================
+
+        A word is an unsigned integer as wide as a number, as `_word_functions` says.
+        """
+        worker = worker_of_row(first_row)
+        row = worker.row
+        arcs, words = Arcs(indptr, indices, weights, table), anchored(all_words[row])
+        common = common_piles(
+            row, all_common_near, all_common_far, all_common_sizes, all_common_least
+        )
+        own = own_piles()
+        _clear(worker, own, common, nothing)
+        meet()
+        block = Block(worker, _group_of(worker), arcs, words, own, common)
+        slots = slots_of(uint32(0), NEAR)
+        progress = Progress(uint32(0), 0, slots, number(unseen))
+        rounds, phase, shared, settled = uint32(0), uint32(0), uint32(0), 0
+        threshold = min(width, bound)
+        near = _near_of_hop(own, progress.hop, slots.now, _near_of_round(common, row, rounds))
+        seed(block, sources, first_sources[row], first_sources[row + 1], near)
+        while True:
+            # a round: this block's part of the near vertices and what follows from them
+            entries = common.near[row, uint32(rounds & 1)]
+            surplus = _near_of_round(common, row, rounds)
+            far = _far_of_phase(own, common, row, phase)
+            limits = Limits(threshold, bound)
+            progress = expand(block, limits, entries, shared, surplus, far, progress)
+            near = _near_of_hop(own, progress.hop, progress.slots.now, surplus)
+            _spill(block, near, far, phase, nothing)
+            meet()
+            rounds = uint32(rounds + 1)
+            near_slots = slots_of(rounds, COMMON_NEAR)
+            if worker.block == 0 and worker.thread == 0:
+                common.sizes[near_slots.before] = 0
+            shared = common.sizes[near_slots.now]
+            if shared > 0:
+                continue
+            # the phase is over: all distances up to the threshold are final
+            phase = uint32(phase + 1)
+            settled = settled_targets(words, targets, settled, threshold)
+            is_empty = common.sizes[slots_of(phase, COMMON_FAR).now] == 0
+            if is_empty or (settled == targets.size and settled > 0):
+                break
+            threshold, progress = end_of_phase(
+                block, rounds, phase, threshold, bound, width, progress
+            )
+        write_out(worker, words)
+        if worker.thread == 0:
+            cuda.atomic.add(counters, (row, EXPANDED), int64(progress.expanded))
+            if worker.block == 0:
+                counters[row, PHASES] = phase
+                counters[row, CLIPPED_ROW] = common.sizes[STATUS]
 
     return _delta_stepping_kernel
 
 
 @njit
 def _first_arcs_kernel(indptr, indices, weights, heads, first_weights):
+    """Write the first arcs of every vertex.
+
+    ============= ============ ======== ==========================
+    argument      shape        dtype    written by
+    ============= ============ ======== ==========================
+    indptr        (n + 1,)     int64    the graph
+    indices       (m,)         int32    the graph
+    weights       (m,)         number   the graph
+    heads         (n, GROUP)   word     here
+    first_weights (n, GROUP)   number   here
+    ============= ============ ======== ==========================
+    """
     for v in range(indptr.size - 1):
         first, last = indptr[v], indptr[v + 1]
-        for k in range(LANES):
+        for k in range(GROUP):
             if first + k < last:
                 heads[v, k] = indices[first + k]
                 first_weights[v, k] = weights[first + k]
             else:
                 heads[v, k] = v
                 first_weights[v, k] = 0
-            if last - first > LANES:
+            if last - first > GROUP:
                 heads[v, k] |= MORE
 
 
 def _first_arcs(graph: Graph, dtype: np.dtype[Any]) -> NDArray[np.uint64]:
-    """Table of the first `LANES` arcs of every vertex, for `_arc_function`.
+    """Table of the first `GROUP` arcs of every vertex, for `_arc_function`.
 
     Padded with arcs to the vertex itself; heads carry `MORE` where that is not all.
     """
     unsigned = np.dtype(f"u{dtype.itemsize}")
-    table = np.empty((graph.n, LANES, 2), unsigned)
+    table = np.empty((graph.n, GROUP, 2), unsigned)
     _first_arcs_kernel(
         graph.indptr,
         graph.indices,
@@ -542,7 +922,7 @@ class _DeltaSearch(Search):
     def row_bytes(self) -> int:
         """Scratch of one row."""
         piles = 4 * self.graph.n * INDEX.itemsize
-        return piles + COMMON_WORDS * INDEX.itemsize + 3 * self.dtype.itemsize
+        return piles + COMMON_SIZES * INDEX.itemsize + SLOTS * self.dtype.itemsize
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Scratch of a batch: common near and far piles, their sizes, least far distances."""
@@ -550,8 +930,8 @@ class _DeltaSearch(Search):
         return (
             cuda.device_array((rows, 2, n), np.uint32),
             cuda.device_array((rows, 2, n), np.uint32),
-            cuda.device_array((rows, COMMON_WORDS), np.uint32),
-            cuda.device_array((rows, 3), self.unsigned),
+            cuda.device_array((rows, COMMON_SIZES), np.uint32),
+            cuda.device_array((rows, SLOTS), self.unsigned),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
@@ -573,7 +953,6 @@ class _DeltaSearch(Search):
                 batch.targets,
                 batch.bound,
                 width,
-                batch.bound == largest_distance(self.dtype),
                 first_row,
                 words,
                 *scratch,

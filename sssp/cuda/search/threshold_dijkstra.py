@@ -8,15 +8,15 @@ the same phases.
 On a road network some hundred vertices are open at a time, too few for more than one block, and
 a barrier of a block costs a fraction of one of the grid. What a phase takes is a chain of
 dependent reads, and what many sources take is the number of scattered ones, so both are kept
-small. Every thread owns some of the open vertices for as long as they are open. The `NEAR`
+small. Every thread owns some of the open vertices for as long as they are open. The `LIGHTEST`
 lightest arcs of an open vertex wait in shared memory, where an arc is struck out once its head is
 settled; only a vertex with more arcs has a pointer, past those. A phase has two barriers:
 
 A. a thread takes over vertices that were reached in the phase before, if it has room; of each
    vertex it owns it finds the least useful arc; the block reduces the settling threshold;
 B. of the open vertices at or below it a thread settles and relaxes its own; a vertex reached for
-   the first time joins the arrivals. The arcs beyond the near ones of all vertices just settled
-   are relaxed after one more barrier, `LANES` threads a vertex.
+   the first time joins the arrivals. The arcs beyond the lightest of all vertices just settled
+   are relaxed after one more barrier, `GROUP` threads a vertex.
 
 Distances that fall during B do not count before the next phase: what B compares is what A read.
 Counts and minima rotate through three slots, so that a slot can be cleared while nobody looks.
@@ -25,22 +25,24 @@ Counts and minima rotate through three slots, so that a slot can be cleared whil
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, uint32
+from numba import from_dtype, int32, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel
+from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
-from sssp.cuda.device.warp import WARP, ballot, lower_of, meet, rank, reserve
+from sssp.cuda.device.slots import SLOTS, rotated, slots_of
+from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.status import CLIPPED
 from sssp.methods import ThresholdDijkstra
 
 __all__ = ["solve"]
@@ -50,99 +52,572 @@ __all__ = ["solve"]
 THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (736, 352)
 #: by bytes of a number: without spills, and with 4 bytes four blocks fit on a multiprocessor
 MAX_REGISTERS = {4: 40, 8: 48}
-#: bytes of each near arc of all open vertices in shared memory; what is beyond is in global memory
+#: bytes of shared memory for one lightest arc of every open vertex; others are in global memory
 CAPACITY_BYTES = 256 if SIMULATOR else 3072
 #: places for arrivals in shared memory
 ARRIVALS = 32 if SIMULATOR else 512
-#: and for vertices with more arcs than the near ones
+#: and for vertices with more arcs than the lightest
 LONGS = 2 if SIMULATOR else 64
 #: lightest arcs of a vertex in the table
-NEAR = 4
-#: bit of the last near arc's end that says that the vertex has more arcs
+LIGHTEST = 4
+#: bit of the last of their ends that says that the vertex has more arcs
 MORE = np.uint32(1 << 31)
 VERTEX = np.uint32(MORE - 1)
-#: threads that relax the other arcs of a vertex side by side
-LANES = 32
+#: threads of a group, which relaxes the other arcs of a vertex side by side
+GROUP = 32
 SETTLED = 1
-#: words of ``counts``, three in turn of each: arrivals, those taken over, vertices settled, and
-#: those of them with more arcs than the near ones
-ARRIVED, TAKEN, GONE, LONG = 0, 3, 6, 9
-#: what a block notices: a candidate above the bound, and that all targets are settled
-CLIPPED, STOP = 0, 1
+#: words of ``counts``, in turn by phase: arrivals, those taken over, vertices settled, and those of
+#: them with more arcs than the lightest
+ARRIVED, TAKEN, GONE, LONG = (SLOTS * what for what in range(4))
+COUNTS = 4 * SLOTS
+#: what a block notices: a status code, `CLIPPED` if a candidate above the bound was dropped; and
+#: whether all targets are settled
+STATUS, STOP, FLAGS = 0, 1, 2
+
+# what belongs together travels as a record, which the compiler takes apart; the arguments of a
+# kernel are plain, for the types in a record would be found out anew at every launch
+
+
+class Arcs(NamedTuple):
+    """The arcs of a graph in one direction, those of a vertex in order of weight.
+
+    Attributes
+    ----------
+    indptr, ends, weights : array
+    lightest_ends, lightest_weights : array, shape (n, LIGHTEST)
+        The table of `_lightest_arcs`.
+    """
+
+    indptr: Any
+    ends: Any
+    weights: Any
+    lightest_ends: Any
+    lightest_weights: Any
+
+
+class List(NamedTuple):
+    """A list that begins in shared memory and goes on in global memory."""
+
+    shared: Any
+    spilled: Any
+
+
+class OpenVertices(NamedTuple):
+    """The open vertices of a row; each thread owns some of the places.
+
+    Attributes
+    ----------
+    vertices, seen : List
+        Vertex, and its distance at the beginning of the phase.
+    heads, weights : array, shape (LIGHTEST, capacity)
+        In shared memory, the lightest arcs of those that have their place there. The weight is
+        `unseen` once the head is settled.
+    """
+
+    vertices: Any
+    seen: Any
+    heads: Any
+    weights: Any
+
+
+class State(NamedTuple):
+    """What is known of the vertices of a row.
+
+    Attributes
+    ----------
+    distances, bits : array, shape (n,)
+        The same memory, as numbers and as integers.
+    settled : array, shape (n,), uint8
+    pointers : array, shape (n,), uint32
+        First arc, beyond the lightest, whose head was not settled when last looked at; 0: none yet.
+    in_pointers : array, shape (n,), uint32
+        The same of the arcs that enter.
+    in_least : array, shape (places,)
+        By place among the open vertices: weight of the lightest arc in from one not settled.
+    """
+
+    distances: Any
+    bits: Any
+    settled: Any
+    pointers: Any
+    in_pointers: Any
+    in_least: Any
+
+
+class Tallies(NamedTuple):
+    """What the threads of a block add up, in shared memory.
+
+    Attributes
+    ----------
+    counts : array, shape (COUNTS,), uint32
+    thresholds, leasts : array, shape (SLOTS,)
+        In turn by phase: settling threshold, and least distance of an open vertex.
+    flags : array, shape (FLAGS,), int32
+    hidden : array, shape (2,)
+        What a weight becomes by the state of the arc's other end, as the greater of the two:
+        itself, or out of the question.
+    """
+
+    counts: Any
+    thresholds: Any
+    leasts: Any
+    flags: Any
+    hidden: Any
+
+
+class Owner(NamedTuple):
+    """A thread of the block, as an owner of places; all uint32.
+
+    Attributes
+    ----------
+    thread, threads : uint32
+    lane, warp : uint32
+        Its number in its warp, and the first thread of that.
+    first : uint32
+        Its first place: it owns every `threads`-th from there on.
+    """
+
+    thread: Any
+    threads: Any
+    lane: Any
+    warp: Any
+    first: Any
+
+
+class Block(NamedTuple):
+    """What the thread block of a row works with.
+
+    Attributes
+    ----------
+    owner : Owner
+        The calling thread.
+    state : State
+    out_arcs, in_arcs : Arcs
+    open_vertices : OpenVertices
+    arrivals : List
+        Vertices reached for the first time, to be taken over in the next phase.
+    long : List
+        Vertices just settled that have more arcs than the lightest.
+    settling : array, shape (threads,), uint32
+        Places that each warp is settling.
+    tallies : Tallies
+    bound, unseen : number
+        Greatest distance of interest, and what stands for none.
+    """
+
+    owner: Any
+    state: Any
+    out_arcs: Any
+    in_arcs: Any
+    open_vertices: Any
+    arrivals: Any
+    long: Any
+    settling: Any
+    tallies: Any
+    bound: Any
+    unseen: Any
 
 
 @inline
-def _entry(shared, spilled, i):
-    """Entry `i` of a list that begins in shared memory and goes on in global memory."""
-    if i < uint32(shared.size):
-        return shared[i]
-    return spilled[uint32(i - uint32(shared.size))]
+def _entry(entries, i):
+    """Entry `i` of a list."""
+    if i < uint32(entries.shared.size):
+        return entries.shared[i]
+    return entries.spilled[uint32(i - uint32(entries.shared.size))]
 
 
 @inline
-def _put(shared, spilled, i, entry):
-    if i < uint32(shared.size):
-        shared[i] = entry
+def _put(entries, i, entry):
+    """Set entry `i` of a list."""
+    if i < uint32(entries.shared.size):
+        entries.shared[i] = entry
     else:
-        spilled[uint32(i - uint32(shared.size))] = entry
+        entries.spilled[uint32(i - uint32(entries.shared.size))] = entry
 
 
 @inline
-def _least_near(vertex, near_ends, near_weights, settled, hidden, unseen):
-    """Weight of the lightest near arc of `vertex` whose other end is not settled, by the table."""
+def _owner():
+    """Return the calling thread."""
+    thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+    lane = uint32(thread % WARP)
+    # places are dealt to the warps in turn, for neighbours in the list settle together
+    first = uint32(lane * uint32(threads // WARP) + thread // WARP)
+    return Owner(thread, threads, lane, uint32(thread - lane), first)
+
+
+@part
+def _clear(thread, tallies, unseen, zero):
+    """Set all tallies to nothing."""
+    if thread < SLOTS:
+        tallies.counts[ARRIVED + thread] = 0
+        tallies.counts[TAKEN + thread] = 0
+        tallies.counts[GONE + thread] = 0
+        tallies.counts[LONG + thread] = 0
+        tallies.thresholds[thread] = unseen
+        tallies.leasts[thread] = unseen
+        tallies.flags[thread % FLAGS] = 0
+        tallies.hidden[thread % 2] = unseen if thread % 2 == SETTLED else zero
+
+
+@part
+def _clear_slots(block, slots):
+    """Clear what nobody looks at in this phase, for the next."""
+    owner, tallies = block.owner, block.tallies
+    # the last thread, which seldom owns a vertex
+    if owner.thread == owner.threads - 1:
+        tallies.counts[uint32(ARRIVED + slots.before)] = 0
+        tallies.counts[uint32(TAKEN + slots.before)] = 0
+        tallies.counts[uint32(GONE + slots.before)] = 0
+        tallies.counts[uint32(LONG + slots.before)] = 0
+        tallies.thresholds[slots.after] = block.unseen
+        tallies.leasts[slots.after] = block.unseen
+
+
+@inline
+def _load_lightest(vertex, place, open_vertices, arcs):
+    """Bring the lightest arcs of a vertex to its place in shared memory."""
+    for k in range(LIGHTEST):
+        open_vertices.heads[k, place] = arcs.lightest_ends[vertex, k]
+        open_vertices.weights[k, place] = arcs.lightest_weights[vertex, k]
+
+
+@part
+def _take_over(block, slots, end, count, arrived):
+    """Fill the owner's places below `count` with arrivals; give the first one after them."""
+    owner, open_vertices = block.owner, block.open_vertices
+    asking = ballot(end < count)
+    while asking:
+        i = reserve(block.tallies.counts, uint32(TAKEN + slots.now), asking, owner.lane)
+        takes = end < count and i < arrived
+        if takes:
+            vertex = _entry(block.arrivals, i)
+            _put(open_vertices.vertices, end, vertex)
+            if end < uint32(open_vertices.vertices.shared.size):
+                _load_lightest(vertex, end, open_vertices, block.out_arcs)
+            end = uint32(end + owner.threads)
+        asking = ballot(takes and end < count)
+    return end
+
+
+@inline
+def _least_in_shared(place, open_vertices, settled, unseen):
+    """Weight of the lightest useful arc in shared memory, where others are struck out."""
+    heads, weights = open_vertices.heads, open_vertices.weights
+    states = cuda.local.array(LIGHTEST, int32)
+    useful = unseen
+    # first all loads, so that they are under way together
+    for k in range(LIGHTEST):
+        states[k] = SETTLED
+        if weights[k, place] != unseen:
+            states[k] = settled[heads[k, place] & VERTEX]
+    for k in range(LIGHTEST):
+        if states[k] == SETTLED:
+            weights[k, place] = unseen
+        else:
+            useful = min(useful, weights[k, place])
+    return useful
+
+
+@inline
+def _least_in_table(vertex, arcs, settled, hidden, unseen):
+    """Weight of the lightest useful arc in the table."""
     least = unseen
     # no branch, so that all loads are under way together; padded with weight `unseen`
-    for k in range(NEAR):
-        end = near_ends[vertex, k] & VERTEX
-        least = min(least, max(near_weights[vertex, k], hidden[settled[end]]))
+    for k in range(LIGHTEST):
+        end = arcs.lightest_ends[vertex, k] & VERTEX
+        least = min(least, max(arcs.lightest_weights[vertex, k], hidden[settled[end]]))
     return least
 
 
 @inline
-def _least_far(vertex, indptr, ends, weights, pointers, settled, unseen):
-    """Weight of the lightest arc beyond the near ones whose other end is not settled."""
-    last = indptr[uint32(vertex + 1)]
-    pointer = max(pointers[vertex], uint32(indptr[vertex] + NEAR))
-    while pointer < last and settled[ends[pointer]] == SETTLED:
+def _least_beyond(vertex, arcs, pointers, settled, unseen):
+    """Weight of the lightest useful arc beyond the table."""
+    last = arcs.indptr[uint32(vertex + 1)]
+    pointer = max(pointers[vertex], uint32(arcs.indptr[vertex] + LIGHTEST))
+    while pointer < last and settled[arcs.ends[pointer]] == SETTLED:
         pointer = uint32(pointer + 1)
     pointers[vertex] = pointer
-    return weights[pointer] if pointer < last else unseen
+    return arcs.weights[pointer] if pointer < last else unseen
 
 
-@cache
-def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
-    """Return the kernel for a dtype and criterion.
+@part
+def _least_out(block, vertex, place):
+    """Weight of the lightest arc of an open vertex whose head is not settled."""
+    state, arcs, unseen = block.state, block.out_arcs, block.unseen
+    if place < uint32(block.open_vertices.vertices.shared.size):
+        useful = _least_in_shared(place, block.open_vertices, state.settled, unseen)
+        more = block.open_vertices.heads[LIGHTEST - 1, place] & MORE
+    else:
+        useful = _least_in_table(vertex, arcs, state.settled, block.tallies.hidden, unseen)
+        more = arcs.lightest_ends[vertex, LIGHTEST - 1] & MORE
+    if useful == unseen and more:
+        useful = _least_beyond(vertex, arcs, state.pointers, state.settled, unseen)
+    return useful
+
+
+@part
+def _least_in(block, vertex):
+    """Weight of the lightest arc into a vertex whose tail is not settled."""
+    state, arcs, unseen = block.state, block.in_arcs, block.unseen
+    useful = _least_in_table(vertex, arcs, state.settled, block.tallies.hidden, unseen)
+    if useful == unseen and arcs.lightest_ends[vertex, LIGHTEST - 1] & MORE:
+        useful = _least_beyond(vertex, arcs, state.in_pointers, state.settled, unseen)
+    return useful
+
+
+@part
+def _close_ranks(vertex, place, kept, open_vertices, arcs):
+    """Move an entry that stays open to the first free place of its owner."""
+    heads, weights = open_vertices.heads, open_vertices.weights
+    capacity = uint32(open_vertices.vertices.shared.size)
+    _put(open_vertices.vertices, kept, vertex)
+    if kept < capacity:
+        if place < capacity:
+            for k in range(LIGHTEST):
+                heads[k, kept] = heads[k, place]
+                weights[k, kept] = weights[k, place]
+        else:
+            _load_lightest(vertex, kept, open_vertices, arcs)
+
+
+@part
+def _count_targets(block, targets, target, least):
+    """Count the targets, in their order, that are settled; once all are, raise the flag.
+
+    Only once all lie below the least open distance: ties of the last are final too.
+    """
+    if block.owner.thread == 0:
+        while target < targets.size and block.state.distances[targets[target]] < least:
+            target += 1
+        if target == targets.size:
+            block.tallies.flags[STOP] = 1
+    return target
+
+
+def _shared_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return device functions that make the open vertices and the tallies of a block."""
+    capacity = CAPACITY_BYTES // dtype.itemsize
+    number = from_dtype(dtype)
+
+    @part
+    def open_vertices_with(spilled_vertices, spilled_seen):
+        vertices = anchored_shared(cuda.shared.array(capacity, uint32))
+        seen = anchored_shared(cuda.shared.array(capacity, number))
+        return OpenVertices(
+            List(vertices, spilled_vertices),
+            List(seen, spilled_seen),
+            anchored_shared(cuda.shared.array((LIGHTEST, capacity), uint32)),
+            anchored_shared(cuda.shared.array((LIGHTEST, capacity), number)),
+        )
+
+    @part
+    def make_tallies():
+        return Tallies(
+            anchored_shared(cuda.shared.array(COUNTS, uint32)),
+            anchored_shared(cuda.shared.array(SLOTS, number)),
+            anchored_shared(cuda.shared.array(SLOTS, number)),
+            anchored_shared(cuda.shared.array(FLAGS, int32)),
+            anchored_shared(cuda.shared.array(2, number)),
+        )
+
+    return open_vertices_with, make_tallies
+
+
+def _seed_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that lets the sources of a row arrive."""
+    bits, zero = bits_of(dtype), dtype.type(0)
+
+    @part
+    def seed(block, sources, first, last):
+        i = uint32(first + block.owner.thread)
+        while i < last:
+            source = uint32(sources[i])
+            if cuda.atomic.min(block.state.bits, source, bits(zero)) == bits(block.unseen):
+                at = cuda.atomic.add(block.tallies.counts, ARRIVED, uint32(1))
+                _put(block.arrivals, at, source)
+            i = uint32(i + block.owner.threads)
+
+    return seed
+
+
+def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
+    """Return a device function that finds the settling threshold.
+
+    With it, if somebody wants it, the least distance of an open vertex.
+    """
+    lower, number = lower_of(dtype), from_dtype(dtype)
+
+    @part
+    def evaluate(block, slots, end, has_targets):
+        open_vertices, unseen = block.open_vertices, block.unseen
+        threshold, least = unseen, unseen
+        i = block.owner.first
+        while i < end:
+            vertex = _entry(open_vertices.vertices, i)
+            distance = block.state.distances[vertex]
+            useful = _least_out(block, vertex, i)
+            _put(open_vertices.seen, i, distance)
+            if useful != unseen:
+                # saturated, for an arc may be too long to be useful at all
+                threshold = min(threshold, number(distance + min(useful, block.bound)))
+            least = min(least, distance)
+            if in_out:
+                block.state.in_least[i] = _least_in(block, vertex)
+            i = uint32(i + block.owner.threads)
+        lower(block.tallies.thresholds, slots.now, threshold)
+        if in_out or has_targets:
+            lower(block.tallies.leasts, slots.now, least)
+
+    return evaluate
+
+
+def _reaches_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that relaxes an arc and says whether it was first at its head.
 
     Floats are lowered as integers, for Numba's atomic minimum of a float does not return what
     was there at that moment.
     """
     bits = bits_of(dtype)
-    lower = lower_of(dtype)
-    capacity = CAPACITY_BYTES // dtype.itemsize
 
     @inline
-    def reaches(head, candidate, bound, unseen, distances, distance_bits, flags):
-        """Relax an arc; return whether its head was reached for the first time."""
-        if candidate <= bound:
-            return cuda.atomic.min(distance_bits, head, bits(candidate)) == bits(unseen)
-        if distances[head] == unseen:
-            flags[CLIPPED] = 1
+    def reaches(block, head, candidate):
+        if candidate <= block.bound:
+            return cuda.atomic.min(block.state.bits, head, bits(candidate)) == bits(block.unseen)
+        if block.state.distances[head] == block.unseen:
+            block.tallies.flags[STATUS] = CLIPPED
         return False
+
+    return reaches
+
+
+def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function with which a warp relaxes the lightest arcs of what it settles."""
+    reaches, number = _reaches_of(dtype), from_dtype(dtype)
+
+    @part
+    def relax_lightest(block, slots, leaving, settles, place):
+        owner, open_vertices, arcs = block.owner, block.open_vertices, block.out_arcs
+        if settles:
+            block.settling[uint32(owner.warp + rank(leaving, owner.lane))] = place
+        leavers = uint32(cuda.popc(leaving))
+        if owner.lane == 0:
+            cuda.atomic.add(block.tallies.counts, uint32(GONE + slots.after), leavers)
+        warp_barrier()
+        first = uint32(0)
+        while first < leavers * LIGHTEST:
+            arc, head, arrives = uint32(first + owner.lane), uint32(0), False
+            if arc < leavers * LIGHTEST:
+                i, k = block.settling[uint32(owner.warp + arc // LIGHTEST)], uint32(arc % LIGHTEST)
+                tail = _entry(open_vertices.vertices, i)
+                start = _entry(open_vertices.seen, i)
+                if i < uint32(open_vertices.vertices.shared.size):
+                    head, weight = open_vertices.heads[k, i], open_vertices.weights[k, i]
+                else:
+                    head, weight = arcs.lightest_ends[tail, k], arcs.lightest_weights[tail, k]
+                if k == LIGHTEST - 1 and head & MORE:
+                    at = cuda.atomic.add(
+                        block.tallies.counts, uint32(LONG + slots.after), uint32(1)
+                    )
+                    _put(block.long, at, tail)
+                head = uint32(head & VERTEX)
+                if weight != block.unseen:
+                    arrives = reaches(block, head, number(start + weight))
+            arriving = ballot(arrives)
+            if arriving:
+                slot = uint32(ARRIVED + slots.after)
+                at = reserve(block.tallies.counts, slot, arriving, owner.lane)
+                if arrives:
+                    _put(block.arrivals, at, head)
+            first = uint32(first + WARP)
+        warp_barrier()
+
+    return relax_lightest
+
+
+def _settle_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
+    """Return a device function that settles what the threshold allows, and relaxes it.
+
+    Entries that stay open close ranks; it gives the first of the owner's places after them.
+    """
+    relax_lightest, number = _relax_lightest_of(dtype), from_dtype(dtype)
+
+    @part
+    def settle(block, slots, end, threshold, least):
+        owner, open_vertices, state = block.owner, block.open_vertices, block.state
+        i, kept = owner.first, owner.first
+        while ballot(i < end):
+            settles = False
+            if i < end:
+                vertex = _entry(open_vertices.vertices, i)
+                distance = _entry(open_vertices.seen, i)
+                settles = distance <= threshold
+                if in_out and not settles:
+                    weight = state.in_least[i]
+                    reach = number(least + min(weight, block.bound))
+                    settles = weight == block.unseen or distance <= reach
+                if settles:
+                    state.settled[vertex] = SETTLED
+                else:
+                    if i != kept:
+                        _close_ranks(vertex, i, kept, open_vertices, block.out_arcs)
+                    kept = uint32(kept + owner.threads)
+            leaving = ballot(settles)
+            if leaving:
+                relax_lightest(block, slots, leaving, settles, i)
+            i = uint32(i + owner.threads)
+        return kept
+
+    return settle
+
+
+def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that relaxes the arcs beyond the lightest of all just settled."""
+    reaches, number = _reaches_of(dtype), from_dtype(dtype)
+
+    @part
+    def relax_rest(block, slots, count):
+        owner, arcs = block.owner, block.out_arcs
+        i = uint32(owner.thread // GROUP)
+        while i < count:
+            tail = _entry(block.long, i)
+            start = block.state.distances[tail]
+            arc, last = uint32(arcs.indptr[tail] + LIGHTEST), arcs.indptr[uint32(tail + 1)]
+            arc = uint32(arc + owner.thread % GROUP)
+            while arc < last:
+                head, candidate = arcs.ends[arc], number(start + arcs.weights[arc])
+                if reaches(block, head, candidate):
+                    slot = uint32(ARRIVED + slots.after)
+                    _put(
+                        block.arrivals, cuda.atomic.add(block.tallies.counts, slot, uint32(1)), head
+                    )
+                arc = uint32(arc + GROUP)
+            i = uint32(i + owner.threads // GROUP)
+
+    return relax_rest
+
+
+@cache
+def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
+    """Return the kernel for a dtype and criterion."""
+    open_vertices_with, make_tallies = _shared_of(dtype)
+    seed, evaluate = _seed_of(dtype), _evaluate_of(dtype, in_out=in_out)
+    settle, relax_rest = _settle_of(dtype, in_out=in_out), _relax_rest_of(dtype)
+    zero = dtype.type(0)
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=MAX_REGISTERS[dtype.itemsize])
     def _threshold_dijkstra_kernel(
         indptr,
-        indices,
+        heads,
         weights,
-        near_heads,
-        near_weights,
+        lightest_heads,
+        lightest_weights,
         in_indptr,
-        in_indices,
+        tails,
         in_weights,
-        near_tails,
-        near_in_weights,
+        lightest_tails,
+        lightest_in_weights,
         sources,
         first_sources,
         targets,
@@ -158,249 +633,126 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         all_seen,
         spilled,
     ):
-        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        row = uint32(cuda.blockIdx.x)
-        number = all_distances.dtype.type
-        distances, settled = anchored(all_distances[row]), anchored(all_settled[row])
-        distance_bits, pointers = anchored(all_distance_bits[row]), all_pointers[row]
-        in_pointers, in_least, spilled_seen = all_in_pointers[row], all_in_least[row], all_seen[row]
-        spilled_vertices, spilled_arrivals = spilled[row, 0], spilled[row, 1]
-        spilled_long = spilled[row, 2]
-        unseen_bits = bits(unseen)
-        # of the open vertices, thread by thread: vertex, distance seen in A, near arcs
-        vertices = anchored_shared(cuda.shared.array(capacity, uint32))
-        seen = anchored_shared(cuda.shared.array(capacity, all_distances.dtype))
-        heads = anchored_shared(cuda.shared.array((NEAR, capacity), uint32))
-        lightest = anchored_shared(cuda.shared.array((NEAR, capacity), all_distances.dtype))
-        arrivals = anchored_shared(cuda.shared.array(ARRIVALS, uint32))
-        long = anchored_shared(cuda.shared.array(LONGS, uint32))
-        counts = anchored_shared(cuda.shared.array(12, uint32))
-        thresholds = anchored_shared(cuda.shared.array(3, all_distances.dtype))
-        leasts = anchored_shared(cuda.shared.array(3, all_distances.dtype))
-        flags = anchored_shared(cuda.shared.array(2, int32))
-        # what a weight becomes by the state of the arc's other end: itself, or out of the question
-        hidden = anchored_shared(cuda.shared.array(2, all_distances.dtype))
-        # entries that the warp is settling
-        settling = anchored_shared(cuda.shared.array(THREADS_ALONE, uint32))
-        states = cuda.local.array(NEAR, int32)
-        lane = uint32(thread % WARP)
-        warp = uint32(thread - lane)
-        # places are dealt to the warps in turn, for neighbours in the list settle together
-        first_place = uint32(lane * uint32(threads // WARP) + thread // WARP)
-        if thread < 3:
-            counts[ARRIVED + thread] = 0
-            counts[TAKEN + thread] = 0
-            counts[GONE + thread] = 0
-            counts[LONG + thread] = 0
-            thresholds[thread] = unseen
-            leasts[thread] = unseen
-            flags[thread % 2] = 0
-            hidden[thread % 2] = unseen if thread % 2 == SETTLED else number(0)
+        """Search from the sources of a row with each block.
+
+        =================== ================== ======= =========================================
+        argument            shape              dtype   written by
+        =================== ================== ======= =========================================
+        indptr              (n + 1,)           uint32  upload of the graph, arcs by weight
+        heads               (m,)               uint32  upload of the graph, arcs by weight
+        weights             (m,)               number  upload of the graph, arcs by weight
+        lightest_heads      (n, LIGHTEST)      uint32  upload of `_lightest_arcs`
+        lightest_weights    (n, LIGHTEST)      number  upload of `_lightest_arcs`
+        in_indptr           (n + 1,)           uint32  upload of the reverse graph
+        tails               (m,)               uint32  upload of the reverse graph
+        in_weights          (m,)               number  upload of the reverse graph
+        lightest_tails      (n, LIGHTEST)      uint32  upload of its `_lightest_arcs`
+        lightest_in_weights (n, LIGHTEST)      number  upload of its `_lightest_arcs`
+        sources             (k,)               int64   host
+        first_sources       (rows + 1,)        int64   host
+        targets             (t,)               int64   host; empty: all vertices
+        bound               scalar             number  host: greatest distance of interest
+        unseen              scalar             number  host: what stands for none
+        all_distances       (rows, n)          number  host: `unseen`; here
+        all_distance_bits   (rows, n)          integer the same memory
+        counters            (rows, words)      int64   host: 0; here: statistics, `CLIPPED_ROW`
+        all_settled         (rows, n)          uint8   host: 0; here
+        all_pointers        (rows, n)          uint32  host: 0; here
+        all_in_pointers     (rows, n)          uint32  host: 0; here
+        all_in_least        (rows, places)     number  here
+        all_seen            (rows, places)     number  here
+        spilled             (rows, 3, places)  uint32  here: open vertices, arrivals, long ones
+        =================== ================== ======= =========================================
+
+        There is a place for every vertex and thread. Without the IN test nobody looks at what its
+        name says is for arcs in, and any arrays will do.
+        """
+        row, owner = uint32(cuda.blockIdx.x), _owner()
+        block = Block(
+            owner,
+            State(
+                anchored(all_distances[row]),
+                anchored(all_distance_bits[row]),
+                anchored(all_settled[row]),
+                all_pointers[row],
+                all_in_pointers[row],
+                all_in_least[row],
+            ),
+            Arcs(indptr, heads, weights, lightest_heads, lightest_weights),
+            Arcs(in_indptr, tails, in_weights, lightest_tails, lightest_in_weights),
+            open_vertices_with(spilled[row, 0], all_seen[row]),
+            List(anchored_shared(cuda.shared.array(ARRIVALS, uint32)), spilled[row, 1]),
+            List(anchored_shared(cuda.shared.array(LONGS, uint32)), spilled[row, 2]),
+            anchored_shared(cuda.shared.array(THREADS_ALONE, uint32)),
+            make_tallies(),
+            bound,
+            unseen,
+        )
+        tallies = block.tallies
+        _clear(owner.thread, tallies, unseen, zero)
         cuda.syncthreads()
-        i = uint32(first_sources[row] + thread)
-        while i < first_sources[row + 1]:
-            source = uint32(sources[i])
-            if cuda.atomic.min(distance_bits, source, bits(number(0))) == unseen_bits:
-                place = cuda.atomic.add(counts, ARRIVED, uint32(1))
-                _put(arrivals, spilled_arrivals, place, source)
-            i = uint32(i + threads)
+        seed(block, sources, first_sources[row], first_sources[row + 1])
         cuda.syncthreads()
-        # entries of this thread stand at its first place, that + threads, ... up to end
-        end, count = first_place, uint32(0)
+        # this thread's places are in use up to `end`, those of the block up to `count`
+        end, count = owner.first, uint32(0)
         phase, total_settled, most_open, total_open, target = uint32(0), 0, uint32(0), 0, 0
-        slot, after, before = uint32(0), uint32(1), uint32(2)
+        slots = slots_of(uint32(0), 0)
         while True:
-            arrived, gone = counts[uint32(ARRIVED + slot)], counts[uint32(GONE + slot)]
+            arrived = tallies.counts[uint32(ARRIVED + slots.now)]
+            gone = tallies.counts[uint32(GONE + slots.now)]
             total_settled += gone
             count = uint32(count + arrived - gone)
             if count == 0:
                 break
-            # the last thread, which seldom owns a vertex
-            if thread == threads - 1:
-                counts[uint32(ARRIVED + before)] = 0
-                counts[uint32(TAKEN + before)] = 0
-                counts[uint32(GONE + before)] = 0
-                counts[uint32(LONG + before)] = 0
-                thresholds[after] = unseen
-                leasts[after] = unseen
+            _clear_slots(block, slots)
 
-            # A: take over arrivals; threshold and least open distance
-            asking = ballot(end < count)
-            while asking:
-                place = reserve(counts, uint32(TAKEN + slot), asking, lane)
-                takes = end < count and place < arrived
-                if takes:
-                    vertex = _entry(arrivals, spilled_arrivals, place)
-                    _put(vertices, spilled_vertices, end, vertex)
-                    if end < capacity:
-                        for k in range(NEAR):
-                            heads[k, end] = near_heads[vertex, k]
-                            lightest[k, end] = near_weights[vertex, k]
-                    end = uint32(end + threads)
-                asking = ballot(takes and end < count)
-            threshold, least = unseen, unseen
-            i = first_place
-            while i < end:
-                vertex = _entry(vertices, spilled_vertices, i)
-                distance = distances[vertex]
-                useful = unseen
-                # first all loads, so that they are under way together
-                if i < capacity:
-                    for k in range(NEAR):
-                        states[k] = SETTLED
-                        if lightest[k, i] != unseen:
-                            states[k] = settled[heads[k, i] & VERTEX]
-                    for k in range(NEAR):
-                        if states[k] == SETTLED:
-                            lightest[k, i] = unseen
-                        else:
-                            useful = min(useful, lightest[k, i])
-                    more = heads[NEAR - 1, i] & MORE
-                else:
-                    useful = _least_near(vertex, near_heads, near_weights, settled, hidden, unseen)
-                    more = near_heads[vertex, NEAR - 1] & MORE
-                if useful == unseen and more:
-                    useful = _least_far(vertex, indptr, indices, weights, pointers, settled, unseen)
-                _put(seen, spilled_seen, i, distance)
-                if useful != unseen:
-                    # saturated, for an arc may be too long to be useful at all
-                    threshold = min(threshold, number(distance + min(useful, bound)))
-                least = min(least, distance)
-                if in_out:
-                    useful = _least_near(
-                        vertex, near_tails, near_in_weights, settled, hidden, unseen
-                    )
-                    if useful == unseen and near_tails[vertex, NEAR - 1] & MORE:
-                        useful = _least_far(
-                            vertex, in_indptr, in_indices, in_weights, in_pointers, settled, unseen
-                        )
-                    in_least[i] = useful
-                i = uint32(i + threads)
-            lower(thresholds, slot, threshold)
-            if in_out or targets.size > 0:
-                lower(leasts, slot, least)
+            # A
+            end = _take_over(block, slots, end, count, arrived)
+            evaluate(block, slots, end, targets.size > 0)
             cuda.syncthreads()
-            threshold, least = thresholds[slot], leasts[slot]
+            threshold, least = tallies.thresholds[slots.now], tallies.leasts[slots.now]
             if targets.size > 0:
-                # only once all lie below the least open distance: ties of the last are final too
-                if thread == 0:
-                    while target < targets.size and distances[targets[target]] < least:
-                        target += 1
-                    if target == targets.size:
-                        flags[STOP] = 1
+                target = _count_targets(block, targets, target, least)
                 cuda.syncthreads()
-                if flags[STOP] != 0:
+                if tallies.flags[STOP] != 0:
                     break
-
             phase = uint32(phase + 1)
             most_open = max(most_open, count)
             total_open += count
 
-            # B: settle and relax; entries that stay close ranks
-            i, kept = first_place, first_place
-            while ballot(i < end):
-                settles = False
-                if i < end:
-                    vertex = _entry(vertices, spilled_vertices, i)
-                    distance = _entry(seen, spilled_seen, i)
-                    settles = distance <= threshold
-                    if in_out and not settles:
-                        weight = in_least[i]
-                        settles = weight == unseen or distance <= number(least + min(weight, bound))
-                    if settles:
-                        settled[vertex] = SETTLED
-                    else:
-                        if i != kept:
-                            _put(vertices, spilled_vertices, kept, vertex)
-                            if kept < capacity:
-                                for k in range(NEAR):
-                                    if i < capacity:
-                                        heads[k, kept] = heads[k, i]
-                                        lightest[k, kept] = lightest[k, i]
-                                    else:
-                                        heads[k, kept] = near_heads[vertex, k]
-                                        lightest[k, kept] = near_weights[vertex, k]
-                        kept = uint32(kept + threads)
-                leaving = ballot(settles)
-                if leaving:
-                    if settles:
-                        settling[uint32(warp + rank(leaving, lane))] = i
-                    leavers = uint32(cuda.popc(leaving))
-                    if lane == 0:
-                        cuda.atomic.add(counts, uint32(GONE + after), leavers)
-                    meet()
-                    first = uint32(0)
-                    while first < leavers * NEAR:
-                        arc, head, arrives = uint32(first + lane), uint32(0), False
-                        if arc < leavers * NEAR:
-                            entry, k = settling[uint32(warp + arc // NEAR)], uint32(arc % NEAR)
-                            tail = _entry(vertices, spilled_vertices, entry)
-                            start = _entry(seen, spilled_seen, entry)
-                            if entry < capacity:
-                                head, weight = heads[k, entry], lightest[k, entry]
-                            else:
-                                head, weight = near_heads[tail, k], near_weights[tail, k]
-                            if k == NEAR - 1 and head & MORE:
-                                place = cuda.atomic.add(counts, uint32(LONG + after), uint32(1))
-                                _put(long, spilled_long, place, tail)
-                            head = uint32(head & VERTEX)
-                            if weight != unseen:
-                                candidate = number(start + weight)
-                                arrives = reaches(
-                                    head, candidate, bound, unseen, distances, distance_bits, flags
-                                )
-                        arriving = ballot(arrives)
-                        if arriving:
-                            place = reserve(counts, uint32(ARRIVED + after), arriving, lane)
-                            if arrives:
-                                _put(arrivals, spilled_arrivals, place, head)
-                        first = uint32(first + WARP)
-                    meet()
-                i = uint32(i + threads)
-            end = kept
+            # B
+            end = settle(block, slots, end, threshold, least)
             cuda.syncthreads()
-            long_count = counts[uint32(LONG + after)]
+            long_count = tallies.counts[uint32(LONG + slots.after)]
             if long_count > 0:
-                i = uint32(thread // LANES)
-                while i < long_count:
-                    tail = _entry(long, spilled_long, i)
-                    start = distances[tail]
-                    arc, last = uint32(indptr[tail] + NEAR), indptr[uint32(tail + 1)]
-                    arc = uint32(arc + thread % LANES)
-                    while arc < last:
-                        head, candidate = indices[arc], number(start + weights[arc])
-                        if reaches(head, candidate, bound, unseen, distances, distance_bits, flags):
-                            place = cuda.atomic.add(counts, uint32(ARRIVED + after), uint32(1))
-                            _put(arrivals, spilled_arrivals, place, head)
-                        arc = uint32(arc + LANES)
-                    i = uint32(i + threads // LANES)
+                relax_rest(block, slots, long_count)
                 cuda.syncthreads()
-            slot, after, before = after, before, slot
-        if thread == 0:
+            slots = rotated(slots)
+        if owner.thread == 0:
             counters[row, 0], counters[row, 1] = phase, total_settled
             counters[row, 2], counters[row, 3] = most_open, total_open
-            counters[row, CLIPPED_ROW] = flags[CLIPPED]
+            counters[row, CLIPPED_ROW] = tallies.flags[STATUS]
 
     return _threshold_dijkstra_kernel
 
 
-def _near_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArray[Any], ...]:
-    """Table of the `NEAR` lightest arcs of every vertex: other ends and weights, (n, NEAR).
+def _lightest_arcs(graph: Graph, dtype: np.dtype[Any], reverse: bool) -> tuple[NDArray[Any], ...]:
+    """Table of the `LIGHTEST` lightest arcs of every vertex: other ends and weights, (n, LIGHTEST).
 
     The last end has the bit `MORE` if the vertex has more arcs.
     """
     indptr, ends, weights = arcs_by_weight(graph, dtype, reverse=reverse)
-    arcs = indptr[:-1, np.newaxis] + np.arange(NEAR)
+    arcs = indptr[:-1, np.newaxis] + np.arange(LIGHTEST)
     missing = arcs >= indptr[1:, np.newaxis]
     arcs[missing] = 0
     vertices = np.arange(graph.n, dtype=INDEX)[:, np.newaxis]
     if graph.m == 0:  # then all are missing, and no arc stands at 0
         ends = np.broadcast_to(vertices, arcs.shape).astype(np.uint32)
         return ends, np.full(arcs.shape, unreached(dtype), dtype)
-    near_weights = np.where(missing, unreached(dtype), weights[arcs]).astype(dtype)
-    near_ends = np.where(missing, vertices, ends[arcs]).astype(np.uint32)
-    near_ends[np.diff(indptr) > NEAR, NEAR - 1] |= MORE
-    return near_ends, near_weights
+    lightest_weights = np.where(missing, unreached(dtype), weights[arcs]).astype(dtype)
+    lightest_ends = np.where(missing, vertices, ends[arcs]).astype(np.uint32)
+    lightest_ends[np.diff(indptr) > LIGHTEST, LIGHTEST - 1] |= MORE
+    return lightest_ends, lightest_weights
 
 
 class _ThresholdSearch(Search):
@@ -419,15 +771,15 @@ class _ThresholdSearch(Search):
 
         @cache
         def table() -> tuple[NDArray[Any], ...]:
-            return _near_arcs(graph, self.dtype, reverse)
+            return _lightest_arcs(graph, self.dtype, reverse)
 
         indptr, ends, weights = on_device.arcs_by_weight(graph, self.dtype, reverse=reverse)
         return (
             indptr.view(np.uint32),
             ends.view(np.uint32),
             weights,
-            on_device.array(f"{side}near ends, {self.dtype}", lambda: table()[0]),
-            on_device.array(f"{side}near weights, {self.dtype}", lambda: table()[1]),
+            on_device.array(f"{side}lightest ends, {self.dtype}", lambda: table()[0]),
+            on_device.array(f"{side}lightest weights, {self.dtype}", lambda: table()[1]),
         )
 
     @property

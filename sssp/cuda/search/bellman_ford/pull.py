@@ -10,15 +10,16 @@ predecessor are written once a round.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, uint32
+from numba import from_dtype, int32, uint32
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import barrier_of
+from sssp.cuda.device.grid import barrier_of, worker_of
+from sssp.cuda.device.slots import SLOTS, slots_of
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
@@ -36,6 +37,78 @@ __all__ = ["PullSearch"]
 #: bytes of a tile of distances in shared memory
 TILE_BYTES = 64 if SIMULATOR else 48 * 1000
 
+# what belongs together travels as a record, which the compiler takes apart; the arguments of a
+# kernel are plain, for the types in a record would be found out anew at every launch
+
+
+class Arcs(NamedTuple):
+    """The arcs that enter every vertex: CSR arrays."""
+
+    indptr: Any
+    tails: Any
+    weights: Any
+
+
+class Limits(NamedTuple):
+    """Greatest distance of interest, and least of the dtype."""
+
+    bound: Any
+    lowest: Any
+
+
+class Tile(NamedTuple):
+    """Distances of consecutive vertices, in shared memory.
+
+    Attributes
+    ----------
+    keys : array, shape (length,)
+    first, end : uint32
+        Vertices of the tile.
+    """
+
+    keys: Any
+    first: Any
+    end: Any
+
+
+class Range(NamedTuple):
+    """The heads of a block, and how they are divided into tiles; all uint32.
+
+    Attributes
+    ----------
+    first, end : uint32
+        Heads of the block.
+    stretch, margin : uint32
+        Heads of a tile, and how far it goes beyond them on either side.
+    """
+
+    first: Any
+    end: Any
+    stretch: Any
+    margin: Any
+
+
+@inline
+def _range_of(worker, n, tile_length):
+    """Return the heads of the calling thread's block."""
+    owned = uint32((n + worker.blocks - 1) // worker.blocks)
+    stretch, margin = n, n
+    if n > tile_length:
+        stretch = uint32(min(owned, uint32(tile_length // 2)))
+        margin = uint32(stretch // 2)
+    first = uint32(min(worker.block * owned, n))
+    return Range(first, uint32(min((worker.block + 1) * owned, n)), stretch, margin)
+
+
+@inline
+def _load(worker, keys, tile):
+    """Bring the distances of a tile to shared memory."""
+    i = uint32(tile.first + worker.thread)
+    while i < tile.end:
+        tile.keys[uint32(i - tile.first)] = keys[i]
+        i = uint32(i + worker.threads)
+    cuda.syncthreads()
+
 
 @cache
 def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
@@ -45,6 +118,17 @@ def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
 
     @cuda.jit
     def _root_kernel(sources, first_sources, keys, changes):
+        """Set the sources of a row to 0, with each block.
+
+        ============= ============= ======= ==============================================
+        argument      shape         dtype   written by
+        ============= ============= ======= ==============================================
+        sources       (k,)          int64   host
+        first_sources (rows + 1,)   int64   host
+        keys          (rows, n)     integer host: unreached; here: sources
+        changes       (rows, SLOTS) uint32  host: 0; here: whether there is a source
+        ============= ============= ======= ==============================================
+        """
         row = cuda.blockIdx.x
         i = first_sources[row] + cuda.threadIdx.x
         while i < first_sources[row + 1]:
@@ -55,13 +139,76 @@ def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
     return _root_kernel
 
 
+def _best_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function: the least key that the arcs into `head` offer, and their tail.
+
+    Tail -1 if none is less than the key `before`, which the head has.
+    """
+    bits, number_of = ordered_bits_of(dtype)
+    number, unseen = from_dtype(dtype), unreached(dtype)
+
+    @inline
+    def best_of(head, before, old, tile, arcs, limits, counters, row):
+        nothing = bits(unseen)
+        best, tail_of_best = before, int32(-1)
+        arc, last = arcs.indptr[head], arcs.indptr[uint32(head + 1)]
+        while arc < last:
+            tail = arcs.tails[arc]
+            if tile.first <= tail and tail < tile.end:
+                start = tile.keys[uint32(tail - tile.first)]
+            else:
+                start = old[tail]
+            if start != nothing:
+                candidate = number(number_of(start) + arcs.weights[arc])
+                if candidate > limits.bound:
+                    if best == nothing and counters[row, CLIPPED_ROW] == 0:
+                        cuda.atomic.max(counters, (row, CLIPPED_ROW), CLIPPED)
+                elif candidate < limits.lowest:
+                    cuda.atomic.max(counters, (row, CLIPPED_ROW), OVERFLOW)
+                elif bits(candidate) < best:
+                    best, tail_of_best = bits(candidate), int32(tail)
+            arc = uint32(arc + 1)
+        return best, tail_of_best
+
+    return best_of
+
+
+def _pull_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function: one round of a block, tile by tile; whether anything changed."""
+    best_of = _best_of(dtype)
+
+    @part
+    def pull(worker, heads, n, tile_keys, old, new, arcs, limits, predecessors, counters):
+        changed, base = False, heads.first
+        while base < heads.end:
+            base_end = uint32(min(uint32(base + heads.stretch), heads.end))
+            tile_first = uint32(base - min(base, heads.margin))
+            tile_end = uint32(min(uint32(base_end + heads.margin), n))
+            tile = Tile(tile_keys, tile_first, tile_end)
+            _load(worker, old, tile)
+            head = uint32(base + worker.thread)
+            while head < base_end:
+                before = tile.keys[uint32(head - tile.first)]
+                best, tail = best_of(head, before, old, tile, arcs, limits, counters, worker.row)
+                new[head] = best
+                if best < before:
+                    predecessors[worker.row, head] = tail
+                    changed = True
+                head = uint32(head + worker.threads)
+            # all are done with the tile
+            cuda.syncthreads()
+            base = base_end
+        return changed
+
+    return pull
+
+
 @cache
 def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -> Any:
     """Return the kernel for a dtype; the parameters are those of `_make_push_kernel`."""
-    bits, number_of = ordered_bits_of(dtype)
-    meet = barrier or barrier_of(together=together)
+    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
+    pull = _pull_of(dtype)
     tile_length = TILE_BYTES // dtype.itemsize
-    unseen = unreached(dtype)
 
     @kernel(max_registers=65536 // THREADS // (1 if together else 2))
     def _pull_kernel(
@@ -70,7 +217,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         weights,
         bound,
         lowest,
-        patience,
+        allowance,
         first_row,
         keys,
         other_keys,
@@ -78,78 +225,49 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         predecessors,
         counters,
     ):
-        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        row, block, blocks = uint32(cuda.blockIdx.x), uint32(0), uint32(1)
-        if together:
-            row, block, blocks = uint32(first_row), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
-        number = weights.dtype.type
-        tile = cuda.shared.array(tile_length, keys.dtype)
-        nothing = bits(unseen)
-        n = uint32(indptr.size - 1)
-        owned = uint32((n + blocks - 1) // blocks)
-        first, end = uint32(min(block * owned, n)), uint32(min((block + 1) * owned, n))
-        # heads of a tile, and how far it goes beyond them on either side
-        stretch, margin = n, n
-        if n > tile_length:
-            stretch = uint32(min(owned, uint32(tile_length // 2)))
-            margin = uint32(stretch // 2)
+        """Run rounds on one row with all blocks, or on a row with each.
+
+        Until nothing changes, or `allowance` vertices have been expanded.
+
+        ============ ============= ======= =======================================================
+        argument     shape         dtype   written by
+        ============ ============= ======= =======================================================
+        indptr       (n + 1,)      uint32  upload of the reverse graph
+        indices      (m,)          uint32  upload of the reverse graph
+        weights      (m,)          number  upload of the reverse graph
+        bound        scalar        number  host: greatest distance of interest
+        lowest       scalar        number  host: least distance that the dtype holds
+        allowance    scalar        int64   host
+        first_row    scalar        int64   host: the row, if the blocks work together
+        keys         (rows, n)     integer host: unreached; `_root_kernel`; here, in odd rounds
+        other_keys   (rows, n)     integer here, in even rounds
+        changes      (rows, SLOTS) uint32  host: 0; `_root_kernel`; here
+        predecessors (rows, n)     int32   host: -1; here
+        counters     (rows, words) int64   host: 0; here: statistics, `CLIPPED_ROW`
+        ============ ============= ======= =======================================================
+        """
+        worker = worker_of_row(first_row)
+        row, n = worker.row, uint32(indptr.size - 1)
+        heads = _range_of(worker, n, tile_length)
+        tile_keys = cuda.shared.array(tile_length, keys.dtype)
+        arcs, limits = Arcs(indptr, indices, weights), Limits(bound, lowest)
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]
-        stop = expanded + patience
+        stop = expanded + allowance
         while True:
-            if changes[row, rounds % 3] == 0 or expanded >= stop:
+            slots = slots_of(rounds, 0)
+            if changes[row, slots.now] == 0 or expanded >= stop:
                 break
-            after = uint32((rounds + 1) % 3)
-            if block == 0 and thread == 0:
-                changes[row, uint32((rounds + 2) % 3)] = 0
+            if worker.block == 0 and worker.thread == 0:
+                changes[row, slots.before] = 0
             old, new = keys[row], other_keys[row]
             if rounds & 1:
                 old, new = other_keys[row], keys[row]
-            changed = False
-            base = first
-            while base < end:
-                base_end = uint32(min(uint32(base + stretch), end))
-                tile_first = uint32(base - min(base, margin))
-                tile_end = uint32(min(uint32(base_end + margin), n))
-                i = uint32(tile_first + thread)
-                while i < tile_end:
-                    tile[uint32(i - tile_first)] = old[i]
-                    i = uint32(i + threads)
-                cuda.syncthreads()
-                head = uint32(base + thread)
-                while head < base_end:
-                    before = tile[uint32(head - tile_first)]
-                    best, tail_of_best = before, int32(-1)
-                    arc, last = indptr[head], indptr[uint32(head + 1)]
-                    while arc < last:
-                        tail = indices[arc]
-                        if tile_first <= tail and tail < tile_end:
-                            start = tile[uint32(tail - tile_first)]
-                        else:
-                            start = old[tail]
-                        if start != nothing:
-                            candidate = number(number_of(start) + weights[arc])
-                            if candidate > bound:
-                                if best == nothing and counters[row, CLIPPED_ROW] == 0:
-                                    cuda.atomic.max(counters, (row, CLIPPED_ROW), CLIPPED)
-                            elif candidate < lowest:
-                                cuda.atomic.max(counters, (row, CLIPPED_ROW), OVERFLOW)
-                            elif bits(candidate) < best:
-                                best, tail_of_best = bits(candidate), int32(tail)
-                        arc = uint32(arc + 1)
-                    new[head] = best
-                    if best < before:
-                        predecessors[row, head] = tail_of_best
-                        changed = True
-                    head = uint32(head + threads)
-                # all are done with the tile
-                cuda.syncthreads()
-                base = base_end
-            if changed:
-                changes[row, after] = 1
+            if pull(worker, heads, n, tile_keys, old, new, arcs, limits, predecessors, counters):
+                changes[row, slots.after] = 1
             rounds = uint32(rounds + 1)
             expanded += n
             meet()
-        if block == 0 and thread == 0:
+        if worker.block == 0 and worker.thread == 0:
             counters[row, ROUNDS], counters[row, EXPANDED] = rounds, expanded
             counters[row, RELAXED] = rounds * indices.size
 
@@ -177,7 +295,7 @@ class PullSearch(BellmanFordSearch):
         n = self.graph.n
         return (
             cuda.device_array((rows, n), self.integer),
-            cuda.device_array((rows, 3), np.uint32),
+            cuda.device_array((rows, SLOTS), np.uint32),
             cuda.device_array((rows, n), INDEX),
         )
 
@@ -193,7 +311,7 @@ class PullSearch(BellmanFordSearch):
         pull = _make_pull_kernel(self.dtype, together=together)
         indptr, indices, weights = self.arcs
 
-        def launch(patience: int) -> None:
+        def launch(allowance: int) -> None:
             for first_row in first_rows:
                 pull[blocks, THREADS, batch.stream](
                     indptr.view(np.uint32),
@@ -201,7 +319,7 @@ class PullSearch(BellmanFordSearch):
                     weights,
                     batch.bound,
                     self.lowest,
-                    patience,
+                    allowance,
                     first_row,
                     self.keys(batch),
                     other_keys,

@@ -1,6 +1,6 @@
 """Bellman-Ford on the GPU in push form: changed vertices relax the arcs that leave them.
 
-The vertices that changed in the last round stand in a list; each has some lanes (threads) that
+The vertices that changed in the last round stand in a list; each has a group of threads that
 relax its arcs side by side. A head whose distance falls is flagged, once a round, by a stamp, and
 joins the next list: first a list of its block in shared memory, then, with one reservation a
 block, the common one. (The thesis sorts the flags instead.)
@@ -14,17 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64, uint32
+from numba import from_dtype, int64, uint32
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch
-from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.compiler import cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import barrier_of
+from sssp.cuda.device.grid import barrier_of, worker_of
+from sssp.cuda.device.slots import SLOTS, slots_of
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
@@ -38,25 +38,168 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
 
-__all__ = [
-    "ABSENT",
-    "END_OF_ARCS",
-    "FIRST_ARC",
-    "VERTEX",
-    "Chunks",
-    "PushSearch",
-    "push_bytes",
-]
+__all__ = ["ABSENT", "VERTEX", "Chunks", "PushSearch", "push_bytes", "put"]
 
 #: entries of a block's list of flagged vertices; what is beyond goes to the common list at once
 STAGED = 2048
-#: lanes of a vertex, as a power of two: as many as its arcs on average, within these
-LEAST_LANES, MOST_LANES = 2, 5
+#: threads of a group, which relaxes the arcs of a vertex, as a power of two: as many as a vertex
+#: has arcs on average, within these
+LEAST_GROUP_BITS, MOST_GROUP_BITS = 2, 5
 #: what `places` holds for a chunk that is not on the device
 ABSENT = np.int32(np.iinfo(np.int32).min)
 #: parts of an entry of a list
 VERTEX, FIRST_ARC, END_OF_ARCS = 0, 1, 2
 PARTS = 3
+#: words of a block's ``stage``: how many vertices are staged, and where they go
+SIZE, PLACE = 0, 1
+
+# what belongs together travels as a record, which the compiler takes apart; the arguments of a
+# kernel are plain, for the types in a record would be found out anew at every launch
+
+
+class Arcs(NamedTuple):
+    """The graph: CSR arrays."""
+
+    indptr: Any
+    indices: Any
+    weights: Any
+
+
+class Chunks(NamedTuple):
+    """Where the arcs of a streamed search are, and who waits for them; all on the device.
+
+    Attributes
+    ----------
+    bits : uint32
+        Chunk c has the arcs of vertices ``c << bits`` to ``(c + 1) << bits``.
+    places : device array, shape (chunks,), int32
+        What to add to the number of an arc for its place; `ABSENT`: it has none.
+    wanted : device array, shape (chunks,), uint8
+        Whether a vertex of the chunk is pending.
+    pending : device array, shape (rows, n), uint8
+    """
+
+    bits: Any
+    places: Any
+    wanted: Any
+    pending: Any
+
+
+class Group(NamedTuple):
+    """The threads that relax the arcs of a vertex, and the calling one among them; all uint32.
+
+    Attributes
+    ----------
+    member, members : uint32
+        Number of the thread in its group, and how many it has.
+    place, groups : uint32
+        Number of the group among those that work on the row, and how many do.
+    """
+
+    member: Any
+    members: Any
+    place: Any
+    groups: Any
+
+
+class Limits(NamedTuple):
+    """Greatest distance of interest, and least of the dtype; whether distances may be negative."""
+
+    bound: Any
+    lowest: Any
+    negative: Any
+
+
+class State(NamedTuple):
+    """What is known of the vertices of all rows: arrays of the kernel."""
+
+    words: Any
+    marks: Any
+    predecessors: Any
+    counters: Any
+
+
+class Round(NamedTuple):
+    """What a block works with in a round.
+
+    Attributes
+    ----------
+    row : uint32
+    stamp : uint32
+        Of the vertices that fall in this round.
+    current, following : array, shape (PARTS, n), uint32
+        Lists of this round and of the next.
+    counts, slot : array, shape (rows, SLOTS), uint32; uint32
+        Sizes of the lists, and where that of the next one stands.
+    staged, stage : array, shape (STAGED,) and (2,), uint32
+        The block's part of the next list.
+    """
+
+    row: Any
+    stamp: Any
+    current: Any
+    following: Any
+    counts: Any
+    slot: Any
+    staged: Any
+    stage: Any
+
+
+@inline
+def _group_of(worker, bits):
+    """Return the group of a thread, of ``1 << bits`` threads."""
+    return Group(
+        uint32(worker.thread & ((1 << bits) - 1)),
+        uint32(1 << bits),
+        uint32((worker.block * worker.threads + worker.thread) >> bits),
+        uint32((worker.blocks * worker.threads) >> bits),
+    )
+
+
+@inline
+def put(entries, place, vertex, indptr):
+    """Set an entry of a list."""
+    entries[VERTEX, place] = vertex
+    entries[FIRST_ARC, place] = indptr[vertex]
+    entries[END_OF_ARCS, place] = indptr[uint32(vertex + 1)]
+
+
+@inline
+def _flag(vertex, round_, indptr):
+    """Let a vertex join the next list, by way of the block's."""
+    place = cuda.atomic.add(round_.stage, SIZE, uint32(1))
+    if place < STAGED:
+        round_.staged[place] = vertex
+    else:
+        place = cuda.atomic.add(round_.counts, (round_.row, round_.slot), uint32(1))
+        put(round_.following, place, vertex, indptr)
+
+
+@part
+def _hand_on(worker, round_, indptr):
+    """Append the block's list to the next one."""
+    staged, stage, following = round_.staged, round_.stage, round_.following
+    flagged = uint32(min(stage[SIZE], uint32(STAGED)))
+    if flagged > 0:
+        if worker.thread == 0:
+            stage[PLACE] = cuda.atomic.add(round_.counts, (round_.row, round_.slot), flagged)
+        # read while the reservation is on its way
+        head, arc, last = uint32(0), uint32(0), uint32(0)
+        i = worker.thread
+        if i < flagged:
+            head = staged[i]
+            arc, last = indptr[head], indptr[uint32(head + 1)]
+        cuda.syncthreads()
+        while i < flagged:
+            place = uint32(stage[PLACE] + i)
+            following[VERTEX, place] = head
+            following[FIRST_ARC, place], following[END_OF_ARCS, place] = arc, last
+            i = uint32(i + worker.threads)
+            if i < flagged:
+                head = staged[i]
+                arc, last = indptr[head], indptr[uint32(head + 1)]
+        if worker.thread == 0:
+            stage[SIZE] = 0
 
 
 @cache
@@ -68,22 +211,95 @@ def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
 
     @cuda.jit
     def _start_kernel(sources, first_sources, indptr, words, lists, counts):
+        """Put the sources of a row into its first list, with each block.
+
+        ============= ===================== ======= ==============================================
+        argument      shape                 dtype   written by
+        ============= ===================== ======= ==============================================
+        sources       (k,)                  int64   host
+        first_sources (rows + 1,)           int64   host
+        indptr        (n + 1,)              uint32  upload of the graph
+        words         (rows, n)             int64   host: unreached; here: sources
+        lists         (rows, 2, PARTS, n)   uint32  here: the first of the two
+        counts        (rows, SLOTS)         uint32  here
+        ============= ===================== ======= ==============================================
+        """
         row = cuda.blockIdx.x
         nothing = make_word(bits(unseen))
-        if cuda.threadIdx.x < 3:
+        if cuda.threadIdx.x < SLOTS:
             counts[row, cuda.threadIdx.x] = 0
         cuda.syncthreads()
         i = first_sources[row] + cuda.threadIdx.x
         while i < first_sources[row + 1]:
             source = uint32(sources[i])
             if cuda.atomic.min(words, (row, source), make_word(bits(zero))) == nothing:
-                place = cuda.atomic.add(counts, (row, 0), uint32(1))
-                lists[row, 0, VERTEX, place] = source
-                lists[row, 0, FIRST_ARC, place] = indptr[source]
-                lists[row, 0, END_OF_ARCS, place] = indptr[uint32(source + 1)]
+                put(lists[row, 0], cuda.atomic.add(counts, (row, 0), uint32(1)), source, indptr)
             i += cuda.blockDim.x
 
     return _start_kernel
+
+
+def _relax_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
+    """Return a device function that relaxes an arc."""
+    bits = ordered_bits_of(dtype)[0]
+    held = words_of(dtype.itemsize)
+    key_of, lower = held.key_of, held.lower
+    unseen = unreached(dtype)
+
+    @inline
+    def relax(tail, head, candidate, arcs, chunks, limits, state, round_):
+        row, counters = round_.row, state.counters
+        if candidate > limits.bound:
+            is_new = key_of(state.words[row, head]) == bits(unseen)
+            if is_new and counters[row, CLIPPED_ROW] == 0:
+                cuda.atomic.max(counters, (row, CLIPPED_ROW), CLIPPED)
+        elif candidate < limits.lowest:
+            cuda.atomic.max(counters, (row, CLIPPED_ROW), OVERFLOW)
+        else:
+            # not read before: a wasted minimum takes less than one more read in turn
+            fallen = lower(state.words, state.marks, row, head, bits(candidate), round_.stamp)
+            if limits.negative and fallen != 0:
+                state.predecessors[row, head] = tail
+            if streamed and fallen != 0 and chunks.places[head >> chunks.bits] == ABSENT:
+                chunks.pending[row, head] = 1
+                chunks.wanted[head >> chunks.bits] = 1
+            elif fallen == 2:
+                _flag(head, round_, arcs.indptr)
+
+    return relax
+
+
+def _expand_of(dtype: np.dtype[Any], *, streamed: bool) -> Any:
+    """Return a device function that relaxes the arcs of all vertices in a list.
+
+    It gives how many this thread answers for.
+    """
+    key_of, number_of = words_of(dtype.itemsize).key_of, ordered_bits_of(dtype)[1]
+    relax, number = _relax_of(dtype, streamed=streamed), from_dtype(dtype)
+
+    @part
+    def expand(group, size, arcs, chunks, limits, state, round_):
+        current, relaxed = round_.current, uint32(0)
+        i = group.place
+        while i < size:
+            tail = current[VERTEX, i]
+            arc, last = current[FIRST_ARC, i], current[END_OF_ARCS, i]
+            start = number_of(key_of(state.words[round_.row, tail]))
+            i = uint32(i + group.groups)
+            if group.member == 0:
+                relaxed = uint32(relaxed + last - arc)
+            if streamed:
+                shift = chunks.places[tail >> chunks.bits]
+                arc, last = uint32(arc + shift), uint32(last + shift)
+            arc = uint32(arc + group.member)
+            while arc < last:
+                head = arcs.indices[arc]
+                candidate = number(start + arcs.weights[arc])
+                arc = uint32(arc + group.members)
+                relax(tail, head, candidate, arcs, chunks, limits, state, round_)
+        return relaxed
+
+    return expand
 
 
 @cache
@@ -102,11 +318,8 @@ def _make_push_kernel(
     barrier : device function, optional
         In place of the one that `together` asks for: the type check cannot have a grid's.
     """
-    bits, number_of = ordered_bits_of(dtype)
-    held = words_of(dtype.itemsize)
-    key_of, lower = held.key_of, held.lower
-    meet = barrier or barrier_of(together=together)
-    unseen = unreached(dtype)
+    meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
+    expand = _expand_of(dtype, streamed=streamed)
 
     # loops count by hand, for the length of a range with a step takes a 64-bit division; indices
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
@@ -119,11 +332,11 @@ def _make_push_kernel(
         chunk_bits,
         pending,
         wanted,
-        lane_bits,
+        group_bits,
         negative,
         bound,
         lowest,
-        patience,
+        allowance,
         first_row,
         words,
         marks,
@@ -132,123 +345,67 @@ def _make_push_kernel(
         predecessors,
         counters,
     ):
-        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        row, block, blocks = uint32(cuda.blockIdx.x), uint32(0), uint32(1)
-        if together:
-            row, block, blocks = uint32(first_row), uint32(cuda.blockIdx.x), uint32(cuda.gridDim.x)
-        number = weights.dtype.type
-        nothing = bits(unseen)
+        """Run rounds on one row with all blocks, or on a row with each.
+
+        Until a list is empty, or `allowance` vertices have been expanded.
+
+        ============ =================== ======= =================================================
+        argument     shape               dtype   written by
+        ============ =================== ======= =================================================
+        indptr       (n + 1,)            uint32  upload of the graph
+        indices      (m,)                uint32  upload of the graph; streamed: of chunks
+        weights      (m,)                number  upload of the graph; streamed: of chunks
+        places       (chunks,)           int32   host, `_admit_kernel`; not read if not streamed
+        chunk_bits   scalar              uint32  host; not read if not streamed
+        pending      (rows, n)           uint8   `_admit_kernel`; here, if streamed: new ones
+        wanted       (chunks,)           uint8   `_admit_kernel`; here, if streamed: new ones
+        group_bits   scalar              uint32  host: threads of a group, as a power of two
+        negative     scalar              boolean host: whether predecessors are wanted
+        bound        scalar              number  host: greatest distance of interest
+        lowest       scalar              number  host: least distance that the dtype holds
+        allowance    scalar              int64   host
+        first_row    scalar              int64   host: the row, if the blocks work together
+        words        (rows, n)           int64   host: unreached; `_start_kernel`; here
+        marks        (rows, n)           uint32  host: 0; here; unused where words hold stamps
+        lists        (rows, 2, PARTS, n) uint32  `_start_kernel`, `_admit_kernel`; here
+        counts       (rows, SLOTS)       uint32  `_start_kernel`, `_admit_kernel`; here
+        predecessors (rows, n)           int32   host: -1; here, if negative
+        counters     (rows, words)       int64   host: 0; here: statistics, `CLIPPED_ROW`
+        ============ =================== ======= =================================================
+        """
+        worker = worker_of_row(first_row)
+        row = worker.row
+        arcs, chunks = Arcs(indptr, indices, weights), Chunks(chunk_bits, places, wanted, pending)
+        limits, state = Limits(bound, lowest, negative), State(words, marks, predecessors, counters)
+        # a line each, by which the simulator tells shared arrays apart
         staged = cuda.shared.array(STAGED, uint32)
-        # how many are staged, and where they go
         stage = cuda.shared.array(2, uint32)
-        lane = uint32(thread & ((1 << lane_bits) - 1))
-        lanes = uint32(1 << lane_bits)
-        group = uint32((block * threads + thread) >> lane_bits)
-        groups = uint32((blocks * threads) >> lane_bits)
+        group = _group_of(worker, group_bits)
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]
-        relaxed = uint32(0)
-        stop = expanded + patience
-        if thread == 0:
-            stage[0] = 0
+        relaxed, stop = uint32(0), expanded + allowance
+        if worker.thread == 0:
+            stage[SIZE] = 0
         meet()
         while True:
-            size = counts[row, rounds % 3]
+            slots, side = slots_of(rounds, 0), uint32(rounds & 1)
+            size = counts[row, slots.now]
             if size == 0 or expanded >= stop:
                 break
-            after, side = uint32((rounds + 1) % 3), uint32(rounds & 1)
-            stamp = uint32(rounds + 1)
-            current, following = lists[row, side], lists[row, uint32(side ^ 1)]
-            if block == 0 and thread == 0:
-                counts[row, uint32((rounds + 2) % 3)] = 0
-            i = group
-            while i < size:
-                tail = current[VERTEX, i]
-                arc, last = current[FIRST_ARC, i], current[END_OF_ARCS, i]
-                start = number_of(key_of(words[row, tail]))
-                i = uint32(i + groups)
-                if lane == 0:
-                    relaxed = uint32(relaxed + last - arc)
-                if streamed:
-                    shift = places[tail >> chunk_bits]
-                    arc, last = uint32(arc + shift), uint32(last + shift)
-                arc = uint32(arc + lane)
-                while arc < last:
-                    head = indices[arc]
-                    candidate = number(start + weights[arc])
-                    arc = uint32(arc + lanes)
-                    if candidate > bound:
-                        if key_of(words[row, head]) == nothing and counters[row, CLIPPED_ROW] == 0:
-                            cuda.atomic.max(counters, (row, CLIPPED_ROW), CLIPPED)
-                    elif candidate < lowest:
-                        cuda.atomic.max(counters, (row, CLIPPED_ROW), OVERFLOW)
-                    else:
-                        # not read before: a wasted minimum takes less than one more read in turn
-                        fallen = lower(words, marks, row, head, bits(candidate), stamp)
-                        if negative and fallen != 0:
-                            predecessors[row, head] = tail
-                        if streamed and fallen != 0 and places[head >> chunk_bits] == ABSENT:
-                            pending[row, head] = 1
-                            wanted[head >> chunk_bits] = 1
-                        elif fallen == 2:
-                            place = cuda.atomic.add(stage, 0, uint32(1))
-                            if place < STAGED:
-                                staged[place] = head
-                            else:
-                                place = cuda.atomic.add(counts, (row, after), uint32(1))
-                                following[VERTEX, place] = head
-                                following[FIRST_ARC, place] = indptr[head]
-                                following[END_OF_ARCS, place] = indptr[uint32(head + 1)]
+            if worker.block == 0 and worker.thread == 0:
+                counts[row, slots.before] = 0
+            stamp, current, following = uint32(rounds + 1), lists[row, side], lists[row, side ^ 1]
+            round_ = Round(row, stamp, current, following, counts, slots.after, staged, stage)
+            relaxed = uint32(relaxed + expand(group, size, arcs, chunks, limits, state, round_))
             cuda.syncthreads()
-            flagged = uint32(min(stage[0], uint32(STAGED)))
-            if flagged > 0:
-                if thread == 0:
-                    stage[1] = cuda.atomic.add(counts, (row, after), flagged)
-                # read while the reservation is on its way
-                head, arc, last = uint32(0), uint32(0), uint32(0)
-                i = thread
-                if i < flagged:
-                    head = staged[i]
-                    arc, last = indptr[head], indptr[uint32(head + 1)]
-                cuda.syncthreads()
-                while i < flagged:
-                    place = uint32(stage[1] + i)
-                    following[VERTEX, place] = head
-                    following[FIRST_ARC, place], following[END_OF_ARCS, place] = arc, last
-                    i = uint32(i + threads)
-                    if i < flagged:
-                        head = staged[i]
-                        arc, last = indptr[head], indptr[uint32(head + 1)]
-                if thread == 0:
-                    stage[0] = 0
+            _hand_on(worker, round_, indptr)
             rounds = uint32(rounds + 1)
             expanded += size
             meet()
         cuda.atomic.add(counters, (row, RELAXED), int64(relaxed))
-        if block == 0 and thread == 0:
+        if worker.block == 0 and worker.thread == 0:
             counters[row, ROUNDS], counters[row, EXPANDED] = rounds, expanded
 
     return _push_kernel
-
-
-@dataclass
-class Chunks:
-    """Where the arcs of a streamed search are, and who waits for them; all on the device.
-
-    Attributes
-    ----------
-    bits : uint32
-        Chunk c has the arcs of vertices ``c << bits`` to ``(c + 1) << bits``.
-    places : device array, shape (chunks,), int32
-        What to add to the number of an arc for its place; `ABSENT`: it has none.
-    wanted : device array, shape (chunks,), uint8
-        Whether a vertex of the chunk is pending.
-    pending : device array, shape (rows, n), uint8
-    """
-
-    bits: np.uint32
-    places: Any
-    wanted: Any
-    pending: Any
 
 
 def push_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
@@ -266,7 +423,8 @@ class PushSearch(BellmanFordSearch):
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
         average = math.log2(max(graph.m / max(graph.n, 1), 1))
-        self.lane_bits = np.uint32(min(max(math.ceil(average), LEAST_LANES), MOST_LANES))
+        bits = min(max(math.ceil(average), LEAST_GROUP_BITS), MOST_GROUP_BITS)
+        self.group_bits = np.uint32(bits)
         indptr = on_device.array("indptr", lambda: graph.indptr.astype(INDEX))
         self.indptr = indptr.view(np.uint32)
         if not self.arcs_travel:
@@ -285,7 +443,7 @@ class PushSearch(BellmanFordSearch):
             cuda.device_array((rows, n if narrow else 1), np.int64),
             cuda.device_array((rows, 1 if narrow else n), np.uint32),
             cuda.device_array((rows, 2, PARTS, n), np.uint32),
-            cuda.device_array((rows, 3), np.uint32),
+            cuda.device_array((rows, SLOTS), np.uint32),
             cuda.device_array((rows, n if self.negative else 1), INDEX),
         )
 
@@ -330,7 +488,7 @@ class PushSearch(BellmanFordSearch):
         together, blocks, first_rows = self.grid(batch)
         push = _make_push_kernel(self.dtype, together=together, streamed=self.arcs_travel)
 
-        def launch(patience: int) -> None:
+        def launch(allowance: int) -> None:
             for first_row in first_rows:
                 push[blocks, THREADS, batch.stream](
                     self.indptr,
@@ -339,11 +497,11 @@ class PushSearch(BellmanFordSearch):
                     chunks.bits,
                     chunks.pending,
                     chunks.wanted,
-                    self.lane_bits,
+                    self.group_bits,
                     self.negative,
                     batch.bound,
                     self.lowest,
-                    patience,
+                    allowance,
                     first_row,
                     self._words(batch, scratch),
                     marks,

@@ -18,6 +18,7 @@ from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.device.slots import SLOTS
 from sssp.engine.cycles import error_of, has_cycle, negative_cycle, settle_sources
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance
@@ -38,7 +39,7 @@ THREADS = 32 if SIMULATOR else 384
 #: up to one source for so many vertices, they are searched one after the other, by all blocks
 VERTICES_A_SOURCE = 4_000
 #: expansions for every vertex before predecessors are first searched for a cycle; then twice, ..
-PATIENCE = 4
+ALLOWANCE = 4
 FOREVER = 1 << 62
 #: words of the counters
 ROUNDS, EXPANDED, RELAXED = 0, 1, 2
@@ -108,6 +109,15 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
 
     @cuda.jit
     def _finish_kernel(words, distances):
+        """Write distances from words, or from keys.
+
+        ========= ======== ================ ==============================
+        argument  shape    dtype            written by
+        ========= ======== ================ ==============================
+        words     (size,)  int64 or integer the kernels of push and pull
+        distances (size,)  number           here
+        ========= ======== ================ ==============================
+        """
         for i in range(cuda.grid(1), words.size, cuda.gridsize(1)):
             distances[i] = number_of(key_of(words[i]))
 
@@ -151,7 +161,7 @@ class BellmanFordSearch(Search):
         Parameters
         ----------
         batch : Batch
-        active : device array, shape (rows, 3)
+        active : device array, shape (rows, SLOTS)
             In turn by round: how much the next round has to do.
         predecessors : device array, shape (rows, n), int32
         launch : callable
@@ -165,14 +175,14 @@ class BellmanFordSearch(Search):
         if not self.negative:
             launch(FOREVER)
             return True
-        patience = PATIENCE * self.graph.n
+        allowance = ALLOWANCE * self.graph.n
         while True:
-            launch(patience)
+            launch(allowance)
             counters = batch.counters.copy_to_host(stream=batch.stream)
             waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
             batch.stream.synchronize()
             rounds = counters[:, ROUNDS]
-            unfinished = waiting[np.arange(batch.rows), rounds % 3] != 0
+            unfinished = waiting[np.arange(batch.rows), rounds % SLOTS] != 0
             for row in np.flatnonzero(unfinished | (counters[:, CLIPPED_ROW] == OVERFLOW)):
                 cycle = negative_cycle(self.graph, predecessors[row].copy_to_host())
                 if cycle.size:
@@ -182,7 +192,7 @@ class BellmanFordSearch(Search):
             # rounding can lower the distances around a cycle of length zero for ever
             if self.dtype.kind == "f" and (rounds[unfinished] > self.most_rounds).all():
                 return False
-            patience *= 2
+            allowance *= 2
 
     def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
         """Write distances from `words`, unless they are the distances; look at float cycles."""

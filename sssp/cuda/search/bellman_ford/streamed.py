@@ -15,15 +15,9 @@ from numba import uint32
 
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, select
+from sssp.cuda.device.slots import slots_of
 from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
-from sssp.cuda.search.bellman_ford.push import (
-    ABSENT,
-    END_OF_ARCS,
-    FIRST_ARC,
-    VERTEX,
-    Chunks,
-    PushSearch,
-)
+from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
 from sssp.cuda.search.bellman_ford.rounds import ROUNDS, THREADS
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
@@ -36,7 +30,18 @@ SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
 @cuda.jit
 def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
-    """Turn the first lists into pending vertices: no arcs have arrived yet."""
+    """Turn the first lists into pending vertices: no arcs have arrived yet.
+
+    ========== =================== ======= =========================
+    argument   shape               dtype   written by
+    ========== =================== ======= =========================
+    lists      (rows, 2, PARTS, n) uint32  `_start_kernel`
+    counts     (rows, SLOTS)       uint32  `_start_kernel`; here
+    chunk_bits scalar              uint32  host
+    pending    (rows, n)           uint8   host: 0; here
+    wanted     (chunks,)           uint8   host: 0; here
+    ========== =================== ======= =========================
+    """
     row = cuda.blockIdx.x
     i = uint32(cuda.threadIdx.x)
     while i < counts[row, 0]:
@@ -53,7 +58,23 @@ def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
 def _admit_kernel(
     chunk, chunk_bits, shift, indptr, counters, places, wanted, pending, lists, counts
 ):
-    """Announce the arcs of a chunk, and flag its pending vertices for the next round."""
+    """Announce the arcs of a chunk, and flag its pending vertices for the next round.
+
+    ========== =================== ======= ==========================================
+    argument   shape               dtype   written by
+    ========== =================== ======= ==========================================
+    chunk      scalar              uint32  host
+    chunk_bits scalar              uint32  host
+    shift      scalar              int32   host: what `places` is to hold
+    indptr     (n + 1,)            uint32  upload of the graph
+    counters   (rows, words)       int64   the push kernel
+    places     (chunks,)           int32   here
+    wanted     (chunks,)           uint8   here: 0
+    pending    (rows, n)           uint8   the push kernel; here: 0
+    lists      (rows, 2, PARTS, n) uint32  here: the one of the next round
+    counts     (rows, SLOTS)       uint32  here
+    ========== =================== ======= ==========================================
+    """
     row = cuda.blockIdx.y
     start = uint32(cuda.grid(1))
     if start == 0:
@@ -65,10 +86,8 @@ def _admit_kernel(
     while vertex < last:
         if pending[row, vertex] != 0:
             pending[row, vertex] = 0
-            place = cuda.atomic.add(counts, (row, current % 3), uint32(1))
-            lists[row, current & 1, VERTEX, place] = vertex
-            lists[row, current & 1, FIRST_ARC, place] = indptr[vertex]
-            lists[row, current & 1, END_OF_ARCS, place] = indptr[uint32(vertex + 1)]
+            place = cuda.atomic.add(counts, (row, slots_of(current, 0).now), uint32(1))
+            put(lists[row, uint32(current & 1)], place, vertex, indptr)
         vertex = uint32(vertex + cuda.gridDim.x * cuda.blockDim.x)
 
 
@@ -98,7 +117,7 @@ class StreamedSearch(PushSearch):
         self.arc_bytes = INDEX.itemsize + dtype.itemsize
         self._cut(graph, budget)
         super().__init__(graph, on_device, dtype)
-        self.number = on_device.number
+        self.device_number = on_device.number
 
     def _cut(self, graph: Graph, budget: int) -> None:
         """Choose chunks: some for every stream, and several that fit at a time."""
@@ -228,7 +247,7 @@ class _Traffic:
         first, last = search.bounds(chunk)
         start = search.place(chunk, slot)
         parts = graph.indices[first:last], graph.weights_as(search.dtype)[first:last]
-        with select(search.number), STAGING.lease(search.number) as (stream, buffer):
+        with select(search.device_number), STAGING.lease(search.device_number) as (stream, buffer):
             step = buffer.nbytes // search.dtype.itemsize
             for part, there in zip(parts, self.arcs, strict=True):
                 for cut in range(0, part.size, step):

@@ -1,4 +1,4 @@
-"""Arguments that commands share: graphs, methods, numbers, new files, and vertices by label."""
+"""Arguments that programs share: graphs, methods, numbers, new files, and vertices by label."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GRAPH_HELP",
-    "GraphSource",
-    "graph_source",
+    "NamedGraph",
     "method_list",
     "method_text",
+    "named_graph",
     "new_file",
     "one_method",
     "vertex_of",
@@ -38,8 +38,8 @@ SUFFIXES = {".gr", ".sssp", ".gz", ".xz", ".bz2"}
 
 
 @dataclass(frozen=True)
-class GraphSource:
-    """Where a graph comes from: a file, or the built-in generator.
+class NamedGraph:
+    """A graph that is not read or made yet: a file, or the built-in one.
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class GraphSource:
         return read_graph(self.path, coordinates=coordinates)
 
 
-def graph_source(text: str) -> GraphSource:
-    """Turn ``FILE``, ``road-like:N`` or the name of a known graph into a `GraphSource`.
+def named_graph(text: str) -> NamedGraph:
+    """Turn ``FILE``, ``road-like:N`` or the name of a known graph into a `NamedGraph`.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def graph_source(text: str) -> GraphSource:
     """
     kind, _, size = text.partition(":")
     if kind == BUILT_IN:
-        return GraphSource(text, size=_size(text, size))
+        return NamedGraph(text, size=_size(text, size))
     mode = _mode(text)
     if mode is not None and stat.S_ISDIR(mode):
         raise argparse.ArgumentTypeError(f"{text!r} is a folder, not a graph file")
@@ -100,7 +100,7 @@ def graph_source(text: str) -> GraphSource:
             f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
             "of N vertices"
         )
-    return GraphSource(_stem(path), path)
+    return NamedGraph(_stem(path), path)
 
 
 def _size(text: str, size: str) -> int:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sssp._cli._outcome import USAGE_ERROR, tell
+from sssp._terminal.outcome import USAGE_ERROR, tell
 
 __all__ = ["Parser", "parse"]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from sssp._cli import INTERRUPTED
+from sssp._terminal.interrupt import INTERRUPTED
 from sssp.errors import SSSPError
 
 __all__ = ["USAGE_ERROR", "naming", "on_one_line", "reporting_errors", "tell"]

@@ -1,0 +1,1 @@
+"""Scripts that measure, run from the root of the checkout: ``python -m bench.searches``."""

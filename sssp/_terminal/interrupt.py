@@ -1,0 +1,81 @@
+"""How a program ends: at once after Ctrl-C, but for what has to be tidied up before.
+
+Little is imported before Ctrl-C is heard.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from _thread import interrupt_main
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from threading import Timer, main_thread
+from typing import Any, NoReturn
+
+__all__ = ["INTERRUPTED", "leave", "tidying_up"]
+
+#: exit code after Ctrl-C, as shells have it
+INTERRUPTED = 130
+#: a callback has returned by then
+SECONDS_OF_A_CALLBACK = 0.01
+
+
+def leave(main: Callable[[], int]) -> NoReturn:
+    """Run a program and end the process with its exit code; Ctrl-C ends it at once.
+
+    As an exception Ctrl-C is lost now and then while modules are imported and kernels compiled
+    (one in a hundred times; then the program goes on), and where it is not, Python waits for
+    threads that are still at work. So it is an exception in `tidying_up` only.
+    """
+    # (a shell lets programs in the background ignore it)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        code = main()
+    except KeyboardInterrupt:
+        _end_at_once()
+    if code == INTERRUPTED:
+        # not sys.exit: Python would turn some interrupts into a signal to itself
+        os._exit(code)
+    sys.exit(code)
+
+
+@contextmanager
+def tidying_up() -> Iterator[None]:
+    """Hear Ctrl-C as an exception for a while, because something has to be tidied up after it."""
+    if signal.getsignal(signal.SIGINT) is not _end_at_once:
+        yield
+        return
+    hook = sys.unraisablehook
+    sys.unraisablehook = partial(_interrupt_again, hook)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, _end_at_once)
+        sys.unraisablehook = hook
+
+
+def _end_at_once(*details: object) -> NoReturn:
+    if sys.stderr is not None:
+        with suppress(OSError):
+            os.write(2, b"sssp: interrupted\n")
+    os._exit(INTERRUPTED)
+
+
+def _interrupt_again(hook: Callable[[Any], object], lost: Any) -> None:
+    """Raise a Ctrl-C once more that came where no exception can leave: in a callback."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        Timer(SECONDS_OF_A_CALLBACK, _interrupt).start()
+    else:
+        hook(lost)
+
+
+def _interrupt() -> None:
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)  # wakes it up, too
+    else:
+        interrupt_main()

@@ -1,0 +1,73 @@
+"""The scripts beside the package: they import, explain themselves, and write their figures down."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bench.common import Record, random_graph, real_graph
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass
+class Figure:
+    what: str
+    equal: bool = True
+
+
+@pytest.mark.parametrize("script", ["dense", "devices", "searches", "upload", "rivals"])
+def test_a_script_runs_from_the_root_and_explains_itself(script):
+    if script != "rivals":
+        pytest.importorskip("numba_cuda")
+    command = [sys.executable, "-m", f"bench.{script}", "--help"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"python -m bench.{script}" in done.stdout
+    assert "--json" in done.stdout
+
+
+def test_no_script_changes_where_python_looks_for_modules():
+    scripts = list((ROOT / "bench").glob("*.py"))
+    assert len(scripts) > 5
+    assert [path.name for path in scripts if "sys.path" in path.read_text()] == []
+
+
+def test_a_record_is_a_table_at_once_and_json_in_the_end(tmp_path, capsys):
+    record = Record({"runs": 3}, ("what", ""))
+    record.add([Figure("a"), {"what": "b"}], ("a, b", "equal"))
+    assert capsys.readouterr().out == "| what |  |\n| --- | --- |\n| a, b | equal |\n"
+    file = tmp_path / "out.json"
+    assert record.finish(file) == 0
+    content = json.loads(file.read_text())
+    assert content["rows"] == [{"what": "a", "equal": True}, {"what": "b"}]
+    assert content["settings"] == {"runs": 3}
+    assert {"numpy", "numba", "sssp", "python"} <= set(content["versions"])
+    assert {"cpu", "cores"} <= set(content["hardware"])
+    assert {"schema", "command", "started"} < set(content)
+
+
+def test_a_wrong_figure_makes_the_exit_code_one(capsys):
+    record = Record({}, ("what",))
+    record.add([Figure("a", equal=False)], ("a",))
+    assert record.finish(None) == 1
+
+
+def test_a_random_graph_is_the_same_every_time():
+    first, again = random_graph(50, 3), random_graph(50, 3)
+    assert first.n == 50
+    assert 100 < first.m <= 150
+    assert first.weights.tolist() == again.weights.tolist()
+
+
+def test_a_graph_that_is_not_here_is_told_and_none(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("SSSP_DATA", str(tmp_path))
+    assert real_graph("USA-road-d.Nowhere") is None
+    assert "USA-road-d.Nowhere is not here" in capsys.readouterr().err

@@ -1,0 +1,205 @@
+"""Arguments of calls: what is taken for a graph, for vertices, for numbers; and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas
+import pytest
+from scipy.sparse import coo_array, csr_array, csr_matrix
+
+import sssp
+
+
+@pytest.fixture
+def g() -> sssp.Graph:
+    return sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20], labels=[100, 200, 300])
+
+
+CALLS = {
+    "shortest_paths": lambda g: sssp.shortest_paths(g, 0),
+    "reduce": lambda g: sssp.reduce(g, 0, "count"),
+    "iter_blocks": lambda g: sssp.iter_blocks(g, [0]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("value", "remedy"),
+    [
+        (csr_array(np.eye(3)), "sssp.Graph.from_scipy(matrix) makes one"),
+        (csr_matrix(np.eye(3)), "sssp.Graph.from_scipy(matrix) makes one"),
+        (coo_array(np.eye(3)), "sssp.Graph.from_scipy(matrix) makes one"),
+        (networkx.path_graph(3), "sssp.Graph.from_networkx(G) makes one"),
+        (networkx.MultiDiGraph(), "sssp.Graph.from_networkx(G) makes one"),
+        (np.eye(3), "sssp.all_pairs takes the matrix as it is"),
+        (pandas.DataFrame({"tail": [0]}), "sssp.Graph.from_arcs(df.tail"),
+        ("NY.gr", "sssp.read_graph(path) makes one"),
+        (Path("NY.gr"), "sssp.read_graph(path) makes one"),
+        (None, "sssp.read_graph and sssp.Graph.from_arcs make one"),
+        ([[0, 1], [1, 0]], "sssp.read_graph and sssp.Graph.from_arcs make one"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_graph_is_told_how_to_become_one(call: str, value: Any, remedy: str) -> None:
+    with pytest.raises(TypeError, match="the first argument must be a sssp") as raised:
+        CALLS[call](value)
+    assert remedy in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (0, 2),
+        range(0, 4, 2),
+        np.array([0, 2], np.uint8),
+        np.array([0, 2], np.uint64),
+        np.array([0, 2], object),
+        [np.int16(0), 2],
+        [0, np.uint64(2)],
+        pandas.Series([0, 2], index=["a", "b"]),
+        pandas.Index([0, 2]),
+        pandas.array([0, 2]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_any_row_of_integers_names_vertices(g: sssp.Graph, row: Any) -> None:
+    assert sssp.shortest_paths(g, row).sources.tolist() == [0, 2]
+    assert sssp.shortest_paths(g, 0, targets=row).distances.tolist() == [0, 10]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        [1, 2.7],
+        np.array([1, 2.7], object),
+        np.array([1, True], object),
+        [1.0, 2.0],
+        2.0,
+        True,
+        [True, False],
+        ["1"],
+        "1",
+        {1, 2},
+        {1: 2},
+        [[0, 1]],
+        pandas.Series([1.5]),
+        pandas.array([1, None], dtype="Int64"),
+        math.nan,
+    ],
+    ids=repr,
+)
+def test_nothing_is_cut_to_a_vertex(g: sssp.Graph, odd: Any) -> None:
+    with pytest.raises(TypeError, match="sources must be"):
+        sssp.shortest_paths(g, odd)
+    with pytest.raises(TypeError, match="targets must be"):
+        sssp.shortest_paths(g, 0, targets=odd)
+
+
+@pytest.mark.parametrize("mask", [False, [False, True, False]])
+def test_masks_are_refused_wherever_numbers_are_taken(g: sssp.Graph, mask: Any) -> None:
+    numbers = np.ma.array([0, 1, 2], mask=mask)
+    for call in (
+        lambda: sssp.shortest_paths(g, numbers),
+        lambda: sssp.shortest_paths(g, 0, targets=numbers),
+        lambda: sssp.shortest_paths(g, 0, out=numbers.astype(np.int32)),
+        lambda: sssp.reduce(g, 0, "weight", vertex_weights=numbers),
+        lambda: sssp.Graph.from_arcs(numbers, [1, 2, 0], [1, 1, 1]),
+        lambda: g.with_weights(numbers),
+    ):
+        with pytest.raises(TypeError, match="must not be a masked array"):
+            call()
+
+
+@pytest.mark.parametrize("vertex", [100, -1, 3, 2**70, np.uint64(2**63)])
+def test_a_vertex_that_does_not_exist_is_named(g: sssp.Graph, vertex: Any) -> None:
+    for call in (
+        lambda: sssp.shortest_paths(g, vertex),
+        lambda: sssp.shortest_paths(g, [0, vertex]),
+        lambda: sssp.shortest_paths(g, 0, targets=[vertex]),
+    ):
+        with pytest.raises(sssp.VertexError, match=rf"{vertex} is not a vertex .* 0\.\.2"):
+            call()
+
+
+def test_a_label_where_a_vertex_belongs_is_told_so(g: sssp.Graph) -> None:
+    for call in (
+        lambda: sssp.shortest_paths(g, 200),
+        lambda: sssp.shortest_paths(g, [200]),
+        lambda: sssp.shortest_paths(g, 0, targets=200),
+    ):
+        with pytest.raises(sssp.VertexError, match=r"200 is a label: g\.vertex\(200\)"):
+            call()
+
+
+def test_arcs_given_by_labels_are_told_so() -> None:
+    with pytest.raises(sssp.VertexError, match=r"these are labels: .*vertices\(tails\)"):
+        sssp.Graph.from_arcs([100, 200], [200, 300], [1, 1], labels=[100, 200, 300])
+
+
+def test_numbers_of_any_type_are_taken(g: sssp.Graph) -> None:
+    expected = [0, 5, 10]
+    for options in (
+        {"memory_limit": 4e9},
+        {"memory_limit": np.float32(4e9)},
+        {"threads": np.int64(2)},
+        {"threads": np.uint8(1)},
+        {"limit": np.float64(10.5)},
+        {"predecessors": np.True_},
+    ):
+        assert sssp.shortest_paths(g, 0, **options).distances.tolist() == expected, options
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"predecessors": "no"}, TypeError, "predecessors must be True or False, not 'no'"),
+        ({"predecessors": 1}, TypeError, "predecessors must be True or False, not 1"),
+        ({"nearest": "no"}, TypeError, "nearest must be True or False, not 'no'"),
+        ({"memory_limit": math.nan}, ValueError, "memory_limit must be a number of bytes"),
+        ({"memory_limit": -1}, ValueError, "memory_limit must be a number of bytes"),
+        ({"memory_limit": "4G"}, ValueError, "memory_limit must be a number of bytes"),
+        ({"threads": 0}, ValueError, "threads must be"),
+        ({"threads": True}, ValueError, "threads must be"),
+        ({"threads": 1.5}, ValueError, "threads must be"),
+        ({"limit": "abc"}, TypeError, "limit must be a number, not str"),
+        ({"limit": math.nan}, ValueError, "limit must be 0 or more, not nan"),
+        ({"method": sssp.Dijkstra}, TypeError, r"method is a class: .* sssp.Dijkstra\(\)"),
+        ({"method": sssp.DeltaStepping(delta=1e-9)}, ValueError, "take 1.0 or more"),
+    ],
+)
+def test_an_odd_option_is_refused_by_name(
+    g: sssp.Graph, options: dict[str, Any], error: type[Exception], match: str
+) -> None:
+    with pytest.raises(error, match=match):
+        sssp.shortest_paths(g, 0, **options)
+
+
+@pytest.mark.parametrize("output", ["host", "sparse"])
+def test_memory_is_refused_with_numbers_that_speak_of_memory(output: Any) -> None:
+    town = sssp.road_like(100)
+    with pytest.raises(sssp.DeviceError, match=r"needs [\d,]+ bytes of memory .* 20,000;"):
+        sssp.shortest_paths(town, range(100), output=output, memory_limit=20_000)
+    # what is reached counts, not what could be
+    near = sssp.shortest_paths(town, range(100), output="sparse", limit=0, memory_limit=20_000)
+    assert near.distances.nnz == 100
+
+
+def test_memory_of_sparse_rows_is_that_of_their_entries() -> None:
+    town = sssp.road_like(1000)
+    r = sssp.shortest_paths(town, range(50), output="sparse", limit=30_000)
+    assert r.distances.indptr.dtype == r.distances.indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("bad", [math.nan, -math.inf])
+def test_a_closure_refuses_what_all_pairs_refuses(bad: float) -> None:
+    matrix = np.array([[0.0, bad], [1.0, 0.0]])
+    match = rf"(entry \(0, 1\) of the matrix|the weight in row 0) is {bad}"
+    for form in (matrix, csr_array(matrix), matrix.astype(np.float32), csr_matrix(matrix)):
+        for call in (sssp.transitive_closure, sssp.all_pairs):
+            with pytest.raises(ValueError, match=match):
+                call(form)

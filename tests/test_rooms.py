@@ -1,0 +1,141 @@
+"""The rooms of the package: arrows run one way, without a circle, and `papers` stays apart.
+
+Read from the import statements themselves, those within functions and for type checkers too.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+#: from the ground up; a room imports from floors below its own only
+FLOORS = (
+    ("errors", "methods", "kernels"),
+    ("loaders",),
+    ("graph",),
+    ("generate", "datasets", "engine"),
+    ("results",),
+    ("cpu", "cuda"),
+    ("certificate", "hierarchy", "papers"),
+    ("calls",),
+    ("csgraph", "_nx", "jobs", "plot", "_terminal"),
+    # the package itself: what it offers, without where that is
+    ("sssp",),
+    ("bench", "_cli"),
+    ("__main__",),
+)
+FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+#: what sets our figures beside published ones
+TABLES = {"sssp.bench.tables", "sssp.bench.dense_tables"}
+
+
+def all_modules() -> dict[str, ast.Module]:
+    """Return every module of the package and of the scripts beside it, parsed, by name."""
+    found = {}
+    for folder, inside in (("sssp", ()), ("loaders", ("sssp",)), ("bench", ())):
+        for path in (ROOT / folder).rglob("*.py"):
+            parts = (*inside, *path.relative_to(ROOT).with_suffix("").parts)
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+MODULES = all_modules()
+
+
+def imported_by(module: str) -> Iterator[str]:
+    """Yield the modules that one names in its import statements, less the standard library."""
+    for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: a relative import"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                if inner in MODULES or node.module in MODULES:
+                    yield inner if inner in MODULES else str(node.module)
+
+
+ARROWS = {module: {other for other in imported_by(module) if other != module} for module in MODULES}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else module
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        circle: list[str] = error.args[1]
+        return circle
+    return []
+
+
+def test_the_imports_that_are_read_are_the_imports_that_there_are():
+    assert "sssp.engine.plan" in ARROWS["sssp.calls.shortest_paths"]
+    assert "sssp.datasets" in ARROWS["sssp._terminal.arguments"]
+    assert "sssp.loaders._records" in MODULES
+    assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+def test_no_module_is_on_a_circle():
+    assert circle_in(ARROWS) == []
+
+
+def test_no_room_is_on_a_circle():
+    rooms: dict[str, set[str]] = {}
+    for module, others in ARROWS.items():
+        if module.startswith("sssp."):
+            inside = {room_of(other) for other in others} - {room_of(module)}
+            rooms.setdefault(room_of(module), set()).update(inside)
+    assert circle_in(rooms) == []
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("sssp.")])
+def test_a_module_imports_from_floors_below_its_own(module):
+    room = room_of(module)
+    assert room in FLOOR, f"{room} has no floor yet"
+    for other in ARROWS[module]:
+        assert not other.startswith("bench"), "the scripts are no part of the package"
+        below = FLOOR[room_of(other)] < FLOOR[room]
+        # the exceptions are a leaf that everything may import
+        assert below or room_of(other) in (room, "errors"), f"{module} imports {other}"
+
+
+def test_nothing_names_papers_but_the_tables_and_the_scripts():
+    """Neither in an import nor in a text that `import_module` may get."""
+    naming = {
+        module
+        for module, tree in MODULES.items()
+        if any(name.startswith("sssp.papers") for name in ARROWS[module])
+        or any(
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.startswith("sssp.papers")
+            for node in ast.walk(tree)
+        )
+    }
+    inside = {name for name in naming if name.startswith("sssp.papers")}
+    assert "sssp.papers.methods" in inside
+    assert {name for name in naming - inside if not name.startswith("bench.")} == TABLES
+
+
+def test_a_bench_without_a_table_loads_no_papers():
+    code = """
+import sys
+from sssp.bench.__main__ import main
+main(["--graph", "road-like:50", "--trials", "1", "--methods", "all"])
+print(*(name for name in sys.modules if name in {tables} or name[:11] == "sssp.papers"))
+""".replace("{tables}", repr(TABLES))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    assert done.stdout.splitlines()[-1] == ""
+    assert "breadth-first" in done.stdout
