@@ -17,7 +17,7 @@ test: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/cuda $(ARGS)
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m gpu $(ARGS)
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
