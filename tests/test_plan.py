@@ -13,7 +13,7 @@ from sssp.calls.question import Options, ask
 from sssp.engine.plan import Plan, merged
 from sssp.engine.query import Answer, Reduction
 from tests.compare import assert_same_array
-from tests.solvers import Solver, every_solver
+from tests.solvers import Solver, every_solver, needs_speed
 
 GRAPH = sssp.road_like(60, seed=3)
 SOURCES = [5, 17, 5, 40, 0, 33, 59]
@@ -40,6 +40,7 @@ def answer_in_parts(plan: Plan[Any], rows: int) -> Answer:
     return merged(answers)
 
 
+@needs_speed
 @every_solver()
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("rows", [1, 3, 100])
@@ -56,6 +57,7 @@ def test_parts_make_the_whole(form: str, rows: int, solver: Solver) -> None:
     assert found.distances.dtype == whole.distances.dtype
 
 
+@needs_speed
 @every_solver()
 @pytest.mark.parametrize("what", ["eccentricity", "count", "sum"])
 def test_parts_of_a_reduction_make_the_whole(what: str, solver: Solver) -> None:
