@@ -2,10 +2,44 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from sssp.errors import SSSPError
+from tests.solvers import Solver
 
 # Derandomised: CI must not fail on Tuesdays only. No deadline: a first call compiles.
 settings.register_profile(
     "sssp", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
+# pytest --hypothesis-profile=long: what CI has no time for
+settings.register_profile(
+    "long", settings.get_profile("sssp"), derandomize=False, max_examples=1000
+)
 settings.load_profile("sssp")
+
+
+def usable(named: str) -> str:
+    """Return the name of a device that works; skip with the reason where there is none."""
+    if named != "cpu":
+        try:
+            from sssp.cuda.compiler import device_number
+
+            device_number(named)
+        except SSSPError as error:
+            pytest.skip(f"{error} (or set NUMBA_ENABLE_CUDASIM=1)")
+    return named
+
+
+@pytest.fixture(scope="module")
+def device(request: pytest.FixtureRequest) -> str:
+    """A device that works: a GPU or the simulator, unless the test is parametrised."""
+    return usable(getattr(request, "param", "cuda"))
+
+
+@pytest.fixture(scope="module")
+def solver(request: pytest.FixtureRequest) -> Solver:
+    """One of `tests.solvers.SOLVERS`, whose device works."""
+    solver: Solver = request.param
+    usable(solver.device)
+    return solver

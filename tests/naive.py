@@ -183,6 +183,7 @@ class Phases(NamedTuple):
 
     settled: list[int]
     largest_open: int
+    open: int
     distances: dict[int, Number]
 
 
@@ -197,9 +198,9 @@ def threshold_phases(network: Network, source: int, criterion: str = "out") -> P
     lengths = network.lengths()
     best: dict[int, Number] = {source: 0}
     open_vertices, settled = {source}, set[int]()
-    counts, largest_open = [], 0
+    settled_then, open_then = [], []
     while open_vertices:
-        largest_open = max(largest_open, len(open_vertices))
+        open_then.append(len(open_vertices))
         waiting = [(t, h, w) for (t, h), w in lengths.items() if not {t, h} & settled]
         threshold = min((best[t] + w for t, h, w in waiting if t in open_vertices), default=None)
         least = min(best[v] for v in open_vertices)
@@ -211,13 +212,13 @@ def threshold_phases(network: Network, source: int, criterion: str = "out") -> P
                     batch.add(v)
         settled |= batch
         open_vertices -= batch
-        counts.append(len(batch))
+        settled_then.append(len(batch))
         for tail in batch:
             for (t, head), weight in lengths.items():
                 if t == tail and (head not in best or best[tail] + weight < best[head]):
                     best[head] = best[tail] + weight
                     open_vertices.add(head)
-    return Phases(counts, largest_open, best)
+    return Phases(settled_then, max(open_then), sum(open_then), best)
 
 
 def _origins(roots: Collection[int], tight: Collection[Pair]) -> dict[int, int]:

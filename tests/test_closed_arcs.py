@@ -1,7 +1,8 @@
-"""A closed arc is one that no path takes, whatever the method; it opens again with new weights."""
+"""No method on any device takes a closed arc; it opens again with new weights."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.methods import DENSE_METHODS, METHODS
-from sssp.papers.methods import BaselineBellmanFord
+from sssp.methods import DENSE_METHODS
 from tests.compare import assert_same
 from tests.naive import Network
+from tests.solvers import Solver, asked_of, draw_and_ask, every_device, every_solver, solvers_on
 from tests.strategies import DYADIC, SMALL_INTEGERS, graph_of, negative_networks, networks
 
 
@@ -32,46 +33,69 @@ def closures(draw: st.DrawFn, any_network: st.SearchStrategy[Network]) -> tuple[
     return g, draw(st.lists(st.integers(0, g.m - 1), max_size=g.m))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=40)
-@given(drawn=closures(networks(SMALL_INTEGERS, least_n=1) | networks(DYADIC, least_n=1)))
-def test_searches_never_take_closed_arcs(method: str, drawn: Any) -> None:
-    g, arcs = drawn
-    closed, sources = g.without_arcs(arcs), [0, g.n - 1]
+@every_device
+def test_searches_never_take_closed_arcs(device: str) -> None:
+    def ask(drawn: Any) -> None:
+        g, arcs = drawn
+        closed, plain = g.without_arcs(arcs), without(g, arcs)
+        for solver in solvers_on(device):
+            with asked_of(solver):
+                check(solver, closed, plain)
+
+    drawn = closures(networks(SMALL_INTEGERS, least_n=1) | networks(DYADIC, least_n=1))
+    draw_and_ask(device, drawn, ask, 60)
+
+
+def check(solver: Solver, closed: sssp.Graph, plain: sssp.Graph) -> None:
+    """Compare all forms of an answer with those on the graph that never had the closed arcs."""
+    sources, reference = [0, closed.n - 1], Solver(solver.method, "cpu")
     questions: list[dict[str, Any]] = [
         {"predecessors": True},
-        {"targets": [g.n // 2, 0], "predecessors": True},
+        {"targets": [closed.n // 2, 0], "predecessors": True},
         {"nearest": True, "predecessors": True},
         {"limit": 3, "output": "sparse", "predecessors": True},
     ]
     for options in questions:
-        r = sssp.shortest_paths(closed, sources, method=method, **options)
-        assert_same(r, sssp.shortest_paths(without(g, arcs), sources, method=method, **options))
+        r = solver(closed, sources, **options)
+        assert_same(r, reference(plain, sources, **options))
         assert r.graph is closed
         sssp.verify(closed, r)
-        if method != "breadth-first" and options in questions[:1]:
-            lengths = r.skim(closed.weights)
-            np.testing.assert_array_equal(lengths[r.reached], r.distances[r.reached])
-    what = sssp.reduce(closed, sources, "sum", method=method).tolist()
-    assert what == sssp.reduce(without(g, arcs), sources, "sum", method=method).tolist()
+    if solver.weighted:
+        r = solver(closed, sources, predecessors=True)
+        lengths = r.skim(closed.weights)
+        np.testing.assert_array_equal(lengths[r.reached], r.distances[r.reached])
+    summed = sssp.reduce(closed, sources, "sum", method=solver.method, device=solver.device)
+    assert summed.tolist() == sssp.reduce(plain, sources, "sum", method=solver.method).tolist()
 
 
-@pytest.mark.parametrize("method", ["bellman-ford", BaselineBellmanFord(), *DENSE_METHODS])
+@every_device
+def test_negative_weights_never_reopen_a_closed_arc(device: str) -> None:
+    def ask(drawn: Any) -> None:
+        g, arcs = drawn
+        closed, plain = g.without_arcs(arcs), without(g, arcs)
+        for solver in solvers_on(device, weighted=True, negative_weights=True):
+            with asked_of(solver):
+                everywhere = range(g.n)
+                assert outcome(solver, closed, everywhere) == outcome(solver, plain, everywhere)
+
+    draw_and_ask(device, closures(negative_networks()), ask, 60)
+
+
+@pytest.mark.parametrize("method", DENSE_METHODS)
 @settings(max_examples=40)
 @given(drawn=closures(negative_networks()))
-def test_negative_weights_never_reopen_a_closed_arc(method: str, drawn: Any) -> None:
+def test_negative_entries_never_reopen_a_closed_arc(method: str, drawn: Any) -> None:
     g, arcs = drawn
     closed, plain = g.without_arcs(arcs), without(g, arcs)
+    solve = partial(sssp.all_pairs, method=method)
+    assert outcome(solve, closed) == outcome(solve, plain)
 
-    def ask(graph: sssp.Graph) -> Any:
-        try:
-            if method in DENSE_METHODS:
-                return sssp.all_pairs(graph, method=method).distances.tolist()
-            return sssp.shortest_paths(graph, range(graph.n), method=method).distances.tolist()
-        except sssp.NegativeCycleError:
-            return "a negative cycle"
 
-    assert ask(closed) == ask(plain)
+def outcome(solve: Any, *question: Any) -> Any:
+    try:
+        return solve(*question).distances.tolist()
+    except sssp.NegativeCycleError:
+        return "a negative cycle"
 
 
 @pytest.mark.parametrize("method", ["closure-by-warshall", "closure-by-squaring"])
@@ -92,13 +116,14 @@ def test_an_arc_opens_again_with_the_next_weights() -> None:
     assert (closed.m, closed.closed_arcs, again.closed_arcs) == (3, 1, 0)
 
 
-def test_nothing_but_closed_arcs_is_a_graph_without_any() -> None:
+@every_solver()
+def test_nothing_but_closed_arcs_leads_nowhere(solver: Solver) -> None:
     g = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1]).without_arcs([0, 1])
-    for method in METHODS:
-        assert sssp.shortest_paths(g, [0, 1], method=method).reached.tolist() == [
-            [True, False],
-            [False, True],
-        ]
+    assert solver(g, [0, 1]).reached.tolist() == [[True, False], [False, True]]
+
+
+def test_nothing_but_closed_arcs_is_a_matrix_without_any() -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1]).without_arcs([0, 1])
     assert sssp.all_pairs(g, method="floyd-warshall").reached.tolist() == [
         [True, False],
         [False, True],

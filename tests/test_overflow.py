@@ -1,7 +1,7 @@
 """Overflow has one outcome, whatever the method: that of exact arithmetic.
 
 A call goes on in int64, or raises, if and only if a distance that it must return does not fit.
-Every method is asked the same questions, near 2^30, 2^31 and 2^62.
+Every method on every device is asked the same questions, near 2^30, 2^31 and 2^62.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 from tests import naive
 from tests.naive import Arc, Network
+from tests.solvers import (
+    MANY,
+    Solver,
+    asked_of,
+    draw_and_ask,
+    every_device,
+    every_solver,
+    solvers_on,
+)
 from tests.strategies import graph_of
 
 #: the greatest distances that int32 and int64 arithmetic hold, and that an int32 result can
 INT32_SUM, INT64_SUM, INT32_RESULT = 2**30 - 2, 2**62 - 2, 2**31 - 2
-SEARCHES = ["dijkstra", "delta-stepping", "threshold-dijkstra", "bellman-ford", BaselineDijkstra()]
 EDGES = [
     *(2**30 + step for step in (-3, -2, -1, 0)),
     *(2**31 + step for step in (-3, -2, -1, 0)),
@@ -56,9 +63,7 @@ def must_overflow(
     )
 
 
-def check(
-    method: Any, network: Network, sources: list[int], device: str = "cpu", **options: Any
-) -> None:
+def check(solver: Solver, network: Network, sources: list[int], **options: Any) -> None:
     """Ask a question, and compare the outcome with that of Python's integers."""
     g = graph_of(network)
     targets, limit = options.get("targets"), options.get("limit")
@@ -67,7 +72,7 @@ def check(
     asked = np.dtype(options["dtype"]) if options.get("dtype") else None
 
     def ask() -> sssp.ShortestPaths:
-        return sssp.shortest_paths(g, sources, method=method, device=device, **options)
+        return solver(g, sources, **options)
 
     rows = [sources] if nearest else [[source] for source in sources]
     if any(must_overflow(network, row, targets, limit) for row in rows):
@@ -95,79 +100,95 @@ def as_lists(distances: Any) -> list[list[float]]:
     return [[math.inf if d == missing else d for d in row] for row in distances.tolist()]
 
 
-@pytest.mark.parametrize("method", SEARCHES)
-@settings(max_examples=60)
-@given(data=st.data())
-def test_searches_overflow_when_exact_arithmetic_does(method: str, data: st.DataObject) -> None:
-    network = data.draw(networks_near_the_edge())
-    vertices = st.lists(st.integers(0, network.n - 1), min_size=1, max_size=3)
-    options: dict[str, Any] = {
-        "targets": data.draw(st.none() | vertices),
-        "limit": data.draw(st.none() | st.sampled_from([0, *EDGES, 2**62, 2**63, 2**70])),
-        "dtype": data.draw(st.sampled_from([None, np.int32, np.int64])),
-        "nearest": data.draw(st.booleans()),
+@every_device
+def test_searches_overflow_when_exact_arithmetic_does(device: str) -> None:
+    def ask(question: Any) -> None:
+        network, sources, options = question
+        for solver in solvers:
+            with asked_of(solver):
+                check(solver, network, sources, **options)
+
+    solvers = solvers_on(device, weighted=True)
+    draw_and_ask(device, questions_near_the_edge(), ask, 100)
+
+
+@st.composite
+def questions_near_the_edge(draw: st.DrawFn) -> tuple[Network, list[int], dict[str, Any]]:
+    # what is heavier is refused as a weight, before any search
+    network = draw(networks_near_the_edge().filter(lambda drawn: heaviest(drawn) <= INT64_SUM))
+    vertices = st.lists(st.integers(0, network.n - 1), min_size=1, max_size=MANY)
+    options = {
+        "targets": draw(st.none() | vertices),
+        "limit": draw(st.none() | st.sampled_from([0, *EDGES, 2**62, 2**63, 2**70])),
+        "dtype": draw(st.sampled_from([None, np.int32, np.int64])),
+        "nearest": draw(st.booleans()),
     }
-    if max([0, *network.lengths().values()]) > INT64_SUM:
-        return  # refused as a weight, before any search
-    check(method, network, data.draw(vertices), **options)
+    return network, draw(vertices), options
 
 
-@pytest.mark.parametrize("method", SEARCHES)
-def test_an_arc_that_no_path_uses_costs_no_dtype(method: str) -> None:
+def heaviest(network: Network) -> int:
+    return max(map(int, [0, *network.lengths().values()]))
+
+
+@every_solver(weighted=True)
+def test_an_arc_that_no_path_uses_costs_no_dtype(solver: Solver) -> None:
     for heavy in (2**30 - 2, 2**61):
         arcs = (Arc(0, 1, 5), Arc(1, 2, 5), Arc(0, 2, heavy), Arc(1, 0, heavy))
-        check(method, Network(4, arcs), [0, 2])
-        check(method, Network(4, arcs), [1], targets=[3, 2])
+        check(solver, Network(4, arcs), [0, 2])
+        check(solver, Network(4, arcs), [1], targets=[3, 2])
+        check(solver, Network(4, arcs), [1] * MANY, targets=[3, 2])
 
 
-@pytest.mark.parametrize("method", SEARCHES)
-def test_what_lies_beyond_int64_matters_only_where_it_is_wanted(method: str) -> None:
+@every_solver(weighted=True)
+def test_what_lies_beyond_int64_matters_only_where_it_is_wanted(solver: Solver) -> None:
     chain = Network(4, (Arc(0, 1, 2**61), Arc(1, 2, 2**61), Arc(2, 3, 1), Arc(0, 3, 7)))
-    check(method, chain, [0])  # vertex 2 is too far away
-    check(method, chain, [0], targets=[1, 3])
-    check(method, chain, [0], limit=2**62 - 1)
-    check(method, chain, [0], limit=2**62)
-    check(method, chain, [1, 2])
+    check(solver, chain, [0])  # vertex 2 is too far away
+    check(solver, chain, [0] * MANY)
+    check(solver, chain, [0], targets=[1, 3])
+    check(solver, chain, [0], limit=2**62 - 1)
+    check(solver, chain, [0], limit=2**62)
+    check(solver, chain, [1, 2])
 
 
-@pytest.mark.parametrize("method", ["bellman-ford", BaselineBellmanFord()])
+@every_solver(weighted=True, negative_weights=True)
 @pytest.mark.parametrize(("edge", "dtype"), [(2**30, np.int32), (2**62, np.int64)])
-def test_a_way_over_a_far_vertex_is_not_missed(method: str, edge: int, dtype: Any) -> None:
+def test_a_way_over_a_far_vertex_is_not_missed(solver: Solver, edge: int, dtype: Any) -> None:
     # 3 is too far away for the narrow dtype, but lies on the shortest path to 4
     arcs = (Arc(0, 2, edge // 2), Arc(2, 3, edge // 2), Arc(3, 4, 4 - edge), Arc(0, 4, 9))
     g = graph_of(Network(5, arcs))
     if dtype == np.int32:
-        assert sssp.shortest_paths(g, 0, method=method).distance(4) == 4
+        assert solver(g, 0).distance(4) == 4
         return
     with pytest.raises(sssp.DistanceOverflowError):
-        sssp.shortest_paths(g, 0, method=method)
+        solver(g, 0)
     with pytest.raises(sssp.DistanceOverflowError):
-        sssp.shortest_paths(g, 0, method=method, targets=[4])
+        solver(g, 0, targets=[4])
 
 
-@pytest.mark.parametrize("method", ["bellman-ford", BaselineBellmanFord()])
-def test_a_negative_cycle_is_the_reason_before_an_overflow_is(method: str) -> None:
+@every_solver(weighted=True, negative_weights=True)
+def test_a_negative_cycle_is_the_reason_before_an_overflow_is(solver: Solver) -> None:
     weight = -(2**61)
     falls = sssp.Graph.from_arcs([0, 1, 2, 3], [1, 2, 3, 4], [weight] * 4)
     with pytest.raises(sssp.DistanceOverflowError):
-        sssp.shortest_paths(falls, 0, method=method)
+        solver(falls, 0)
     turns = sssp.Graph.from_arcs([0, 1, 2, 3], [1, 2, 3, 1], [weight] * 4)
     with pytest.raises(sssp.NegativeCycleError) as caught:
-        sssp.shortest_paths(turns, 0, method=method)
+        solver(turns, 0)
     assert sorted(caught.value.cycle) == [1, 2, 3]
 
 
-@pytest.mark.parametrize("method", SEARCHES)
+@every_solver(weighted=True, any_floats=True)
+@pytest.mark.filterwarnings("ignore:.*overflow encountered:RuntimeWarning")  # the simulator's sums
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_floats_overflow_by_the_same_rule(method: str, dtype: Any) -> None:
+def test_floats_overflow_by_the_same_rule(solver: Solver, dtype: Any) -> None:
     half = float(np.finfo(dtype).max) * 0.75
     g = sssp.Graph.from_arcs([0, 1, 2, 0], [1, 2, 3, 3], [half, half, 1.0, 2.0])
-    options: Any = {"method": method, "dtype": dtype}
+    options: Any = {"dtype": dtype}
     with pytest.raises(sssp.DistanceOverflowError, match="greatest that float"):
-        sssp.shortest_paths(g, 0, **options)
-    assert sssp.shortest_paths(g, 0, targets=[1, 3], **options).distances[1] == 2
-    assert sssp.shortest_paths(g, 0, limit=half, **options).to_float()[2] == math.inf
-    assert sssp.shortest_paths(g, 2, **options).distances.tolist() == [math.inf, math.inf, 0, 1]
+        solver(g, 0, **options)
+    assert solver(g, 0, targets=[1, 3], **options).distances[1] == 2
+    assert solver(g, 0, limit=half, **options).to_float()[2] == math.inf
+    assert solver(g, 2, **options).distances.tolist() == [math.inf, math.inf, 0, 1]
 
 
 @pytest.mark.parametrize(

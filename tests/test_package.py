@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -93,9 +96,93 @@ def test_no_module_hides_a_public_name():
         assert not isinstance(getattr(sssp, name), ModuleType), name
 
 
-def test_type_stub_lists_the_public_names_and_modules():
-    from pathlib import Path
+SUBMODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(sssp.__path__, "sssp.")
+    if not module.name.endswith("__main__")
+)
 
+
+def test_every_module_imports_on_its_own():
+    # a child a module, of a process that has what they all stand on: a fresh one takes a second
+    code = f"""
+import importlib, os, sys
+import numpy, scipy.sparse.csgraph, numba
+try:
+    import numba_cuda, numba.cuda
+except ImportError:
+    pass
+failed = []
+for name in {SUBMODULES}:
+    child = os.fork()
+    if child == 0:
+        try:
+            importlib.import_module(name)
+        except sys.modules["sssp.errors"].MissingExtraError:
+            os._exit(0 if ".cuda" in name else 1)
+        except BaseException as error:
+            print(name, repr(error), flush=True)
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(name)
+print(failed)
+"""
+    assert in_fresh_process("import sssp.errors" + code) == "[]"
+
+
+def test_no_public_name_of_a_room_is_a_module():
+    for name in SUBMODULES:
+        module = importlib.import_module(name)
+        for public in getattr(module, "__all__", []):
+            found = getattr(module, public)
+            ours = isinstance(found, ModuleType) and found.__name__.startswith("sssp")
+            assert not ours, f"{name}.{public}"
+
+
+def test_every_function_without_annotations_is_compiled():
+    root = Path(sssp.__file__).parent
+    files = [*root.rglob("*.py"), *(root / "loaders").resolve().rglob("*.py")]
+    plain = []
+    for file in files:
+        tree = ast.parse(file.read_text())
+        names = {function.name for function in unannotated(tree, compiled=False)}
+        plain += [f"{file.name}: {name}" for name in sorted(names - compiled_by_call(tree))]
+    assert plain == []
+
+
+#: what makes a device function of one that is handed to it
+COMPILERS = {"inline", "part"}
+#: what decorates a function that stays one of Python's
+PYTHONIC = {"property", "staticmethod", "classmethod", "cache", "contextmanager", "lru_cache"}
+
+
+def compiled_by_call(tree: ast.AST) -> set[str]:
+    """Find the names of functions that are handed to a compiler instead of decorated."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    return {
+        call.args[0].id
+        for call in calls
+        if isinstance(call.args[0], ast.Name) and ast.unparse(call.func) in COMPILERS
+    }
+
+
+def unannotated(node: ast.AST, *, compiled: bool) -> Iterator[ast.FunctionDef]:
+    """Find functions without annotations that are neither compiled nor inside one that is."""
+    for child in ast.iter_child_nodes(node):
+        inside = compiled
+        if isinstance(child, ast.FunctionDef):
+            names = {ast.unparse(decorator).split("(")[0] for decorator in child.decorator_list}
+            inside = compiled or bool(names - PYTHONIC)
+            given = child.args
+            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+            typed = all(a.annotation for a in arguments if a.arg not in ("self", "cls"))
+            if not inside and not (typed and child.returns):
+                yield child
+        yield from unannotated(child, compiled=inside)
+
+
+def test_type_stub_lists_the_public_names_and_modules():
     stub = Path(sssp.__file__).with_suffix(".pyi").read_text()
     listed = {line.rsplit(" as ")[1].strip() for line in stub.splitlines() if " as " in line}
     assert listed == DOCUMENTED | MODULES

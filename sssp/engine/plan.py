@@ -25,6 +25,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from sssp.engine.checks import as_memory_limit
+from sssp.engine.narrow import convert_into
 from sssp.engine.query import Answer, Call
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.kernels.dtypes import INT32, WeightRange, largest_distance
@@ -143,12 +144,23 @@ def merged(answers: Sequence[Answer]) -> Answer:
         return answers[0]
     first = answers[0]
     return Answer(
-        _stacked([answer.distances for answer in answers]),
+        _stacked(_of_one_dtype([answer.distances for answer in answers])),
         None if first.predecessors is None else _stacked([a.predecessors for a in answers]),
         first.origin,
         {name: np.concatenate([a.stats[name] for a in answers]) for name in first.stats},
         first.device,
     )
+
+
+def _of_one_dtype(parts: list[Any]) -> list[Any]:
+    """Widen integers to the widest, what stands for unreached vertices included."""
+    widest = np.result_type(*(part.dtype for part in parts))
+    if issparse(parts[0]) or all(part.dtype == widest for part in parts):
+        return parts
+    widened = [np.empty(part.shape, widest) for part in parts]
+    for part, wide in zip(parts, widened, strict=True):
+        convert_into(part, wide)
+    return widened
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -483,7 +483,7 @@ def _count(number: int, what: str) -> str:
 
 def _as_index(value: Any, what: str) -> int:
     """Return an integer of any type (a NumPy scalar, an array without axes) as an int."""
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         raise TypeError(f"{what} is an int, not True or False")
     try:
         return operator.index(value)

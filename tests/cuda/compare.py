@@ -6,16 +6,31 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sssp
+from sssp.methods import Method
 from tests.compare import assert_same
+from tests.solvers import Solver
 
 
-def assert_same_result(found: sssp.ShortestPaths, expected: sssp.ShortestPaths) -> None:
-    """Compare what the GPU found with what is expected of it, to the bit."""
+def assert_like_the_cpu(g: sssp.Graph, sources: Any, method: Method, **options: Any) -> None:
+    """Compare what the GPU finds with what Dijkstra's method does, or Bellman-Ford's, to the bit.
+
+    Threshold-batched Dijkstra also counts what its twin on the CPU counts.
+    """
+    counts = isinstance(method, sssp.ThresholdDijkstra)
+    usual: Method = sssp.BellmanFord() if g.least_weight < 0 else sssp.Dijkstra()
+    reference = Solver(method if counts else usual, "cpu")
+    expected = reference(g, sources, **options)
+    found = Solver(method, "cuda")(g, sources, **options)
     assert found.device.startswith("cuda:")
     assert_same(found, expected)
+    if counts:
+        assert found.stats.keys() == expected.stats.keys()
+        for name, values in expected.stats.items():
+            np.testing.assert_array_equal(found.stats[name], values, err_msg=name)
 
 
 def bytes_needed(solve: Callable[..., Any]) -> tuple[int, int, int]:

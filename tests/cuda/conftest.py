@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from sssp.errors import SSSPError
+from tests.solvers import SIMULATOR
 
-SIMULATOR = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
-
-
-@pytest.fixture(scope="session")
-def device() -> str:
-    """Name of a device that works; skips with the reason where there is none."""
-    try:
-        from sssp.cuda.compiler import device_number
-
-        device_number("cuda")
-    except SSSPError as error:
-        pytest.skip(f"{error} (or set NUMBA_ENABLE_CUDASIM=1)")
-    return "cuda"
+__all__ = ["SIMULATOR"]
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="module")
 def cpu_by_default() -> Iterator[None]:
     """Let calls that name no device be those to compare with."""
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""Bellman-Ford on the device, in all its forms, against its CPU twin."""
+"""Bellman-Ford on a GPU, in all its forms: what only it has; the suites ask for the rest."""
 
 from __future__ import annotations
 
@@ -6,72 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sssp
 from sssp import BellmanFord, datasets
-from tests.cuda.compare import assert_same_result
-from tests.cuda.conftest import SIMULATOR
-from tests.naive import Network, is_negative_cycle
-from tests.strategies import DYADIC, ODDITIES, SMALL_INTEGERS, graph_of, negative_networks, networks
+from tests.cuda.compare import assert_like_the_cpu
+from tests.solvers import SIMULATOR, needs_speed
 
 pytestmark = pytest.mark.gpu
-EXAMPLES = 5 if SIMULATOR else 1000
 METHODS = [BellmanFord(), BellmanFord(variant="pull"), BellmanFord(streams=2)]
 every_form = pytest.mark.parametrize("method", METHODS, ids=["push", "pull", "streamed"])
-large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
-
-
-def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
-    expected = sssp.shortest_paths(g, sources, **{**options, "method": "bellman-ford"})
-    found = sssp.shortest_paths(g, sources, device=device, **options)
-    assert_same_result(found, expected)
-
-
-def check(network: Network, sources: Any, device: str, **options: Any) -> None:
-    """Compare with the CPU twin; of a negative cycle only that it is one, for any will do."""
-    g = graph_of(network)
-    try:
-        assert_like_the_cpu(g, sources, device, **options)
-    except sssp.NegativeCycleError:
-        with pytest.raises(sssp.NegativeCycleError) as caught:
-            sssp.shortest_paths(g, sources, device=device, **options)
-        assert is_negative_cycle(network, caught.value.cycle)
-
-
-@every_form
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
-def test_equals_the_cpu_twin_on_any_graph(method, data, device):
-    network = data.draw(networks(SMALL_INTEGERS | DYADIC) | negative_networks())
-    if network.n == 0:
-        return
-    vertex = st.integers(0, network.n - 1)
-    options = {
-        "method": method,
-        "predecessors": data.draw(st.booleans()),
-        "limit": data.draw(st.none() | st.integers(0, 20)),
-        "nearest": data.draw(st.booleans()),
-    }
-    if data.draw(st.booleans()):
-        options["targets"] = data.draw(st.lists(vertex, max_size=3))
-    sources = data.draw(vertex | st.lists(vertex, min_size=1, max_size=3))
-    check(network, sources, device, **options)
-
-
-@every_form
-@pytest.mark.parametrize("name", ODDITIES if not SIMULATOR else list(ODDITIES)[:2])
-def test_equals_the_cpu_twin_on_odd_graphs(name, method, device):
-    last = ODDITIES[name].n - 1
-    check(ODDITIES[name], [0, last], device, method=method, predecessors=True)
-
-
-@every_form
-def test_float32_and_int64_distances(method, device):
-    g = sssp.road_like(20)
-    for dtype in ("float32", "int64"):
-        assert_like_the_cpu(g, [0, 7], device, method=method, dtype=dtype)
 
 
 @every_form
@@ -80,21 +23,7 @@ def test_few_sources_are_searched_by_all_blocks_in_turn(method, device, monkeypa
 
     monkeypatch.setattr(rounds, "VERTICES_A_SOURCE", 4)
     g = sssp.road_like(20)
-    assert_like_the_cpu(g, [0, 7, 19], device, method=method, predecessors=True)
-
-
-@every_form
-def test_negative_floats(method, device):
-    g = sssp.Graph.from_arcs([0, 1, 2, 0, 3], [1, 2, 3, 3, 4], [0.5, -2.25, -0.125, 1.0, -7.5])
-    assert_like_the_cpu(g, 0, device, method=method, predecessors=True)
-
-
-@every_form
-def test_goes_on_in_int64_when_int32_overflows_downwards(method, device):
-    g = sssp.Graph.from_arcs(range(5), range(1, 6), [-(1 << 29)] * 5)
-    r = sssp.shortest_paths(g, 0, method=method, device=device)
-    assert r.distances.dtype == np.int64
-    assert r.distances.tolist() == [-hops << 29 for hops in range(6)]
+    assert_like_the_cpu(g, [0, 7, 19], method, predecessors=True)
 
 
 @every_form
@@ -140,7 +69,7 @@ def test_names_an_option_that_is_none():
         BellmanFord(variant="pull", streams=2)
 
 
-@large
+@needs_speed
 @every_form
 @pytest.mark.parametrize("name", ["rome99", "USA-road-d.NY", "USA-road-t.NY", "NE-synthetic"])
 def test_real_graphs(name, method, device):
@@ -156,7 +85,7 @@ def test_real_graphs(name, method, device):
     sssp.verify(g, sssp.shortest_paths(g, 0, method=method, device=device, predecessors=True))
 
 
-@large
+@needs_speed
 @every_form
 def test_potentials_make_weights_of_a_road_network_negative(method, device):
     g = sssp.road_like(50_000)
@@ -171,7 +100,7 @@ def test_potentials_make_weights_of_a_road_network_negative(method, device):
     np.testing.assert_array_equal(r.distances[r.reached], expected[r.reached])
 
 
-@large
+@needs_speed
 @every_form
 def test_lists_longer_than_shared_memory(method, device):
     leaves = 100_000
@@ -179,10 +108,10 @@ def test_lists_longer_than_shared_memory(method, device):
     g = sssp.Graph.from_arcs(
         np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights, directed=False
     )
-    assert_like_the_cpu(g, [0, 1], device, method=method, predecessors=True)
+    assert_like_the_cpu(g, [0, 1], method, predecessors=True)
 
 
-@large
+@needs_speed
 @every_form
 def test_the_built_in_graph_with_four_million_vertices(method, device):
     g = sssp.road_like(4_000_000)

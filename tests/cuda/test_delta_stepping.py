@@ -1,4 +1,4 @@
-"""Delta-stepping on the device against its CPU twin, by one block and by many."""
+"""Delta-stepping on a GPU: what only it has; `tests.test_shortest_paths` asks for the rest."""
 
 from __future__ import annotations
 
@@ -6,30 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sssp
 from sssp import datasets
-from tests.cuda.compare import assert_same_result
-from tests.cuda.conftest import SIMULATOR
+from tests.cuda.compare import assert_like_the_cpu
 from tests.naive import Arc, Network
-from tests.strategies import DYADIC, FINITE, ODDITIES, SMALL_INTEGERS, graph_of, networks
+from tests.solvers import MANY, SIMULATOR, needs_speed
+from tests.strategies import graph_of
 
 pytestmark = pytest.mark.gpu
-EXAMPLES = 8 if SIMULATOR else 1000
-#: sources beyond those that all blocks search together
-MANY = 5
-needs_speed = pytest.mark.skipif(
-    SIMULATOR, reason="the simulator runs a few thousand threads a second"
-)
-
-
-def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
-    options = {"method": "delta-stepping", "predecessors": True, **options}
-    expected = sssp.shortest_paths(g, sources, **options | {"method": "dijkstra"}, device="cpu")
-    found = sssp.shortest_paths(g, sources, device=device, **options)
-    assert_same_result(found, expected)
+METHOD = sssp.DeltaStepping()
 
 
 def random_graph(
@@ -37,45 +23,6 @@ def random_graph(
 ) -> sssp.Graph:
     tails, heads = rng.integers(0, n, (2, n * degree))
     return sssp.Graph.from_arcs(tails, heads, rng.choice(weights, n * degree), n=n)
-
-
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
-def test_equals_the_cpu_on_any_graph(data, device):
-    g = graph_of(data.draw(networks(data.draw(st.sampled_from([SMALL_INTEGERS, DYADIC, FINITE])))))
-    if g.n == 0:
-        return
-    vertex = st.integers(0, g.n - 1)
-    options = {
-        "method": sssp.DeltaStepping(data.draw(st.none() | st.sampled_from([0.5, 1, 3, 1e9]))),
-        "limit": data.draw(st.none() | st.integers(0, 20)),
-        "nearest": data.draw(st.booleans()),
-    }
-    if data.draw(st.booleans()):
-        options["targets"] = data.draw(st.lists(vertex, max_size=3))
-    sources = data.draw(vertex | st.lists(vertex, min_size=1, max_size=MANY))
-    assert_like_the_cpu(g, sources, device, **options)
-
-
-@pytest.mark.parametrize("name", ODDITIES if not SIMULATOR else list(ODDITIES)[:2])
-def test_equals_the_cpu_on_odd_graphs(name, device):
-    g = graph_of(ODDITIES[name])
-    assert_like_the_cpu(g, 0, device)
-    assert_like_the_cpu(g, [0] * MANY, device, method=sssp.DeltaStepping(delta=2))
-
-
-def test_float32_and_int64_distances(device):
-    g = sssp.road_like(20)
-    for dtype in ("float32", "int64"):
-        assert_like_the_cpu(g, [0, 7], device, dtype=dtype)
-
-
-@pytest.mark.parametrize("sources", [1, MANY])
-def test_goes_on_in_int64_when_int32_overflows(sources, device):
-    g = sssp.Graph.from_arcs(range(5), range(1, 6), [1 << 29] * 5)
-    r = sssp.shortest_paths(g, [0] * sources, method="delta-stepping", device=device)
-    assert r.distances.dtype == np.int64
-    assert r.distances[-1].tolist() == [hops << 29 for hops in range(6)]
 
 
 def test_a_detour_that_overflows_is_no_overflow(device):
@@ -117,7 +64,7 @@ def test_piles_that_are_full_go_on_in_the_common_ones(sources, device, monkeypat
         rng = np.random.default_rng(7)
         for _ in range(1 if SIMULATOR else 100):
             g = random_graph(rng, 30, 4, np.arange(20))
-            assert_like_the_cpu(g, [0] * sources, device, method=sssp.DeltaStepping(delta=8))
+            assert_like_the_cpu(g, [0] * sources, sssp.DeltaStepping(delta=8), predecessors=True)
     finally:
         delta_stepping._make_kernel.cache_clear()
 
@@ -129,7 +76,7 @@ def test_a_warp_may_expand_several_vertices_of_many_arcs(degree, sources, device
     rng = np.random.default_rng(degree)
     for _ in range(10):
         g = random_graph(rng, 400, degree, np.arange(1, 1000))
-        assert_like_the_cpu(g, range(sources) if sources > 1 else 0, device)
+        assert_like_the_cpu(g, range(sources) if sources > 1 else 0, METHOD, predecessors=True)
 
 
 @needs_speed
@@ -140,11 +87,11 @@ def test_real_graphs(name, device):
         pytest.skip(f"{name} is not here; data/README.md says where to get it")
     g = sssp.read_graph(path)
     sources = np.arange(g.n) if g.n < 10_000 else np.random.default_rng(5).integers(0, g.n, 6)
-    assert_like_the_cpu(g, sources, device)
-    assert_like_the_cpu(g, int(sources[0]), device)
-    assert_like_the_cpu(g, sources[:9], device, nearest=True)
+    assert_like_the_cpu(g, sources, METHOD, predecessors=True)
+    assert_like_the_cpu(g, int(sources[0]), METHOD, predecessors=True)
+    assert_like_the_cpu(g, sources[:9], METHOD, nearest=True, predecessors=True)
     limit = sssp.shortest_paths(g, 0, device=device).distances.max() // 20
-    assert_like_the_cpu(g, sources[:100], device, limit=int(limit))
+    assert_like_the_cpu(g, sources[:100], METHOD, limit=int(limit), predecessors=True)
     sssp.verify(
         g, sssp.shortest_paths(g, 0, method="delta-stepping", device=device, predecessors=True)
     )
@@ -156,7 +103,7 @@ def test_real_graphs(name, device):
 def test_weights_that_break_buckets(weights, sources, device):
     rng = np.random.default_rng(11)
     g = random_graph(rng, 50_000, 8, np.array(weights))
-    assert_like_the_cpu(g, rng.integers(0, g.n, sources), device)
+    assert_like_the_cpu(g, rng.integers(0, g.n, sources), METHOD, predecessors=True)
 
 
 @needs_speed
@@ -167,12 +114,12 @@ def test_a_star_and_a_chain(sources, device):
     star = sssp.Graph.from_arcs(
         np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights, directed=False
     )
-    assert_like_the_cpu(star, list(range(sources)), device)
+    assert_like_the_cpu(star, list(range(sources)), METHOD, predecessors=True)
     length = 1_000_000
     chain = sssp.Graph.from_arcs(
         np.arange(length), np.arange(1, length + 1), np.full(length, 3), directed=False
     )
-    assert_like_the_cpu(chain, [length // 2] * sources, device)
+    assert_like_the_cpu(chain, [length // 2] * sources, METHOD, predecessors=True)
 
 
 @needs_speed

@@ -1,4 +1,4 @@
-"""Threshold-batched Dijkstra on the device against its CPU twin, statistics and all."""
+"""Threshold-batched Dijkstra on a GPU: what only it has, and statistics like its CPU twin's."""
 
 from __future__ import annotations
 
@@ -7,64 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import sssp
 from sssp import datasets
-from tests.cuda.compare import assert_same_result, bytes_needed
-from tests.cuda.conftest import SIMULATOR
-from tests.strategies import DYADIC, ODDITIES, SMALL_INTEGERS, graph_of, networks
+from tests.cuda.compare import assert_like_the_cpu, bytes_needed
+from tests.solvers import SIMULATOR, needs_speed
 
 pytestmark = pytest.mark.gpu
-EXAMPLES = 10 if SIMULATOR else 1000
-
-
-def assert_like_the_cpu(g: sssp.Graph, sources: Any, device: str, **options: Any) -> None:
-    expected = sssp.shortest_paths(g, sources, **options)
-    found = sssp.shortest_paths(g, sources, device=device, **options)
-    assert_same_result(found, expected)
-    assert found.stats.keys() == expected.stats.keys()
-    for name, values in expected.stats.items():
-        np.testing.assert_array_equal(found.stats[name], values, err_msg=name)
-
-
-@settings(max_examples=EXAMPLES)
-@given(data=st.data())
-def test_equals_the_cpu_twin_on_any_graph(data, device):
-    g = graph_of(data.draw(networks(SMALL_INTEGERS | DYADIC)))
-    if g.n == 0:
-        return
-    vertex = st.integers(0, g.n - 1)
-    sources = data.draw(vertex | st.lists(vertex, min_size=1, max_size=3))
-    options = {
-        "method": sssp.ThresholdDijkstra(data.draw(st.sampled_from(["out", "in-out"]))),
-        "predecessors": data.draw(st.booleans()),
-        "limit": data.draw(st.none() | st.integers(0, 20)),
-        "nearest": data.draw(st.booleans()),
-    }
-    if data.draw(st.booleans()):
-        options["targets"] = data.draw(st.lists(vertex, max_size=3))
-    assert_like_the_cpu(g, sources, device, **options)
-
-
-@pytest.mark.parametrize("name", ODDITIES if not SIMULATOR else list(ODDITIES)[:2])
-def test_equals_the_cpu_twin_on_odd_graphs(name, device):
-    g = graph_of(ODDITIES[name])
-    assert_like_the_cpu(g, [0, g.n - 1], device, method="threshold-dijkstra", predecessors=True)
-
-
-def test_float32_and_int64_distances(device):
-    g = sssp.road_like(20)
-    for dtype in ("float32", "int64"):
-        assert_like_the_cpu(g, [0, 7], device, method="threshold-dijkstra", dtype=dtype)
-
-
-def test_goes_on_in_int64_when_int32_overflows(device):
-    g = sssp.Graph.from_arcs(range(5), range(1, 6), [1 << 29] * 5)
-    r = sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device)
-    assert r.distances.dtype == np.int64
-    assert r.distances.tolist() == [hops << 29 for hops in range(6)]
 
 
 def test_sparse_output_and_out(device):
@@ -113,7 +62,7 @@ def test_says_which_methods_and_devices_there_are(device):
         sssp.shortest_paths(g, 0, device="gpu")
 
 
-@pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+@needs_speed
 @pytest.mark.parametrize("criterion", ["out", "in-out"])
 @pytest.mark.parametrize("name", ["rome99", "USA-road-d.NY", "USA-road-t.NY", "NE-synthetic"])
 def test_real_graphs(name, criterion, device):
@@ -130,15 +79,15 @@ def test_real_graphs(name, criterion, device):
     sssp.verify(g, sssp.shortest_paths(g, 0, method=method, device=device, predecessors=True))
 
 
-@pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+@needs_speed
 def test_lists_longer_than_shared_memory(device):
     leaves = 100_000
     weights = np.random.default_rng(3).integers(1, 1000, leaves)
     g = sssp.Graph.from_arcs(
         np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights, directed=False
     )
-    assert_like_the_cpu(g, [0, 1], device, method="threshold-dijkstra", predecessors=True)
-    assert_like_the_cpu(g, [0, 1], device, method=sssp.ThresholdDijkstra("in-out"))
+    assert_like_the_cpu(g, [0, 1], sssp.ThresholdDijkstra("out"), predecessors=True)
+    assert_like_the_cpu(g, [0, 1], sssp.ThresholdDijkstra("in-out"))
 
 
 def test_many_open_vertices_and_then_few(device):
@@ -156,7 +105,7 @@ def test_many_open_vertices_and_then_few(device):
     )
     for criterion in ("out", "in-out"):
         method = sssp.ThresholdDijkstra(criterion)
-        assert_like_the_cpu(g, [0, 1], device, method=method, predecessors=True)
+        assert_like_the_cpu(g, [0, 1], method, predecessors=True)
 
 
 @pytest.mark.parametrize("degree", [3, 30, 100])
@@ -167,10 +116,10 @@ def test_vertices_of_few_and_of_many_arcs(degree, device):
     g = sssp.Graph.from_arcs(tails, heads, rng.integers(0, 1000, n * degree), n=n)
     for criterion in ("out", "in-out"):
         method = sssp.ThresholdDijkstra(criterion)
-        assert_like_the_cpu(g, [0, 1], device, method=method, predecessors=True)
+        assert_like_the_cpu(g, [0, 1], method, predecessors=True)
 
 
-@pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
+@needs_speed
 def test_the_built_in_graph_with_four_million_vertices(device):
     g = sssp.road_like(4_000_000)
     r = sssp.shortest_paths(g, 0, method="threshold-dijkstra", device=device, predecessors=True)

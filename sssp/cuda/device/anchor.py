@@ -18,11 +18,11 @@ GLOBAL, SHARED = 1, 3
 
 if SIMULATOR:
 
-    def anchored(array):
+    def anchored(array: Any) -> Any:
         """Return a view of global memory as it is."""
         return array
 
-    def anchored_shared(array):
+    def anchored_shared(array: Any) -> Any:
         """Return an array in shared memory as it is."""
         return array
 

@@ -124,7 +124,7 @@ class StreamedSearch(PushSearch):
         self.all_fit = graph.m * self.arc_bytes <= budget
         aim = max(graph.m * self.arc_bytes // (4 * self.streams), SMALLEST_CHUNK)
         # nor so small that the arcs of one vertex leave most slots half empty
-        hub = 2 * int(np.diff(graph.indptr).max()) * self.arc_bytes
+        hub = 2 * int(np.diff(graph.indptr).max(initial=0)) * self.arc_bytes
         aim = max(min(aim, CHUNK, budget // 4), hub)
         bits = max(graph.n - 1, 1).bit_length()
         largest = graph.m
