@@ -86,7 +86,8 @@ def test_a_team_runs_together_or_not_at_all(most, monkeypatch):
     assert team.run_team(3, work) == [0, 1, 2]
     assert team.run_team(1, lambda thread: thread) == [0]
 
-    start, started = team.start_thread, []
+    start = team.start_thread
+    started: list[object] = []
 
     def start_few(function, *arguments):
         if len(started) == most:
