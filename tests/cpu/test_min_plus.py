@@ -75,7 +75,8 @@ def test_every_task_is_taken_once_whoever_is_slow(threads, tasks):
     assert team.next_task(taken, tasks, 0) == tasks
 
 
-def test_a_team_runs_together_or_not_at_all(monkeypatch):
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_a_team_runs_together_or_not_at_all(most, monkeypatch):
     meeting = threading.Barrier(3)
 
     def work(thread):
@@ -85,12 +86,18 @@ def test_a_team_runs_together_or_not_at_all(monkeypatch):
     assert team.run_team(3, work) == [0, 1, 2]
     assert team.run_team(1, lambda thread: thread) == [0]
 
-    def no_more(*arguments):
-        raise RuntimeError("can't start new thread")
+    start = team.start_thread
+    started: list[object] = []
 
-    monkeypatch.setattr(threading.Thread, "start", no_more)
+    def start_few(function, *arguments):
+        if len(started) == most:
+            raise RuntimeError("can't start new thread")
+        started.append(function)
+        start(function, *arguments)
+
+    monkeypatch.setattr(team, "start_thread", start_few)
     with pytest.raises(RuntimeError, match="new thread"):
-        team.run_team(2, work)
+        team.run_team(3, work)
 
 
 @pytest.mark.parametrize("failing", [0, 2])
