@@ -43,7 +43,7 @@ def test_searches_never_take_closed_arcs(device: str) -> None:
                 check(solver, closed, plain)
 
     drawn = closures(networks(SMALL_INTEGERS, least_n=1) | networks(DYADIC, least_n=1))
-    draw_and_ask(device, drawn, ask, 60)
+    draw_and_ask(device, drawn, ask, 50)
 
 
 def check(solver: Solver, closed: sssp.Graph, plain: sssp.Graph) -> None:

@@ -95,7 +95,7 @@ def test_a_zero_sum_cycle_is_not_negative(solver: Solver) -> None:
 
 
 @every_such_solver
-@pytest.mark.parametrize("isolated", [0, 30 if SIMULATOR else 300])
+@pytest.mark.parametrize("isolated", [0] if SIMULATOR else [0, 300])
 @pytest.mark.parametrize(
     ("ring", "start"),
     [
@@ -139,7 +139,7 @@ def test_a_source_on_a_cycle_of_length_zero_stays_at_zero(solver: Solver, arcs: 
 def test_a_cycle_below_zero_is_found_beside_one_that_only_seems_so(solver: Solver) -> None:
     seeming = [Arc(0, 1, 1e9), Arc(1, 2, 0.8), Arc(2, 3, 0.8), Arc(3, 1, -1.6)]
     real = [Arc(3, 4, 5.0), Arc(4, 5, 1.0), Arc(5, 4, -1.25)]
-    g = graph_of(Network(300, (*seeming, *real), integer=False))
+    g = graph_of(Network(10 if SIMULATOR else 300, (*seeming, *real), integer=False))
     with pytest.raises(sssp.NegativeCycleError) as caught:
         solver(g, 0)
     assert turned(caught.value.cycle) == [4, 5]
