@@ -60,6 +60,7 @@ def times_two_to_the_27(network: naive.Network) -> naive.Network:
 
 def test_the_suite_knows_every_method_on_every_device() -> None:
     solvers = {(solver.method.name, solver.device) for solver in SOLVERS}
+    solvers = {(name, device) for name, device in solvers if not name.startswith("baseline")}
     assert solvers == {(name, device) for name in METHODS for device in METHODS[name].solvers}
     assert len({str(solver) for solver in SOLVERS}) == len(SOLVERS)
 

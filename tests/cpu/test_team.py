@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.cpu.search import delta_stepping, delta_team
+from sssp.cpu.search import delta_alone, delta_team
 from sssp.cpu.team import COME, start_thread
 from tests import naive
 from tests.compare import assert_same
@@ -59,7 +59,7 @@ def never_stuck(test: Callable[..., None]) -> Callable[..., None]:
 
 
 #: a team takes over at the first bucket, however little there is to share
-AT_ONCE = delta_stepping.Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded=0)
+AT_ONCE = delta_alone.Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded=0)
 #: nanoseconds that a team may be behind so that it stays to the end, and so that it leaves
 STAYS, LEAVES = 10**15, -(10**15)
 

@@ -4,222 +4,25 @@ U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorit
 Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in GAPBS): on a
 road network few vertices are expanded twice, and a bucket costs O(1) where a heap costs O(log n).
 
-The buckets are the lists of `sssp.cpu.buckets`. Last in, first out: the vertex just reached is
-still in the cache. But a bucket is emptied in rounds: what falls into it meanwhile waits for the
-next one, for else many short arcs in one bucket would be relaxed over and over, depth first.
-
-One source on several cores begins with one thread as well, and a team takes over once the buckets
-are large (`sssp.cpu.search.delta_team`).
+A row is searched by one thread (`sssp.cpu.search.delta_alone`). One source on several cores begins
+with one thread as well, and a team takes over once the buckets are large
+(`sssp.cpu.search.delta_team`).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sssp.cpu.atomics import now
-from sssp.cpu.buckets import (
-    BEYOND,
-    BUCKETS,
-    LINK,
-    NEVER,
-    NONE,
-    gather,
-    least_beyond,
-    link,
-    rebase,
-    unlink,
-)
 from sssp.cpu.rows import Search, solve_rows
-from sssp.cpu.team import has_come
+from sssp.cpu.search.delta_alone import delta_stepping_kernel, own_links
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.jit import njit
-from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import DeltaStepping
 
 __all__ = ["solve"]
-
-ONE = np.uint64(1)
-#: words of ``counters``: the method's statistics; then, for a team, whether a candidate was
-#: clipped, vertices reached, and picoseconds of one thread for an expansion
-EXPANDED, PHASES, WAS_CLIPPED, REACHED, PACE = 0, 1, 2, 3, 4
-#: status of a search that has stopped for a team to go on
-PAUSED = -1
-
-
-class Pause(NamedTuple):
-    """When a search by one thread stops because a team would be faster; all must hold.
-
-    Attributes
-    ----------
-    window : int
-        Expansions between two looks at the clock; the next four are about those.
-    time : int
-        Least number of nanoseconds since the search began.
-    bucket : int
-        Least mean number of expansions for every bucket: with fewer there is nothing to share.
-    cost : int
-        Least mean number of nanoseconds for an expansion: cheaper ones are over before another
-        thread has the data.
-    left : int
-        Least number of nanoseconds that the vertices left would take.
-    expanded : int
-        Least number of expansions for every open vertex, since these are handed over one by one.
-    """
-
-    window: int
-    time: int
-    bucket: int
-    cost: int
-    left: int
-    expanded: int
-
-
-NO_PAUSE = Pause(NEVER, 0, 0, 0, 0, 0)
-
-
-@njit
-def first_open(targets, target, distances, number, scale, unseen):
-    """First of the targets, from `target` on, that does not lie in a bucket before `number`."""
-    while target < targets.size:
-        distance = distances[targets[target]]
-        if distance == unseen or np.int64(distance * scale) >= number:
-            break
-        target += 1
-    return target
-
-
-@njit
-def put_sources(sources, distances, reached, counters, links, heads):
-    """Begin a search: the sources stand beyond the window, with distance 0."""
-    unseen = distances[0]  # as every entry is still
-    heads[:] = NONE
-    counters[:] = 0
-    count = 0
-    for source in sources:
-        if distances[source] == unseen:
-            distances[source] = 0
-            reached[count] = source
-            count += 1
-            link(links, heads, np.int32(BEYOND), np.uint32(source))
-    counters[REACHED] = count
-
-
-@njit
-def empty_buckets(
-    indptr, indices, weights, targets, bound, distances, reached, counters,
-    scale, unseen, links, heads, pause, start, others,
-):  # fmt: skip
-    """Search in one thread, one bucket after another.
-
-    The arguments up to ``counters`` are those of `sssp.cpu.rows`, with ``distances``, ``reached``
-    and ``counters`` as `put_sources` or an earlier call has left them. The others:
-
-    - ``scale`` float64: buckets for a unit of distance.
-    - ``unseen``: what the distance of an unreached vertex is.
-    - ``links``, ``heads``: as `sssp.cpu.buckets` has them; all open vertices stand beyond the
-      window on entry, and do so again after `PAUSED`.
-    - ``pause`` `Pause`: when to stop for a team.
-    - ``start`` int64, two words, ``others`` int: stop as soon as so many threads have come
-      (`sssp.cpu.team`).
-
-    Returns the status: `PAUSED`, if a team may go on, or what a search returns.
-    """
-    number = distances.dtype.type
-    count, target = counters[REACHED], 0
-    expanded, phases = counters[EXPANDED], counters[PHASES]
-    clipped = counters[WAS_CLIPPED] != 0
-    began = looked = now()
-    looked_expanded, looked_phases = expanded, phases
-    status, going_on = DONE, True
-    while going_on and heads[BEYOND] != NONE:
-        base = least_beyond(links, heads, distances, scale)
-        rebase(links, heads, distances, base, scale)
-        for bucket in range(np.uint32(BUCKETS)):
-            if heads[bucket] == NONE:
-                continue
-            # only once all targets lie in earlier buckets: those are final
-            if targets.size > 0:
-                number_here = base + np.int64(bucket)
-                target = first_open(targets, target, distances, number_here, scale, unseen)
-                if target == targets.size:
-                    going_on = False
-                    break
-            following = NONE
-            while following != NONE or heads[bucket] != NONE:
-                if following == NONE:  # a round
-                    following, heads[bucket] = heads[bucket], NONE
-                tail = np.uint32(following)
-                following = links[tail].next
-                links[tail].bucket = NONE
-                expanded += 1
-                length = distances[tail]
-                for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
-                    head = indices[arc]
-                    before = distances[head]
-                    candidate = number(length + weights[arc])
-                    if candidate >= before:
-                        continue
-                    if candidate > bound:
-                        clipped = True
-                        continue
-                    distances[head] = candidate
-                    into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
-                    if before == unseen:
-                        reached[count] = head
-                        count += 1
-                    else:
-                        was = links[head].bucket
-                        if was == into:
-                            continue
-                        if was != NONE:
-                            unlink(links, heads, head)
-                    link(links, heads, into, head)
-            phases += 1
-            stop = has_come(start, others)
-            work = expanded - looked_expanded
-            if work >= pause.window:
-                last, looked = looked, now()
-                time = looked - last
-                counters[PACE] = time * 1000 // work
-                stop |= (
-                    looked - began >= pause.time
-                    and work >= pause.bucket * (phases - looked_phases)
-                    and time >= pause.cost * work
-                    and (distances.size - expanded) * time >= pause.left * work
-                    and expanded >= (count - expanded) * pause.expanded
-                )
-                looked_expanded, looked_phases = expanded, phases
-            if stop:
-                gather(links, heads)
-                status, going_on = PAUSED if heads[BEYOND] != NONE else DONE, False
-                break
-    counters[EXPANDED], counters[PHASES] = expanded, phases
-    counters[WAS_CLIPPED], counters[REACHED] = clipped, count
-    return CLIPPED if clipped and status == DONE else status
-
-
-@njit
-def _delta_stepping_kernel(
-    indptr, indices, weights, sources, targets, bound, distances, reached, counters,
-    scale, links,
-):  # fmt: skip
-    """Search in one thread; a kernel as `sssp.cpu.rows` wants them.
-
-    ``scale`` float64: buckets for a unit of distance; ``links``: `LINK`, one a vertex.
-    """
-    unseen = distances[0]
-    heads = np.empty(BUCKETS + 1, np.int32)
-    put_sources(sources, distances, reached, counters, links, heads)
-    status = empty_buckets(
-        indptr, indices, weights, targets, bound, distances, reached, counters,
-        scale, unseen, links, heads, NO_PAUSE, np.zeros(2, np.int64), 1,
-    )  # fmt: skip
-    return status, counters[REACHED]
 
 
 def bucket_width(graph: Graph, method: DeltaStepping) -> float:
@@ -240,11 +43,6 @@ def bucket_width(graph: Graph, method: DeltaStepping) -> float:
     if method.delta < finest:
         raise ValueError(f"delta={method.delta} is too fine for this graph; take {finest} or more")
     return method.delta
-
-
-def own_links(n: int) -> tuple[NDArray[Any], ...]:
-    """Return the scratch of one thread."""
-    return (np.empty(n, LINK),)
 
 
 def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
@@ -270,5 +68,5 @@ def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any
         team_width = width if method.delta is not None else width * TEAM_WIDTH
         search = team_search(query.threads, dtype, 1.0 / width, 1.0 / team_width)
     else:
-        search = Search(_delta_stepping_kernel, (1.0 / width,), own_links)
+        search = Search(delta_stepping_kernel, (1.0 / width,), own_links)
     return solve_rows(graph, query, method, dtype, search)

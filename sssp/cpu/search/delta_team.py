@@ -42,7 +42,7 @@ from sssp.cpu.buckets import (
     unlink,
 )
 from sssp.cpu.rows import Search
-from sssp.cpu.search.delta_stepping import (
+from sssp.cpu.search.delta_alone import (
     EXPANDED,
     NO_PAUSE,
     ONE,
