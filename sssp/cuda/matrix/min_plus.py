@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.kernels.dtypes import FLOAT64, infinity
 
 __all__ = [
@@ -137,7 +137,7 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
     loads = tile * DEPTH // THREADS
     a_rows, b_rows = THREADS // DEPTH, THREADS // tile
 
-    @inline
+    @part
     def relax(a_slice, b_slice, k, begin, first_row, first_column, a_own, b_own, least, through):
         for i in range(per):
             a_own[i] = a_slice[k, uint32(first_row + (i // half) * half_tile + i % half)]
@@ -157,7 +157,7 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
                 else:
                     least[i, j] = min(number(a_own[i] + b_own[j]), least[i, j])
 
-    @inline
+    @part
     def relax_four(a_slice, b_slice, k, begin, row, column, a_own, b_own, least, through):
         relax(a_slice, b_slice, k, begin, row, column, a_own, b_own, least, through)
         relax(a_slice, b_slice, k + 1, begin, row, column, a_own, b_own, least, through)
