@@ -16,6 +16,8 @@ from tests.questions import PLAIN, Question, ask_all
 from tests.solvers import SIMULATOR, SOLVERS, Solver, every_solver, needs_speed, parametrize
 from tests.strategies import graph_of
 
+#: whose sums leave int32, or nearly, and int64
+HUGE = [-(2**29), -(2**30) + 2, -(2**31), -(2**61), -(2**62) + 2]
 every_such_solver = every_solver(negative_weights=True, weighted=True)
 
 
@@ -78,7 +80,7 @@ def test_a_negative_edge_of_an_undirected_graph_is_a_cycle(solver: Solver) -> No
 
 
 @every_such_solver
-@pytest.mark.parametrize("weight", [-(2**29), -(2**30) + 2, -(2**31), -(2**61), -(2**62) + 2])
+@pytest.mark.parametrize("weight", [-(2**31), -(2**62) + 2] if SIMULATOR else HUGE)
 def test_a_cycle_of_huge_weights_is_a_cycle_and_no_overflow(solver: Solver, weight: int) -> None:
     two = Network(3, (Arc(0, 1, 1), Arc(1, 2, weight), Arc(2, 1, weight)))
     assert turned(cycle_of(two, 0, solver)) == [1, 2]

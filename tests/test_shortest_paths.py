@@ -29,6 +29,7 @@ from tests.solvers import (
     every_device,
     every_solver,
     needs_speed,
+    parametrize,
     solvers_on,
 )
 from tests.strategies import (
@@ -50,7 +51,7 @@ EIGHTHS = st.integers(-16, 16).map(lambda eighths: eighths / 8)
 #: a sum of few leaves int32 or int64 arithmetic, also downwards
 HUGE_OF_ANY_SIGN = st.sampled_from([-(2**60), -(2**30), -(2**29), -1, 0, 1, 2**29, 2**31, 2**61])
 #: the simulator takes a second for a few thousand threads
-LARGEST_ODDITY = 10 if SIMULATOR else math.inf
+LARGEST_ODDITY = 5 if SIMULATOR else math.inf
 
 
 def times_two_to_the_27(network: naive.Network) -> naive.Network:
@@ -203,7 +204,8 @@ def square() -> sssp.Graph:
     return sssp.Graph.from_arcs([0, 1, 2, 3], [1, 2, 3, 0], [1, 2, 4, 8], n=5)
 
 
-@every_solver()
+# (on a GPU the same forms serve all methods)
+@parametrize(s for s in SOLVERS if s.device == "cpu" or s.method == sssp.DeltaStepping())
 @pytest.mark.parametrize(
     ("sources", "targets", "shape"),
     [

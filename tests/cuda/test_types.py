@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from tests.cuda.conftest import SIMULATOR
+from tests.solvers import USUAL
 
 if SIMULATOR:
     pytest.skip("the simulator has no types", allow_module_level=True)
@@ -22,7 +24,10 @@ from sssp.cuda.device.grid import barrier_of  # noqa: E402
 from sssp.cuda.search import delta_stepping, threshold_dijkstra  # noqa: E402
 from sssp.cuda.search.bellman_ford import pull, push, rounds, streamed  # noqa: E402
 
-DTYPES = [np.dtype(name) for name in ("int32", "int64", "float32", "float64")]
+#: both kinds and both sizes; the long profile takes the other two as well
+DTYPES = [np.dtype(name) for name in ("int32", "float64")]
+if settings().max_examples > USUAL:
+    DTYPES += [np.dtype(name) for name in ("int64", "float32")]
 
 
 def array(kind: Any, dimensions: int = 1) -> Any:
