@@ -130,9 +130,10 @@ def test_an_interrupt_ends_a_long_call(threads: int) -> None:
 CALL_WITH_TEAMS = """
 import signal, sys
 import numpy as np, sssp
-from sssp.cpu.search import delta_alone, delta_team
+from sssp.cpu.search import delta_alone, delta_stepping, delta_team
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # a team at once, for else the graph would have to be large
+delta_stepping.WORTH_A_TEAM = 0
 delta_team.TEAM_PAYS = delta_alone.Pause(256, 0, 0, 0, 0, 0)
 random = np.random.default_rng(0)
 g = sssp.Graph.from_arcs(*random.integers(0, 9_000, (2, 40_000)), np.ones(40_000, int), n=9_000)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.cpu.search import delta_alone, delta_team
+from sssp.cpu.search import delta_alone, delta_stepping, delta_team
 from sssp.cpu.team import COME, start_thread
 from tests import naive
 from tests.compare import assert_same
@@ -77,6 +77,7 @@ def teams_always(request: pytest.FixtureRequest) -> Iterator[None]:
             time.sleep(0.001)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delta_stepping, "WORTH_A_TEAM", 0)
         patch.setattr(delta_team, "TEAM_PAYS", AT_ONCE)
         patch.setattr(delta_team, "slack", lambda n, pace: request.param)
         patch.setattr(delta_team._Team, "call", call_and_wait)

@@ -24,6 +24,9 @@ from sssp.methods import DeltaStepping
 
 __all__ = ["solve"]
 
+#: vertices from which on a search may last long enough for a team to pay
+WORTH_A_TEAM = 1 << 14
+
 
 def bucket_width(graph: Graph, method: DeltaStepping) -> float:
     """Width of a bucket: the method's, or the median weight.
@@ -62,7 +65,7 @@ def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any
         None: a distance may not fit the dtype.
     """
     width = bucket_width(graph, method)
-    if query.rows == 1 and query.threads > 1:
+    if query.rows == 1 and query.threads > 1 and graph.n >= WORTH_A_TEAM:
         from sssp.cpu.search.delta_team import TEAM_WIDTH, team_search
 
         team_width = width if method.delta is not None else width * TEAM_WIDTH

@@ -74,9 +74,10 @@ TEAM_PAYS = Pause(window=1024, time=600_000, bucket=100, cost=20, left=2_500_000
 UNSURE = 5
 #: part of the time that one thread takes for all vertices by which a team may be behind one thread,
 #: or be ahead for later; and the most that this may be, in nanoseconds
-SLACK, LARGEST_SLACK = 0.05, 1_000_000
-#: expansions of a turn below which there was nothing to share: all its time counts as lost
-FEW = 64
+SLACK, LARGEST_SLACK = 0.1, 5_000_000
+#: expansions of a turn below which there was nothing to share: all its time counts as lost; and how
+#: many such turns, one after the other, are enough
+FEW, ENOUGH = 64, 100
 #: vertices that a team shares at a time; the rest of a bucket stays with its thread
 FRONTIER = 1 << 14
 #: vertices that a thread takes from the frontier at a time
@@ -106,12 +107,15 @@ class Lists(NamedTuple):
         Vertices that were open when the team took over; False between teams.
     teams : ndarray, shape (1,), int16
         Number of the team at work.
+    stayed : ndarray, shape (1,), bool
+        Whether the last team stayed to the end: then the next begins at once.
     """
 
     links_alone: NDArray[Any]
     links: NDArray[Any]
     carried: NDArray[np.bool_]
     teams: NDArray[np.int16]
+    stayed: NDArray[np.bool_]
 
 
 class Meeting(NamedTuple):
@@ -218,15 +222,17 @@ def _share(links, heads, bucket, count, meeting, slot):
 def _falls_behind(announced, pace, slack, clock):
     """Whether the team has taken longer than one thread would have.
 
-    ``pace``: picoseconds of one thread for an expansion. ``clock`` int64, three words: time and
-    expansions when this was asked before, and how many nanoseconds the team was behind then.
+    ``pace``: picoseconds of one thread for an expansion. ``clock`` int64, four words: time and
+    expansions when this was asked before, how many nanoseconds the team was behind then, and how
+    many turns had nothing to share.
     """
     time, work = now(), announced[:, WORK].sum()
     done = work - clock[1]
     alone = pace * done // 1000 if done >= FEW else 0
     behind = clock[2] + (time - clock[0]) - alone
-    clock[0], clock[1], clock[2] = time, work, max(behind, -slack)
-    return behind > slack
+    idle = clock[3] + 1 if done < FEW else 0
+    clock[0], clock[1], clock[2], clock[3] = time, work, max(behind, -slack), idle
+    return behind > slack or idle == ENOUGH
 
 
 @njit
@@ -385,7 +391,7 @@ def _team_kernel(
     """
     announced, barrier = meeting.announced, meeting.barrier
     threads = announced.shape[0]
-    clock = np.array([now(), 0, 0])
+    clock = np.array([now(), 0, 0, 0])
     if thread == 0:
         atomic_add(meeting.start, SIGNAL, BEGIN)
         _take_over(lists, meeting, heads_alone, distances)
@@ -530,6 +536,8 @@ def _search(
     pays = TEAM_PAYS
     if targets.size > 0 or bound < largest_distance(distances.dtype):
         pays = pays._replace(time=UNSURE * pays.time)
+    elif lists.stayed[0]:
+        pays = pays._replace(time=0)
     status = empty_buckets(*alone, pays, nobody, 1)
     if status == PAUSED:
         _number_team(lists)
@@ -542,6 +550,7 @@ def _search(
             status = empty_buckets(*alone, NO_PAUSE, team.meeting.start, team.threads - 1)
             if status == PAUSED:
                 status = team.work(0)
+                lists.stayed[0] = status != PAUSED
         finally:
             team.dismiss()
         if status == PAUSED:
@@ -567,6 +576,7 @@ def team_search(threads: int, dtype: np.dtype[Any], scale: float, team_scale: fl
 
     def make_lists(n: int) -> tuple[NDArray[Any], ...]:
         links = np.zeros((threads, n), proposal)
-        return *own_links(n), links, np.zeros(n, np.bool_), np.zeros(1, np.int16)
+        carried, stayed = np.zeros(n, np.bool_), np.zeros(1, np.bool_)
+        return *own_links(n), links, carried, np.zeros(1, np.int16), stayed
 
     return Search(_search, (scale, team_scale), make_lists)
