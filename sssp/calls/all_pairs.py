@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy.sparse import csr_array, issparse
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import Work, choose_device, matrix_work, search_work
-from sssp.calls.question import check_place
+from sssp.calls.placement import Work, matrix_work, place_call, search_work
 from sssp.calls.shortest_paths import answered, shortest_paths
-from sssp.engine.checks import as_flag, as_memory_limit, as_stream
+from sssp.engine.checks import as_flag
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.packing import unpacked_bits
@@ -161,21 +160,8 @@ def all_pairs(
         threads=check_threads(threads),
         progress=progress,
     )
-    place = choose_device(
-        device,
-        chosen,
-        _estimate(chosen, graph, query),
-        output=output,
-        stream=stream,
-        memory_limit=memory_limit,
-    )
-    check_place(output, place.device)
-    query = replace(
-        query,
-        device=place.device,
-        memory_limit=as_memory_limit(memory_limit, place.device),
-        stream=as_stream(stream, place.device),
-    )
+    work = _estimate(chosen, graph, query)
+    place = place_call(query, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(query: Query) -> Answer:
         if isinstance(chosen, Johnson):
@@ -308,18 +294,9 @@ def transitive_closure(
     )
     host_bytes = n * (8 * query.words + (0 if packed else n))
     work = matrix_work(chosen, n, query.threads, host_bytes=host_bytes)
-    place = choose_device(
-        device, chosen, work, output=output, stream=stream, memory_limit=memory_limit
-    )
-    check_place(output, place.device)
+    place = place_call(query, device, chosen, work, stream=stream, memory_limit=memory_limit)
     if output == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
-    query = replace(
-        query,
-        device=place.device,
-        memory_limit=as_memory_limit(memory_limit, place.device),
-        stream=as_stream(stream, place.device),
-    )
 
     def answer(query: ClosureQuery) -> Any:
         if not packed and query.device == "cpu":

@@ -25,12 +25,13 @@ import threading
 from functools import cache
 from typing import Any, NamedTuple
 
-from sssp.engine.checks import physical_memory
+from sssp.engine.checks import as_memory_limit, as_stream, physical_memory
 from sssp.engine.plan import warn_once
+from sssp.engine.query import Call
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.methods import METHODS, DeltaStepping, Method
 
-__all__ = ["Place", "Work", "choose_device", "matrix_work", "search_work"]
+__all__ = ["Place", "Work", "choose_device", "matrix_work", "place_call", "search_work"]
 
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
@@ -189,6 +190,43 @@ def choose_device(
     place = Place(f"cuda:{_number('cuda' if by_rule else named)}", by_rule)
     with _lock:
         _started.add(method.name)
+    return place
+
+
+def place_call(
+    query: Call,
+    device: str,
+    method: Method,
+    work: Work | None,
+    *,
+    stream: Any,
+    memory_limit: float | None,
+) -> Place:
+    """Choose where a call runs, and write into its query what follows from that.
+
+    Parameters
+    ----------
+    query : Call
+        Checked but for its place.
+    device, method, work, stream, memory_limit
+        As of `choose_device`.
+
+    Raises
+    ------
+    DeviceError
+        As `choose_device` does.
+    ValueError, TypeError
+        The result is to stay on a GPU, or to follow a stream, and the call does not run there; a
+        stream or a number of bytes that is none.
+    """
+    place = choose_device(
+        device, method, work, output=query.output, stream=stream, memory_limit=memory_limit
+    )
+    if query.output == "device" and place.device == "cpu":
+        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
+    query.device = place.device
+    query.memory_limit = as_memory_limit(memory_limit, place.device)
+    query.stream = as_stream(stream, place.device)
     return place
 
 

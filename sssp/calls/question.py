@@ -8,25 +8,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import Work, choose_device, search_work
+from sssp.calls.placement import Work, place_call, search_work
 from sssp.engine.checks import (
     as_flag,
     as_limit,
-    as_memory_limit,
     as_network,
     as_out,
-    as_stream,
     as_vertices,
     refuse_negative,
 )
-from sssp.engine.plan import Plan
+from sssp.engine.plan import Plan, weights_of
 from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, INT32
+from sssp.kernels.dtypes import INDEX
 from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
 
-__all__ = ["Options", "Question", "ask", "check_place"]
+__all__ = ["Options", "Question", "ask"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,7 +77,7 @@ def ask(
     graph = as_network(g)
     method = _choose_method(graph, options.method)
     refuse_negative(graph, method)
-    weights = graph.weight_range.dtype if method.weighted else INT32
+    weights = weights_of(graph, method).dtype
     vertices, single = as_vertices(sources, graph, "source")
     nearest = as_flag(options.nearest, "nearest")
     if nearest and vertices.size == 0:
@@ -101,18 +99,15 @@ def ask(
         threads=check_threads(options.threads),
         progress=options.progress,
     )
-    place = choose_device(
+    place = place_call(
+        query,
         options.device,
         method,
         _estimate(graph, method, query),
-        output=options.output,
         stream=options.stream,
         memory_limit=options.memory_limit,
     )
-    _check_output(query, place.device, out)
-    query.device = place.device
-    query.memory_limit = as_memory_limit(options.memory_limit, place.device)
-    query.stream = as_stream(options.stream, place.device)
+    _check_output(query, out)
     if out is not None:
         query.out = _as_matrix(out, query, graph.n, single, single_target)
     return Question(Plan(graph, query, method, place.by_rule), single, single_target, out)
@@ -155,11 +150,10 @@ def _same_everywhere(graph: Graph, query: Query) -> bool:
     return summed.dtype.kind != "f"
 
 
-def _check_output(query: Query, device: str, out: NDArray[Any] | None) -> None:
+def _check_output(query: Query, out: NDArray[Any] | None) -> None:
     output = query.output
     if output not in ("host", "device", "sparse"):
         raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
-    check_place(output, device)
     if output == "device" and out is not None:
         raise ValueError("output='device' makes arrays on the GPU: leave out away")
     if output == "device" and query.predecessors and query.targets is not None:
@@ -169,12 +163,6 @@ def _check_output(query: Query, device: str, out: NDArray[Any] | None) -> None:
         )
     if output == "sparse" and (query.targets is not None or out is not None):
         raise ValueError("output='sparse' holds all reached vertices: leave targets and out away")
-
-
-def check_place(output: str, device: str) -> None:
-    """Refuse to leave on a GPU what is not made there."""
-    if output == "device" and device == "cpu":
-        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
 
 
 def _as_matrix(

@@ -42,6 +42,7 @@ from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
+from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
@@ -152,11 +153,7 @@ class _Rows:
     ) -> None:
         self.graph, self.query, self.method = graph, query, method
         self.search, self.dtype = search, dtype
-        self.arcs = (
-            graph.indptr.view(np.uint64),
-            graph.indices.view(np.uint32),
-            graph.weights_as(dtype),
-        )
+        self.arcs = unsigned_arcs(graph, dtype)
         self.targets = NO_TARGETS if query.targets is None else query.targets
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)

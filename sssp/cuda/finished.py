@@ -193,7 +193,7 @@ class FormScratch:
         cls, n: int, query: Query, dtype: np.dtype[Any], rows: int, weights: Any
     ) -> FormScratch:
         """Return memory for a batch of at most so many rows."""
-        needs = _Needs(query)
+        needs, reduction = _Needs(query), query.reduction
 
         def matrix(wanted: bool, columns: int, kind: np.dtype[Any]) -> Any:
             return cuda.device_array((rows, columns) if wanted and columns else (1, 1), kind)
@@ -207,7 +207,7 @@ class FormScratch:
             vertices=cuda.device_array(entries, INDEX),
             numbers=cuda.device_array(entries if needs.numbers else 1, dtype),
             tails=cuda.device_array(entries if needs.tails else 1, INDEX),
-            words=reduce.allocate(rows, needs.totals(dtype)) if query.reduction else None,
+            words=reduce.allocate(rows, reduction.dtype_of(dtype)) if reduction else None,
             weights=weights,
         )
 
@@ -218,20 +218,11 @@ class _Needs:
     def __init__(self, query: Query) -> None:
         targeted = query.targets is not None
         sparse = query.output == "sparse" and query.reduction is None
-        self.reduction = query.reduction
         self.columns = targeted and query.output == "host"
         self.paths = targeted and query.predecessors
         self.entries = sparse or self.paths
         self.numbers = sparse
         self.tails = self.paths or (sparse and query.predecessors)
-
-    def totals(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """Dtype in which a reduction is taken."""
-        assert self.reduction is not None
-        weights = self.reduction.vertex_weights
-        summed = dtype if weights is None else weights.dtype
-        floats = summed.kind == "f" and self.reduction.what != "count"
-        return np.dtype(np.float64) if floats else INT64
 
 
 def _tiles(n: int) -> int:

@@ -32,6 +32,7 @@ from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
+from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
@@ -264,16 +265,12 @@ class _Rows:
 
     def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
         """Whether a distance may be too long for the dtype."""
-        suspects = np.array([self.test.concerns(dropped) for dropped in status == CLIPPED])
+        suspects = self.test.concerns(status == CLIPPED)
         if not suspects.any():
             return False
         if self.search.arcs_travel:
             # there may be no room for all arcs: look at those of the host
-            arcs = (
-                self.graph.indptr.view(np.uint64),
-                self.graph.indices.view(np.uint32),
-                self.graph.weights_as(self.dtype),
-            )
+            arcs = unsigned_arcs(self.graph, self.dtype)
             distances = batch.distances.copy_to_host(stream=batch.stream)
             batch.stream.synchronize()
             return any(

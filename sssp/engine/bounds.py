@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sssp.engine.plan import Plan
+from sssp.engine.plan import Plan, weights_of
 from sssp.engine.query import Query
-from sssp.kernels.dtypes import INT32, INT64, largest_distance, unreached
+from sssp.kernels.dtypes import INT32, INT64, WeightRange, largest_distance, unreached
 from sssp.methods import DeltaStepping
 
 if TYPE_CHECKING:
@@ -24,23 +24,23 @@ def with_fixed_dtype(plan: Plan[Query]) -> Plan[Query]:
     The caller's; else int32 if a bound on every distance fits, else int64.
     """
     query = plan.query
-    if query.dtype is not None or plan.network.weight_range.dtype.kind == "f":
+    weights = weights_of(plan.network, plan.method)
+    if query.dtype is not None or weights.dtype.kind == "f":
         return plan
-    most = float(plan.network.n) if not plan.method.weighted else _longest_distance(plan.network)
+    most = _longest_distance(plan.network, weights)
     if query.limit is not None:
         most = min(most, query.limit)
     dtype = INT32 if most <= largest_distance(INT32) else INT64
     return replace(plan, query=replace(query, dtype=dtype))
 
 
-def _longest_distance(network: Network) -> float:
+def _longest_distance(network: Network, weights: WeightRange) -> float:
     """Bound every distance over integer weights.
 
     A shortest path has at most n - 1 arcs. Where that many of the heaviest do not fit int32 but
     every vertex reaches every other, a way over vertex 0 is a better bound: two searches, made
     once and kept.
     """
-    weights = network.weight_range
     bound = float(weights.largest) * max(network.n - 1, 0)
     if bound <= largest_distance(INT32) or weights.least < 0:
         return bound

@@ -19,7 +19,7 @@ from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.errors import DistanceOverflowError
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
+from sssp.kernels.dtypes import INDEX, INT64
 
 __all__ = [
     "DenseForm",
@@ -277,9 +277,7 @@ class ReducedForm:
 
     def __init__(self, query: Query, reduction: Reduction, dtype: np.dtype[Any]) -> None:
         self.reduction = reduction
-        values = dtype if reduction.vertex_weights is None else reduction.vertex_weights.dtype
-        floats = values.kind == "f" and reduction.what != "count"
-        self._values: NDArray[Any] = np.zeros(query.rows, FLOAT64 if floats else INT64)
+        self._values: NDArray[Any] = np.zeros(query.rows, reduction.dtype_of(dtype))
         self.nbytes = self._values.nbytes
 
     def place(self, rows: range) -> None:

@@ -73,15 +73,15 @@ class OverflowTest:
             # an infinite sum is no shorter than unreached, so kernels do not notice it
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)
 
-    def concerns(self, dropped: bool) -> bool:
+    def concerns(self, dropped: Any) -> Any:
         """Whether a row has to be looked at.
 
         Parameters
         ----------
-        dropped : bool
-            Whether its search says that it dropped a candidate.
+        dropped : bool, or ndarray of bool
+            Whether its search says that it dropped a candidate; of one row, or of several.
         """
-        return self._possible and (dropped or self.dropped_silently)
+        return self._possible & (dropped | self.dropped_silently)
 
     def overflowed(
         self,

@@ -34,7 +34,15 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.engine.network import Network
 
-__all__ = ["Plan", "merged", "overflow_error", "placed", "solver_of", "warn_once"]
+__all__ = [
+    "Plan",
+    "merged",
+    "overflow_error",
+    "placed",
+    "solver_of",
+    "warn_once",
+    "weights_of",
+]
 
 logger = logging.getLogger("sssp")
 Q = TypeVar("Q", bound=Call)
@@ -78,8 +86,7 @@ class Plan(Generic[Q]):
     def _answer(self, query: Any) -> Answer | None:
         solver = solver_of(self.method, query.device)
         network = self.network.open_part()
-        weights = network.weight_range if self.method.weighted else UNIT_WEIGHTS
-        for dtype in weights.working_dtypes(query.dtype):
+        for dtype in weights_of(network, self.method).working_dtypes(query.dtype):
             answer: Answer | None = solver.solve(network, query, self.method, dtype)
             if answer is not None:
                 answer.device = query.device
@@ -106,6 +113,11 @@ class Plan(Generic[Q]):
             )
             for cut in cuts
         ]
+
+
+def weights_of(network: Network, method: Method) -> WeightRange:
+    """Return what a method sees of the weights: nothing but ones if it looks at none."""
+    return network.weight_range if method.weighted else UNIT_WEIGHTS
 
 
 def placed(query: Q, by_rule: bool, answer: Callable[[Q], T]) -> T:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.kernels.dtypes import largest_distance
+from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
 __all__ = ["NO_LIMIT", "REDUCTIONS", "Answer", "Call", "Query", "Reduction"]
 
@@ -36,6 +36,11 @@ class Reduction:
 
     what: str
     vertex_weights: NDArray[Any] | None = None
+
+    def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the dtype of the numbers, where distances have another: int64 or float64."""
+        values = distances if self.vertex_weights is None else self.vertex_weights.dtype
+        return FLOAT64 if values.kind == "f" and self.what != "count" else INT64
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-"""What solvers want to know of the arcs: the lightest of every vertex first; a typical weight."""
+"""Arcs as solvers want them: unsigned, or the lightest of a vertex first; a typical weight."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sssp.kernels.jit import njit
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["ArcsByWeight", "arcs_by_weight", "typical_weight"]
+__all__ = ["ArcsByWeight", "arcs_by_weight", "typical_weight", "unsigned_arcs"]
 
 #: up to this many arcs insertion beats a general sort
 FEW = 16
@@ -91,3 +91,13 @@ def _median(graph: Graph) -> float:
     sample = graph.weights[:: max(1, graph.m // SAMPLE)]
     positive = sample[sample > 0]
     return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
+
+
+def unsigned_arcs(
+    graph: Graph, dtype: np.dtype[Any]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+    """Return ``indptr``, ``indices`` and weights in a dtype, as kernels on the CPU take them.
+
+    Unsigned, because Numba tests every signed index for a wrap-around from the end.
+    """
+    return graph.indptr.view(np.uint64), graph.indices.view(np.uint32), graph.weights_as(dtype)

@@ -29,6 +29,7 @@ from sssp.engine.matrix_query import (
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query
+from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
@@ -267,11 +268,7 @@ def tails_from_arcs(
 ) -> None:
     """Fill `tails`, -1 everywhere on entry, as searches from every vertex do."""
     dtype = distances.dtype
-    arcs = (
-        graph.indptr.view(np.uint64),
-        graph.indices.view(np.uint32),
-        graph.weights_as(dtype),
-    )
+    arcs = unsigned_arcs(graph, dtype)
 
     def find(rows: range) -> None:
         for i in rows:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sssp.cpu.rows import COUNTERS, Search, solve_rows
 from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
 from sssp.engine.query import Answer, Query
+from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
 from sssp.kernels.jit import njit
@@ -209,9 +210,7 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     distances = np.full(n, np.inf)
     search = Judged(_bellman_ford_kernel, graph, FLOAT64)
     status, count = search(
-        graph.indptr.view(np.uint64),
-        graph.indices.view(np.uint32),
-        graph.weights_as(FLOAT64),
+        *unsigned_arcs(graph, FLOAT64),
         sources,
         np.empty(0, np.int64),
         largest_distance(FLOAT64),
