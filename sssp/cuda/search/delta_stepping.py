@@ -551,9 +551,10 @@ def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
         while first_of_warp < queue.size:
             first_of_warp, i = uint32(first_of_warp + group.total), uint32(i + group.total)
             entry = following
+            # before the next ones are asked for: what a word waits for, it waits for all of
+            length = from_lane(number_of(entry.word), group.leader)
             # the next ones are on their way while these wait for their answers
             following = take(i, queue, block)
-            length = from_lane(number_of(entry.word), group.leader)
             heavy = False
             arc, last = uint32(0), uint32(0)
             if entry.active:
