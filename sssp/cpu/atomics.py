@@ -21,8 +21,9 @@ from sssp.kernels.jit import njit
 __all__ = ["atomic_add", "atomic_load", "now", "wait_for_all", "wait_for_change"]
 
 
-#: turns of a waiting loop before a thread naps, about a tenth of a millisecond
-PATIENCE = 1 << 16
+#: turns of a waiting loop before a thread naps, about half a millisecond: parts of a team rarely
+#: differ by more, and a nap lasts longer than the wait, so that then the others wait for the napper
+PATIENCE = 1 << 18
 #: length of a nap in microseconds; the system adds as many to it
 NAP = 50
 
