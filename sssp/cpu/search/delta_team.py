@@ -33,6 +33,7 @@ from sssp.cpu.atomics import atomic_add, now, wait_for_all
 from sssp.cpu.buckets import (
     BEYOND,
     BUCKETS,
+    LINK,
     NEVER,
     NONE,
     least_beyond,
@@ -89,8 +90,6 @@ SIZE, TAKEN, ROUNDS = 0, 3, 3
 NUMBER, LENGTH, WORK, HAS_CLIPPED, LEAVES, COLUMNS = 0, 1, 2, 3, 4, 8
 #: binary logarithm of the vertices of a block
 BLOCK = 7
-#: teams after which their numbers begin anew
-TEAMS = np.iinfo(np.int16).max
 
 
 class Lists(NamedTuple):
@@ -101,12 +100,10 @@ class Lists(NamedTuple):
     links_alone : ndarray, shape (n,), records
         `LINK`, of one thread alone.
     links : ndarray, shape (threads, n), records
-        `LINK` of every thread of a team, and the least distance that it has ``proposed``; both
-        mean something where ``team`` is the number of the team at work, so nobody clears them.
+        `LINK` of every thread of a team, and the least distance that it has ``proposed``; between
+        teams nothing is, and no vertex stands in a list.
     carried : ndarray, shape (n,), bool
         Vertices that were open when the team took over; False between teams.
-    teams : ndarray, shape (1,), int16
-        Number of the team at work.
     stayed : ndarray, shape (1,), bool
         Whether the last team stayed to the end: then the next begins at once.
     """
@@ -114,7 +111,6 @@ class Lists(NamedTuple):
     links_alone: NDArray[Any]
     links: NDArray[Any]
     carried: NDArray[np.bool_]
-    teams: NDArray[np.int16]
     stayed: NDArray[np.bool_]
 
 
@@ -169,7 +165,6 @@ def _take_over(lists, meeting, heads_alone, distances):
         vertex = np.uint32(following)
         following = alone[vertex].next
         links[vertex].proposed = distances[vertex]
-        links[vertex].team = lists.teams[0]
         touched[vertex >> np.uint32(BLOCK)] = True
         link(links, heads, np.int32(BEYOND), vertex)
         lists.carried[vertex] = True
@@ -238,7 +233,7 @@ def _falls_behind(announced, pace, slack, clock):
 @njit
 def _relax(
     indptr, indices, weights, bound, distances, scale, base, bucket,
-    links, heads, touched, team, meeting, slot,
+    links, heads, touched, meeting, slot,
 ):  # fmt: skip
     """Empty a thread's bucket and help with the frontier.
 
@@ -274,26 +269,20 @@ def _relax(
         for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
             head = indices[arc]
             candidate = number(length + weights[arc])
-            if candidate >= distances[head]:
+            if candidate >= distances[head] or candidate >= links[head].proposed:
                 continue
             if candidate > bound:
                 clipped = True
                 continue
-            known = links[head].team == team
-            if known and candidate >= links[head].proposed:
-                continue
             distances[head] = candidate
             links[head].proposed = candidate
+            touched[head >> np.uint32(BLOCK)] = True
             into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
-            if known:
-                was = links[head].bucket
-                if was == into:
-                    continue
-                if was != NONE:
-                    unlink(links, heads, head)
-            else:
-                links[head].team = team
-                touched[head >> np.uint32(BLOCK)] = True
+            was = links[head].bucket
+            if was == into:
+                continue
+            if was != NONE:
+                unlink(links, heads, head)
             link(links, heads, into, head)
 
 
@@ -302,9 +291,9 @@ def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_d
     """Let the least proposal count, in the part of the vertices that this thread completes.
 
     Where the search is not done, open vertices are linked beyond the window of one thread alone,
-    by the heads of this one.
+    by the heads of this one. The team's own lists are clear afterwards.
     """
-    team, carried, touched = lists.teams[0], lists.carried, meeting.touched
+    carried, touched = lists.carried, meeting.touched
     threads, blocks = touched.shape
     meeting.heads[thread][:] = NONE
     least = np.empty(1 << BLOCK, distances.dtype)
@@ -313,18 +302,18 @@ def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_d
         begin, end = block << BLOCK, min((block + 1) << BLOCK, distances.size)
         used = False
         for other in range(threads):
-            if touched[other, block]:
-                if not used:
-                    least[:] = unseen
-                    used = True
-                links = lists.links[other, begin:end]
-                for place in range(end - begin):
-                    proposed = links[place].proposed if links[place].team == team else unseen
-                    least[place] = min(least[place], proposed)
+            used |= touched[other, block]
         if not used:
             continue
         if not is_done:
-            _keep_open(lists, meeting.heads[thread], begin, end, least)
+            _keep_open(lists, meeting.heads[thread], begin, end, unseen)
+        least[:] = unseen
+        for other in range(threads):
+            if touched[other, block]:
+                links = lists.links[other, begin:end]
+                for place in range(np.uint64(end - begin)):
+                    least[place] = min(least[place], links[place].proposed)
+                    links[place].proposed, links[place].bucket = unseen, NONE
         count = np.uint64(0)
         for place in range(np.uint64(end - begin)):
             vertex = np.uint64(begin) + place
@@ -338,17 +327,18 @@ def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_d
 
 
 @njit
-def _keep_open(lists, heads, begin, end, least):
-    """Link those of a block's vertices that stand in a list with their `least` proposal."""
-    team, alone = lists.teams[0], lists.links_alone
+def _keep_open(lists, heads, begin, end, unseen):
+    """Link those of a block's vertices that stand in a list with their least proposal."""
+    alone = lists.links_alone
     for vertex in range(np.uint64(begin), np.uint64(end)):
-        is_reached, is_open = False, False
+        least, is_open = unseen, False
         for other in range(lists.links.shape[0]):
             entry = lists.links[other, vertex]
-            if entry.team == team:
-                is_reached = True
-                is_open |= entry.bucket != NONE and entry.proposed == least[vertex - begin]
-        if is_reached:
+            if entry.proposed <= least:
+                stands = entry.bucket != NONE
+                is_open = stands or (is_open and entry.proposed == least)
+                least = entry.proposed
+        if least != unseen:
             alone[vertex].bucket = NONE
         if is_open:
             link(alone, heads, np.int32(BEYOND), vertex)
@@ -406,11 +396,12 @@ def _team_kernel(
             announced[thread, LEAVES] = _falls_behind(announced, counters[PACE], slack, clock)
         wait_for_all(barrier, threads)
         number = announced[:, NUMBER].min()
+        if announced[0, LEAVES] and number != NEVER:
+            break
+        # last: who has left the loop may lower distances already, and so settle more targets
         target = first_open(targets, target, distances, number, scale, unseen)
         if number == NEVER or (target == targets.size and target > 0):
             status = DONE
-            break
-        if announced[0, LEAVES]:
             break
         if number >= base + BUCKETS:
             base, bucket = number, 0
@@ -429,7 +420,7 @@ def _team_kernel(
             meeting.shared[TAKEN + after] = 0
         expanded, clipped = _relax(
             indptr, indices, weights, bound, distances, scale, base, bucket,
-            links, heads, touched, lists.teams[0], meeting, slot,
+            links, heads, touched, meeting, slot,
         )  # fmt: skip
         announced[thread, WORK] += expanded
         announced[thread, HAS_CLIPPED] |= clipped
@@ -499,13 +490,6 @@ def slack(n: int, pace: int) -> int:
     return int(min(SLACK * n * pace / 1000, LARGEST_SLACK))
 
 
-def _number_team(lists: Lists) -> None:
-    """Give the next team a number that no entry of its lists has."""
-    if lists.teams[0] == TEAMS:
-        lists.links["team"] = lists.teams[0] = 0
-    lists.teams[0] += 1
-
-
 def _search(
     indptr: NDArray[np.uint64],
     indices: NDArray[np.uint32],
@@ -540,7 +524,6 @@ def _search(
         pays = pays._replace(time=0)
     status = empty_buckets(*alone, pays, nobody, 1)
     if status == PAUSED:
-        _number_team(lists)
         most_behind = slack(distances.size, int(counters[PACE]))
         together = *question, team_scale, unseen, most_behind, lists, heads
         _compile(together)
@@ -570,13 +553,12 @@ def team_search(threads: int, dtype: np.dtype[Any], scale: float, team_scale: fl
     scale, team_scale : float
         Buckets for a unit of distance, of one thread and of a team.
     """
-    fields = [("proposed", dtype), ("next", INDEX), ("previous", INDEX)]
-    proposal = np.dtype([*fields, ("bucket", np.int16), ("team", np.int16)], align=True)
+    proposal = np.dtype([("proposed", dtype), *LINK], align=True)
     threads = min(threads, LARGEST_TEAM)
 
     def make_lists(n: int) -> tuple[NDArray[Any], ...]:
-        links = np.zeros((threads, n), proposal)
-        carried, stayed = np.zeros(n, np.bool_), np.zeros(1, np.bool_)
-        return *own_links(n), links, carried, np.zeros(1, np.int16), stayed
+        links = np.empty((threads, n), proposal)
+        links["proposed"], links["bucket"] = unreached(dtype), NONE
+        return *own_links(n), links, np.zeros(n, np.bool_), np.zeros(1, np.bool_)
 
     return Search(_search, (scale, team_scale), make_lists)
