@@ -132,6 +132,7 @@ def empty_buckets(
     clipped = counters[WAS_CLIPPED] != 0
     began = looked = now()
     looked_expanded, looked_phases = expanded, phases
+    pace = np.int64(NEVER)
     status, going_on = DONE, True
     while going_on and heads[BEYOND] != NONE:
         base = least_beyond(links, heads, distances, scale)
@@ -182,12 +183,13 @@ def empty_buckets(
             if work >= pause.window:
                 last, looked = looked, now()
                 time = looked - last
-                counters[PACE] = time * 1000 // work
+                # the first are dearer than those to come: they find nothing in the cache
+                pace = min(pace, time * 1000 // work)
                 stop |= (
                     looked - began >= pause.time
                     and work >= pause.bucket * (phases - looked_phases)
-                    and time >= pause.cost * work
-                    and (distances.size - expanded) * time >= pause.left * work
+                    and pace >= pause.cost * 1000
+                    and (distances.size - expanded) * pace >= pause.left * 1000
                     and expanded >= (count - expanded) * pause.expanded
                 )
                 looked_expanded, looked_phases = expanded, phases
@@ -195,7 +197,7 @@ def empty_buckets(
                 gather(links, heads)
                 status, going_on = PAUSED if heads[BEYOND] != NONE else DONE, False
                 break
-    counters[EXPANDED], counters[PHASES] = expanded, phases
+    counters[EXPANDED], counters[PHASES], counters[PACE] = expanded, phases, pace
     counters[WAS_CLIPPED], counters[REACHED] = clipped, count
     return CLIPPED if clipped and status == DONE else status
 

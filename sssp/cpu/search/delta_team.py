@@ -70,7 +70,9 @@ LARGEST_TEAM = 8
 #: delta of a team in that of one thread: wider buckets, so that the threads meet less often
 TEAM_WIDTH = 6.0
 #: when a team pays; a tenth of a millisecond is what it takes to start one
-TEAM_PAYS = Pause(window=1024, time=600_000, bucket=100, cost=20, left=2_500_000, expanded=32)
+TEAM_PAYS = Pause(window=1024, time=600_000, bucket=256, cost=20, left=2_500_000, expanded=32)
+#: when one did on this graph the last time
+AT_ONCE = Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded=0)
 #: how many times as long one thread goes on where a limit or targets may soon end the search
 UNSURE = 5
 #: part of the time that one thread takes for all vertices by which a team may be behind one thread,
@@ -104,14 +106,15 @@ class Lists(NamedTuple):
         teams nothing is, and no vertex stands in a list.
     carried : ndarray, shape (n,), bool
         Vertices that were open when the team took over; False between teams.
-    stayed : ndarray, shape (1,), bool
-        Whether the last team stayed to the end: then the next begins at once.
+    pace : ndarray, shape (1,), int64
+        If the last team stayed to the end, picoseconds of one thread for an expansion, as they
+        were before a team took over: the next begins at once, and is compared with that. Else 0.
     """
 
     links_alone: NDArray[Any]
     links: NDArray[Any]
     carried: NDArray[np.bool_]
-    stayed: NDArray[np.bool_]
+    pace: NDArray[np.int64]
 
 
 class Meeting(NamedTuple):
@@ -276,13 +279,14 @@ def _relax(
                 continue
             distances[head] = candidate
             links[head].proposed = candidate
-            touched[head >> np.uint32(BLOCK)] = True
             into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
             was = links[head].bucket
             if was == into:
                 continue
             if was != NONE:
                 unlink(links, heads, head)
+            else:  # the first time, at least
+                touched[head >> np.uint32(BLOCK)] = True
             link(links, heads, into, head)
 
 
@@ -520,11 +524,12 @@ def _search(
     pays = TEAM_PAYS
     if targets.size > 0 or bound < largest_distance(distances.dtype):
         pays = pays._replace(time=UNSURE * pays.time)
-    elif lists.stayed[0]:
-        pays = pays._replace(time=0)
+    elif lists.pace[0]:
+        pays = AT_ONCE
     status = empty_buckets(*alone, pays, nobody, 1)
     if status == PAUSED:
-        most_behind = slack(distances.size, int(counters[PACE]))
+        pace = int(lists.pace[0] if pays is AT_ONCE else counters[PACE])
+        most_behind = slack(distances.size, pace)
         together = *question, team_scale, unseen, most_behind, lists, heads
         _compile(together)
         team = _Team(len(lists.links), together)
@@ -532,8 +537,9 @@ def _search(
             team.call()
             status = empty_buckets(*alone, NO_PAUSE, team.meeting.start, team.threads - 1)
             if status == PAUSED:
+                counters[PACE] = pace
                 status = team.work(0)
-                lists.stayed[0] = status != PAUSED
+                lists.pace[0] = pace if status != PAUSED else 0
         finally:
             team.dismiss()
         if status == PAUSED:
@@ -559,6 +565,6 @@ def team_search(threads: int, dtype: np.dtype[Any], scale: float, team_scale: fl
     def make_lists(n: int) -> tuple[NDArray[Any], ...]:
         links = np.empty((threads, n), proposal)
         links["proposed"], links["bucket"] = unreached(dtype), NONE
-        return *own_links(n), links, np.zeros(n, np.bool_), np.zeros(1, np.bool_)
+        return *own_links(n), links, np.zeros(n, np.bool_), np.zeros(1, np.int64)
 
     return Search(_search, (scale, team_scale), make_lists)
