@@ -92,6 +92,9 @@ SIZE, TAKEN, ROUNDS = 0, 3, 3
 NUMBER, LENGTH, WORK, HAS_CLIPPED, LEAVES, COLUMNS = 0, 1, 2, 3, 4, 8
 #: binary logarithm of the vertices of a block
 BLOCK = 7
+#: for functions that allocate nothing: no references are counted, since the counters of arrays
+#: that a team shares would travel from core to core at every call
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 
 class Lists(NamedTuple):
@@ -158,7 +161,7 @@ def new_meeting(threads: int, n: int, dtype: np.dtype[Any]) -> Meeting:
     )
 
 
-@njit
+@njit(**UNCOUNTED)
 def _take_over(lists, meeting, heads_alone, distances):
     """Hand all open vertices, which stand beyond the window, to the first thread."""
     alone, links = lists.links_alone, lists.links[0]
@@ -173,7 +176,7 @@ def _take_over(lists, meeting, heads_alone, distances):
         lists.carried[vertex] = True
 
 
-@njit
+@njit(**UNCOUNTED)
 def _announce(links, heads, base, bucket, scale, announced):
     """Tell the absolute number of a thread's next bucket, and how many vertices it has there.
 
@@ -193,7 +196,7 @@ def _announce(links, heads, base, bucket, scale, announced):
     announced[LENGTH] = count
 
 
-@njit
+@njit(**UNCOUNTED)
 def _surplus(announced, thread, number):
     """How many vertices of bucket `number` a thread has above its fair part."""
     total = 0
@@ -204,7 +207,7 @@ def _surplus(announced, thread, number):
     return own - (total + announced.shape[0] - 1) // announced.shape[0]
 
 
-@njit
+@njit(**UNCOUNTED)
 def _share(links, heads, bucket, count, meeting, slot):
     """Move `count` vertices of a thread's bucket to the frontier; what finds no room stays."""
     frontier, lengths = meeting.frontier, meeting.lengths
@@ -233,7 +236,7 @@ def _falls_behind(announced, pace, slack, clock):
     return behind > slack or idle == ENOUGH
 
 
-@njit
+@njit(**UNCOUNTED)
 def _relax(
     indptr, indices, weights, bound, distances, scale, base, bucket,
     links, heads, touched, meeting, slot,
@@ -290,18 +293,17 @@ def _relax(
             link(links, heads, into, head)
 
 
-@njit
-def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_done):
+@njit(**UNCOUNTED)
+def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_done, least, found):
     """Let the least proposal count, in the part of the vertices that this thread completes.
 
     Where the search is not done, open vertices are linked beyond the window of one thread alone,
-    by the heads of this one. The team's own lists are clear afterwards.
+    by the heads of this one. The team's own lists are clear afterwards. ``least`` and ``found``
+    are scratch for a block.
     """
     carried, touched = lists.carried, meeting.touched
     threads, blocks = touched.shape
     meeting.heads[thread][:] = NONE
-    least = np.empty(1 << BLOCK, distances.dtype)
-    found = np.empty(1 << BLOCK, np.int32)
     for block in range(thread * blocks // threads, (thread + 1) * blocks // threads):
         begin, end = block << BLOCK, min((block + 1) << BLOCK, distances.size)
         used = False
@@ -314,10 +316,10 @@ def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_d
         least[:] = unseen
         for other in range(threads):
             if touched[other, block]:
-                links = lists.links[other, begin:end]
                 for place in range(np.uint64(end - begin)):
-                    least[place] = min(least[place], links[place].proposed)
-                    links[place].proposed, links[place].bucket = unseen, NONE
+                    entry = lists.links[other, np.uint64(begin) + place]
+                    least[place] = min(least[place], entry.proposed)
+                    entry.proposed, entry.bucket = unseen, NONE
         count = np.uint64(0)
         for place in range(np.uint64(end - begin)):
             vertex = np.uint64(begin) + place
@@ -330,7 +332,7 @@ def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_d
             reached[np.uint64(place) + i] = found[i]
 
 
-@njit
+@njit(**UNCOUNTED)
 def _keep_open(lists, heads, begin, end, unseen):
     """Link those of a block's vertices that stand in a list with their least proposal."""
     alone = lists.links_alone
@@ -348,7 +350,7 @@ def _keep_open(lists, heads, begin, end, unseen):
             link(alone, heads, np.int32(BEYOND), vertex)
 
 
-@njit
+@njit(**UNCOUNTED)
 def _hand_back(lists, meeting, heads_alone, counters, turns):
     """Count what the team has done, and leave the open vertices to one thread alone."""
     counters[PHASES] += turns
@@ -429,7 +431,10 @@ def _team_kernel(
         announced[thread, WORK] += expanded
         announced[thread, HAS_CLIPPED] |= clipped
         turn += 1
-    _complete(lists, meeting, thread, distances, reached, counters, unseen, status == DONE)
+    least, found = np.empty(1 << BLOCK, distances.dtype), np.empty(1 << BLOCK, np.int32)
+    _complete(
+        lists, meeting, thread, distances, reached, counters, unseen, status == DONE, least, found
+    )
     wait_for_all(barrier, threads)
     if thread == 0:
         _hand_back(lists, meeting, heads_alone, counters, turn)
