@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError, VerificationError
+from sssp.graph.checks import is_sparse
 from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, largest_distance, unreached
@@ -39,7 +40,7 @@ from sssp.results.reference import (
     dijkstra_kernel,
     tree_kernel,
 )
-from sssp.results.rows import dense_row, is_sparse, stored_row
+from sssp.results.rows import dense_row, stored_row
 from sssp.results.shortest_paths import ShortestPaths
 from sssp.results.tree_sums import Tree, arcs_between
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import csr_array, issparse
 
 from sssp.calls.johnson import johnson
 from sssp.calls.placement import Work, matrix_work, place_call, search_work
@@ -19,6 +18,7 @@ from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, placed, solver_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
+from sssp.graph.checks import is_sparse
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
@@ -311,7 +311,7 @@ def transitive_closure(
 def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:
     if isinstance(g_or_matrix, Graph):
         return g_or_matrix
-    if issparse(g_or_matrix):
+    if is_sparse(g_or_matrix):
         return Graph.from_scipy(g_or_matrix)
     return as_matrix(g_or_matrix)
 
@@ -328,7 +328,7 @@ def _as_pattern(
             )
         graph = g_or_matrix.open_part()
         return graph.n, (graph.indptr, graph.indices), None
-    if issparse(g_or_matrix):
+    if is_sparse(g_or_matrix):
         entries = entries_of(g_or_matrix)
         if entries.data.dtype.kind == "f" and not (entries.data > -np.inf).all():
             place = int(np.flatnonzero(~(entries.data > -np.inf))[0])
@@ -338,6 +338,8 @@ def _as_pattern(
             )
         kept = np.isfinite(entries.data) & (entries.data.dtype.kind != "b" or entries.data)
         ends = entries.row[kept], entries.col[kept]
+        from scipy.sparse import csr_array
+
         pattern = csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=entries.shape)
         return pattern.shape[0], (pattern.indptr, pattern.indices), None
     matrix = as_matrix(g_or_matrix)

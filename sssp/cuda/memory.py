@@ -218,11 +218,14 @@ class DeviceGraph:
         """Whether an array is there already."""
         return name in self._arrays
 
-    def array(self, name: str, build: Callable[[], NDArray[Any]]) -> Any:
-        """Return an array by name, uploading what `build` returns the first time."""
+    def array(self, name: str, build: Callable[[], Any]) -> Any:
+        """Return an array by name: what `build` returns the first time, brought to the device."""
         with self._lock:
             if name not in self._arrays:
-                self._arrays[name] = upload(np.ascontiguousarray(build()))
+                array = build()
+                if isinstance(array, np.ndarray):
+                    array = upload(np.ascontiguousarray(array))
+                self._arrays[name] = array
             return self._arrays[name]
 
     def arcs(self, graph: Graph, dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:

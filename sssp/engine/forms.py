@@ -9,17 +9,19 @@ the targets, or one number a row (`FinishedRows`). The form that stays on a GPU 
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.errors import DistanceOverflowError
 from sssp.kernels.dtypes import INDEX, INT64
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "DenseForm",
@@ -240,6 +242,8 @@ class _Sparse:
 
     def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
         """Return distances (or vertices alone) and predecessors; what was kept is given up."""
+        from scipy.sparse import csr_array
+
         kept = [self._kept.pop(first) for first in sorted(self._kept)]
         counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in kept)])
         vertices, distances, tails = ([entries[part] for entries in kept] for part in (1, 2, 3))

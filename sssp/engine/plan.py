@@ -22,12 +22,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-from scipy.sparse import issparse, vstack
 
 from sssp.engine.checks import as_memory_limit
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Answer, Call
 from sssp.errors import DeviceError, DistanceOverflowError
+from sssp.graph.checks import is_sparse
 from sssp.kernels.dtypes import INT32, WeightRange, largest_distance
 from sssp.methods import Method
 
@@ -167,7 +167,7 @@ def merged(answers: Sequence[Answer]) -> Answer:
 def _of_one_dtype(parts: list[Any]) -> list[Any]:
     """Widen integers to the widest, what stands for unreached vertices included."""
     widest = np.result_type(*(part.dtype for part in parts))
-    if issparse(parts[0]) or all(part.dtype == widest for part in parts):
+    if is_sparse(parts[0]) or all(part.dtype == widest for part in parts):
         return parts
     widened = [np.empty(part.shape, widest) for part in parts]
     for part, wide in zip(parts, widened, strict=True):
@@ -176,7 +176,9 @@ def _of_one_dtype(parts: list[Any]) -> list[Any]:
 
 
 def _stacked(parts: list[Any]) -> Any:
-    if issparse(parts[0]):
+    if is_sparse(parts[0]):
+        from scipy.sparse import vstack
+
         return vstack(parts, format="csr")
     return np.concatenate(parts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from operator import index
 from typing import Any, SupportsIndex
 
@@ -16,6 +17,7 @@ __all__ = [
     "arc_column",
     "coordinate_pairs",
     "ends_within",
+    "is_sparse",
     "refuse_mask",
     "vertex_column",
     "vertex_count",
@@ -25,6 +27,12 @@ Array = NDArray[Any]
 
 #: as many vertices as ``indices`` can name
 MOST_VERTICES = int(np.iinfo(INDEX).max)
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether a matrix is one of SciPy's sparse ones, which are not loaded to find that out."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(matrix))
 
 
 def refuse_mask(values: Any, name: str) -> None:

@@ -28,15 +28,6 @@ def _moved_kernel(positions, places, moved):
 
 
 @njit
-def _own_kernel(row_arc, arc_origin):
-    """Count the arcs that are those of their rows."""
-    count = 0
-    for arc in range(arc_origin.size):
-        count += row_arc[arc_origin[arc]] == arc
-    return count
-
-
-@njit
 def _picked_kernel(values, places, picked):
     """Write ``values[places]``."""
     for i in range(places.size):
@@ -136,5 +127,6 @@ def moved(positions: Array, places: Array) -> Array:
 
 def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
     """Tell whether every arc is that of its row, so that no row stands for two arcs."""
-    count: int = _own_kernel(sealed(row_arc), sealed(arc_origin))
-    return count == arc_origin.size
+    # (rows are within; to make sure of it takes NumPy half as long again)
+    arcs = row_arc.take(arc_origin, mode="clip")
+    return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))

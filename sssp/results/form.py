@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sssp.errors import VerificationError
+from sssp.graph.checks import is_sparse
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64, unreached
-from sssp.results.rows import is_sparse
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph

@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-__all__ = ["dense_row", "entry", "is_sparse", "stored_row"]
+from sssp.graph.checks import is_sparse
 
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether rows store a part of their entries only."""
-    return bool(issparse(matrix))
+__all__ = ["dense_row", "entry", "stored_row"]
 
 
 def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:

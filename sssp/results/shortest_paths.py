@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from sssp.engine.query import Answer, Query
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
+from sssp.graph.checks import is_sparse
 from sssp.kernels.dtypes import FLOAT64, unreached
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
-from sssp.results.rows import dense_row, entry, is_sparse, stored_row
+from sssp.results.rows import dense_row, entry, stored_row
 from sssp.results.tree_sums import Tree, add_at, arcs_between
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ class ShortestPaths:
     def reached(self) -> Any:
         """Whether a vertex has a distance: bool, of the shape of `distances`."""
         if self._sparse:
+            from scipy.sparse import csr_array
+
             d = self.distances
             return csr_array((np.ones(d.data.size, np.bool_), d.indices, d.indptr), shape=d.shape)
         self._require_host()

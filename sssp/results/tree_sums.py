@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.graph.checks import is_sparse
 from sssp.graph.csr import arc_position
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
-from sssp.results.rows import dense_row, is_sparse, stored_row
+from sssp.results.rows import dense_row, stored_row
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
