@@ -6,10 +6,11 @@ Nothing is downloaded here; ``data/README.md`` says where the files come from.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from sssp.kernels.store import cache_folder
 
 __all__ = ["REFERENCE", "Reference", "available", "find", "require"]
 
@@ -166,18 +167,8 @@ def _folders() -> list[Path]:
     # Beside an installed package stand the packages of others.
     if (checkout / "pyproject.toml").is_file():
         folders.append(checkout / "data")
-    folders.append(_cache_folder())
+    folders.append(cache_folder())
     return folders
-
-
-def _cache_folder() -> Path:
-    if sys.platform == "win32":
-        root = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        root = "~/Library/Caches"
-    else:
-        root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(os.path.expanduser(root), "sssp")
 
 
 def _file_names(name: str) -> Iterator[str]:

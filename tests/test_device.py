@@ -14,13 +14,24 @@ import pytest
 
 import sssp
 from sssp.calls import placement
-from sssp.calls.placement import START, WORTH_A_CALL, Place, Work, choose_device, search_work
+from sssp.calls.placement import (
+    COMPILE,
+    LOAD,
+    WORTH_A_CALL,
+    Place,
+    Work,
+    choose_device,
+    search_work,
+)
 from sssp.calls.question import Options, _estimate, ask
 from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
+from sssp.kernels import store
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, as_method
 from sssp.papers.methods import BaselineDijkstra, BaselineFloydWarshall
 
+#: what a process takes that has to compile as well
+START = LOAD + COMPILE
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
 SLOW = Work("delta-stepping", 2 * WORTH_A_CALL)
 VERY_SLOW = Work("delta-stepping", 2 * START)
@@ -32,8 +43,14 @@ def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(placement.VARIABLE, raising=False)
     monkeypatch.setattr(placement, "_started", set())
     monkeypatch.setattr(placement, "_spent", {})
+    kept_on_disk(monkeypatch)
     for remembered in (placement._gpu_is_usable, plans.warn_once):
         remembered.cache_clear()
+
+
+def kept_on_disk(monkeypatch: pytest.MonkeyPatch, *kernels: str) -> None:
+    """Let these kernels, and no others, have been compiled before."""
+    monkeypatch.setattr(store, "names", lambda: iter(f"{kernel}-0123" for kernel in kernels))
 
 
 @pytest.fixture
@@ -120,6 +137,19 @@ def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enoug
 
 
 @pytest.mark.usefixtures("gpu")
+def test_what_is_compiled_or_loaded_already_is_not_waited_for(monkeypatch):
+    work = Work("bellman-ford", 1.1 * LOAD)
+    assert choose_device("auto", sssp.BellmanFord(), work) == Place("cpu")
+    monkeypatch.setattr(placement, "_spent", {})
+    kept_on_disk(monkeypatch, "sssp.cuda.search.bellman_ford.push._make_push_kernel._push_kernel")
+    assert place(Work("delta-stepping", 1.1 * LOAD)).device == "cpu"
+    assert choose_device("auto", sssp.BellmanFord(), work).device == "cuda:0"
+    # the driver is there for the next method
+    assert place(Work("delta-stepping", 0.8 * COMPILE)).device == "cpu"
+    assert place(Work("delta-stepping", 0.2 * COMPILE)).device == "cuda:0"
+
+
+@pytest.mark.usefixtures("gpu")
 def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it():
     assert place(VERY_SLOW).device == "cuda:0"
     assert choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 1.0)) == Place("cpu")
@@ -145,7 +175,7 @@ def test_small_work_asks_no_driver(monkeypatch):
 @pytest.mark.usefixtures("untouchable")
 def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     monkeypatch.setattr(placement, "_started", {"delta-stepping", "floyd-warshall"})
-    for name in ("WORTH_A_CALL", "START"):
+    for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
     for method in ("dijkstra", "breadth-first", BaselineDijkstra()):
@@ -263,7 +293,7 @@ def break_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
 def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(
     monkeypatch, caplog, break_gpu
 ):
-    for name in ("WORTH_A_CALL", "START"):
+    for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
     break_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
     for _ in range(2):
@@ -287,7 +317,7 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
     break_gpu(DeviceError("too small"))
     with pytest.raises(DeviceError, match="too small"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
-    for name in ("WORTH_A_CALL", "START"):
+    for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
     break_gpu(DistanceOverflowError("too long"))
     with pytest.raises(DistanceOverflowError, match="too long"):

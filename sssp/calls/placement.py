@@ -6,10 +6,11 @@ on whole calls, from and to arrays of the host (``bench/devices.py``):
 - What the CPU does in `WORTH_A_CALL` seconds stays there: the least call on a GPU takes 2 ms, and
   first the graph has to travel. So one source belongs on the CPU but on the largest graphs, and
   the more cores there are, the more sources.
-- In a new process driver and kernels take `START` seconds to load and compile. So the CPU goes on
-  until calls of a method that were worth the GPU have taken it that long together. A single
-  call of that length goes to the GPU at once, and so does any that is worth it once the process
-  has used that method on a GPU.
+- Before its first answer a GPU wants `LOAD` seconds for what is imported and for its driver, and
+  `COMPILE` seconds for a method whose kernels are not on disk yet. So the CPU goes on until calls
+  of a method that were worth the GPU have taken it that long together. A single call of that
+  length goes to the GPU at once, and so does any that is worth it once the process has used that
+  method on a GPU.
 - What could differ between the two (sums of floats added in another order), and a call with a
   ``memory_limit`` of the caller's, who means the memory of the host, stay on the CPU.
 
@@ -29,7 +30,8 @@ from sssp.engine.checks import as_memory_limit, as_stream, physical_memory
 from sssp.engine.plan import warn_once
 from sssp.engine.query import Call
 from sssp.errors import DeviceError, MissingExtraError
-from sssp.methods import METHODS, DeltaStepping, Method
+from sssp.kernels import store
+from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, DeltaStepping, Method
 
 __all__ = ["Place", "Work", "choose_device", "matrix_work", "place_call", "search_work"]
 
@@ -39,9 +41,11 @@ VARIABLE = "SSSP_DEVICE"
 #: on an H100 against 16 cores 64 sources on NY (46 ms against 19) and 4 on a million vertices
 #: (36 against 36); against 2 cores one source on a million vertices (26 against 26)
 WORTH_A_CALL = 0.04
-#: seconds until a new process has its first results from the GPU: there 5.2 for one source and
-#: 3.6 more for many, 16 for Floyd-Warshall
-START = 10.0
+#: seconds until a new process can use a GPU
+LOAD = 1.5
+#: seconds that the kernels of a method take to compile: there 5.2 for one source and 3.6 more for
+#: many, 16 for Floyd-Warshall
+COMPILE = 10.0
 #: an arc takes the time of a vertex divided by this
 ARCS_PER_VERTEX = 8
 #: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
@@ -265,11 +269,18 @@ def _pays(work: Work) -> bool:
     with _lock:
         if work.method not in _started:
             _spent[work.method] = _spent.get(work.method, 0.0) + work.seconds
-            if _spent[work.method] < START:
+            if _spent[work.method] < _start(work.method):
                 return False
     return (
         work.host_bytes <= physical_memory() and _gpu_is_usable() and _has_room(work.device_bytes)
     )
+
+
+def _start(method: str) -> float:
+    """Seconds until this process has a first answer of a method from a GPU."""
+    solver = (METHODS | DENSE_METHODS | CLOSURE_METHODS)[method].solvers["cuda"]
+    compiled = any(name.startswith(f"{solver}.") for name in store.names())
+    return (0.0 if _started else LOAD) + (0.0 if compiled else COMPILE)
 
 
 @cache

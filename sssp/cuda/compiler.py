@@ -47,9 +47,17 @@ SIMULATOR = bool(config.ENABLE_CUDASIM)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False
 
 
-def kernel(**options: Any) -> Any:
-    """Return `cuda.jit` with compiler options that the simulator does not know."""
-    return cuda.jit if SIMULATOR else cuda.jit(**options)
+def kernel(function: Any = None, **options: Any) -> Any:
+    """Decorate a kernel, with options of the compiler; what is compiled is kept on disk."""
+    if function is None:
+        return lambda f: kernel(f, **options)
+    if SIMULATOR:  # which knows no options, and compiles nothing
+        return cuda.jit(function)
+    from sssp.cuda.cache import DeviceCodeCache
+
+    dispatcher = cuda.jit(**options)(function)
+    dispatcher._cache = DeviceCodeCache(function, repr(sorted(options.items())))
+    return dispatcher
 
 
 def inline(function: Any) -> Any:

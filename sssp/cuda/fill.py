@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 
 __all__ = ["THREADS", "blocks_for", "fill"]
 
@@ -12,7 +12,7 @@ __all__ = ["THREADS", "blocks_for", "fill"]
 THREADS = 32 if SIMULATOR else 256
 
 
-@cuda.jit
+@kernel
 def _fill_kernel(array, value):
     """Set all entries of an array."""
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):

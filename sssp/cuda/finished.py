@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda import reduce
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.memory import download
 from sssp.engine.forms import Entries
@@ -33,7 +33,7 @@ TILE = THREADS * RUN
 APART = np.int32(-2)
 
 
-@cuda.jit
+@kernel
 def _gather_kernel(distances, targets, columns):
     """Copy the columns of the targets.
 
@@ -52,7 +52,7 @@ def _gather_kernel(distances, targets, columns):
         i += stride
 
 
-@cuda.jit
+@kernel
 def _count_kernel(distances, unseen, counts):
     """Count the reached vertices of a tile of a row, one block a tile."""
     tile, row = cuda.blockIdx.x, cuda.blockIdx.y
@@ -72,7 +72,7 @@ def _count_kernel(distances, unseen, counts):
         counts[row, tile] = total[0]
 
 
-@cuda.jit
+@kernel
 def _compact_kernel(
     distances,
     unseen,
@@ -129,7 +129,7 @@ def _compact_kernel(
             place += 1
 
 
-@cuda.jit
+@kernel
 def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
     """Copy the predecessors of every vertex on a path to a target, one thread a target.
 

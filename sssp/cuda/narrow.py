@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import int32, int64
 
-from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS
 from sssp.engine.narrow import refuse_narrow
 from sssp.kernels.dtypes import INT32, INT64, unreached
@@ -18,7 +18,7 @@ __all__ = ["narrowed_device"]
 BLOCKS = 1 if SIMULATOR else 512
 
 
-@cuda.jit
+@kernel
 def _magnitude_kernel(values, missing, greatest):
     """Find the greatest absolute value of int64 distances."""
     own = int64(0)
@@ -30,7 +30,7 @@ def _magnitude_kernel(values, missing, greatest):
     cuda.atomic.max(greatest, 0, own)
 
 
-@cuda.jit
+@kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
     """Copy int64 distances that fit to int32."""
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x

@@ -9,7 +9,7 @@ import numpy as np
 from numba import float64, int64
 
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS
 from sssp.engine.overflow import OverflowTest
 from sssp.kernels.dtypes import INDEX
@@ -20,7 +20,7 @@ __all__ = ["overflowed"]
 BLOCKS = 1 if SIMULATOR else 64
 
 
-@cuda.jit
+@kernel
 def _whole_kernel(distances, targets, unseen, suspects):
     """Clear the suspicion of a row whose targets are all reached, one block a row."""
     row = cuda.blockIdx.x
@@ -43,7 +43,7 @@ def _make_leads_on_kernel(integral: bool) -> Any:
     """Return the kernel that notes rows in which an arc leads from a reached vertex to another."""
     wide = int64 if integral else float64
 
-    @cuda.jit
+    @kernel
     def _leads_on_kernel(indptr, indices, weights, distances, unseen, limit, suspects, found):
         """Note rows in which an arc leads from a reached vertex to an unreached one.
 

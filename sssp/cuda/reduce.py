@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import float64, int64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 
 if TYPE_CHECKING:
     from sssp.cuda.batch import Batch
@@ -52,7 +52,7 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
             return max(a, b)
         return number(a + b)
 
-    @cuda.jit
+    @kernel
     def _fold_vertices_kernel(distances, unseen, weights, found):
         """Fold a block's share of the vertices of a row, and those of its threads.
 
@@ -96,7 +96,7 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
         if thread == 0:
             found[row, block, 0], found[row, block, 1] = words[0, 0], words[1, 0]
 
-    @cuda.jit
+    @kernel
     def _fold_blocks_kernel(found, rows, totals):
         """Fold what the blocks of a row found, one thread a row."""
         row = cuda.grid(1)

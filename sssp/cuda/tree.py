@@ -14,7 +14,7 @@ import numpy as np
 from numba import int32
 
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.engine.query import Query
 from sssp.graph.graph import Graph
@@ -29,7 +29,7 @@ ROW_WORDS = 3
 NONE = np.int32(np.iinfo(np.int32).max)
 
 
-@cuda.jit
+@kernel
 def _finals_kernel(distances, targets, whole, bound, unseen, finals):
     """Find the distance of the farthest target of a row, one block a row.
 
@@ -61,7 +61,7 @@ def _finals_kernel(distances, targets, whole, bound, unseen, finals):
         finals[row] = bound if own == unseen else own
 
 
-@cuda.jit
+@kernel
 def _smallest_tails_kernel(
     indptr, indices, weights, finals, distances, origin, has_origin, predecessors, ties
 ):
@@ -107,7 +107,7 @@ def _is_tight(start, weight, end, tolerance):
     return candidate == end or (tolerance > 0 and abs(candidate - end) <= tolerance)
 
 
-@cuda.jit
+@kernel
 def _fewest_arcs_kernel(
     indptr,
     indices,
@@ -189,7 +189,7 @@ def _fewest_arcs_kernel(
         first, last = last, size[0]
 
 
-@cuda.jit
+@kernel
 def _root_kernel(sources, distances, origin):
     """Let every source of distance 0 be its own origin."""
     for i in range(cuda.grid(1), sources.size, cuda.gridsize(1)):
@@ -198,7 +198,7 @@ def _root_kernel(sources, distances, origin):
             origin[source] = source
 
 
-@cuda.jit
+@kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
     """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it.
 
@@ -229,7 +229,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
                 changed[0] = 1
 
 
-@cuda.jit
+@kernel
 def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share, tolerances):
     """Give a tolerance to rows in which not every final vertex was found, one block a row.
 
@@ -271,7 +271,7 @@ def _tolerances_kernel(distances, finals, found, hops, with_hops, unseen, share,
         tolerances[row] = own * share if missing[0] != 0 else 0
 
 
-@cuda.jit
+@kernel
 def _finish_kernel(array):
     """Write -1 where nothing was found."""
     for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):

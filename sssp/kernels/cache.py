@@ -1,152 +1,190 @@
-"""Compiled code on disk that is never stale.
+"""Compiled code is kept on disk, and is never stale.
 
-Numba keeps a compiled function for as long as the file that defines it stays as it is. What a
-kernel takes from elsewhere, a helper or a constant, it does not notice. So here every file of the
-cache has a stamp in its name, taken over all sources that can enter a kernel, and code that was
-compiled from other sources is not even looked at. It is deleted as soon as something newer stands
-beside it. The key of an entry also holds what Numba's own leaves out: the options of the decorator
-and of the environment, and the version of the compiler.
+An entry is named by all that it was compiled from and by: the sources of the package
+(`sssp.kernels.store`), the types of the arguments, the options of the decorator and of the
+environment, the versions of the compiler, and what a function made by another function has from
+there: closures are digested with the constants and helpers that they see, as they are now.
 
-`Stamped` and `StampedNames` go before a cache class of Numba and the class of its ``_impl_class``:
-those of the CPU here, those of CUDA where kernels are compiled for it.
+`CodeCache` is what a dispatcher of Numba takes for its cache, in place of Numba's own, which asks
+for the file of the function alone.
 """
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import hashlib
 import logging
-import os
+import pickle
+import sys
+import threading
+import types
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite
+import numba
+import numpy as np
 from numba import config
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl
+from numba.core.serialize import dumps
 
-__all__ = ["KernelCache", "Stamped", "StampedNames", "source_stamp", "warn_once"]
+from sssp.kernels import store
 
-#: rooms that only call the others: no kernel stands there, nor takes anything from there
-CALLERS = {"_cli", "_terminal", "bench", "calls"}
-#: what begins the stamp in the name of a file
-MARK = ".sssp-"
-#: digits of a stamp
-DIGITS = 16
+__all__ = ["COUNTS", "CodeCache"]
+
 #: settings of Numba's that change what it compiles, for all functions of a process
 SETTINGS = ("OPT", "SLP_VECTORIZE", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
+#: interpreter and libraries that compiled code depends on
+VERSIONS = (sys.version, numba.__version__, np.__version__)
+#: constants that a kernel may see in its module
+NUMBERS = (int, float, str, tuple, np.generic)
+#: digits of the digest in the name of an entry
+DIGITS = 32
+#: seconds of compilation after which a person at a terminal is told
+PATIENCE = 2.0
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+#: functions, one for every signature, that this process has ``found`` on disk and ``compiled``
+COUNTS: Counter[str] = Counter()
 
 logger = logging.getLogger("sssp")
-_warned = False
 
 
-def source_stamp() -> str:
-    """Return a digest of all sources that can enter a kernel, as they are on disk now."""
-    digest = hashlib.sha256()
-    for path in sorted(_sources()):
-        with open(path, "rb") as file:
-            source = file.read()
-        digest.update(f"{os.path.relpath(path, PACKAGE)} {len(source)}\n".encode())
-        digest.update(source)
-    return digest.hexdigest()[:DIGITS]
+class CodeCache:
+    """Compiled code of one function on disk, by types of arguments.
 
-
-def _sources() -> Iterator[str]:
-    """Yield the files of the package, or the archive that it is imported from."""
-    archive = PACKAGE
-    while not os.path.exists(archive):
-        archive = os.path.dirname(archive)
-    if os.path.isfile(archive):
-        yield archive
-    # the loaders are a link
-    for folder, folders, names in os.walk(PACKAGE, followlinks=True):
-        if folder == PACKAGE:
-            folders[:] = set(folders) - CALLERS
-        yield from (os.path.join(folder, name) for name in names if name.endswith(".py"))
-
-
-#: what this process has loaded, or is about to
-STAMP = source_stamp()
-
-
-class StampedNames:
-    """What names the files of one function."""
-
-    def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """Return the names' first part: Numba's and the stamp."""
-        base = super().get_filename_base(fullname, abiflags)  # type: ignore[misc]
-        return f"{base}{MARK}{STAMP}"
-
-
-class Stamped:
-    """What loads and saves the compiled code of one function.
-
-    Attributes
+    Parameters
     ----------
+    function : callable
     options : str
         What the function's decorator tells the compiler.
     """
 
-    cache_path: str
-    options: str = ""
-
-    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        settings = tuple(str(getattr(config, name, None)) for name in SETTINGS)
-        key = super()._index_key(sig, codegen)  # type: ignore[misc]
-        return (*key, self.options, settings, llvmlite.__version__)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, None if there is none that can be read."""
-        try:
-            return super().load_overload(sig, target_context)  # type: ignore[misc]
-        except OSError as error:
-            warn_once(str(error))
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, unless the sources have changed under the running process."""
-        if source_stamp() != STAMP:
-            return
-        try:
-            super().save_overload(sig, data)  # type: ignore[misc]
-        except OSError as error:
-            warn_once(str(error))
-        else:
-            _delete_stale(self.cache_path)
-
-
-@functools.cache
-def _delete_stale(folder: str) -> None:
-    """Delete what other sources were compiled to, once a process and folder."""
-    for name in os.listdir(folder):
-        if MARK in name and MARK + STAMP not in name:
-            with contextlib.suppress(OSError):  # another process deletes it too
-                os.unlink(os.path.join(folder, name))
-
-
-class _KernelCacheImpl(StampedNames, CompileResultCacheImpl):
-    pass
-
-
-class KernelCache(Stamped, FunctionCache):
-    """Cache of one function that is compiled for the CPU."""
-
-    _impl_class = _KernelCacheImpl
+    #: what Numba turns compiled code into so that it can be pickled, and back
+    packer: Any = object.__new__(CompileResultCacheImpl)
+    dumps = staticmethod(dumps)
 
     def __init__(self, function: Callable[..., Any], options: str) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        self.options = options
+        self.function, self.options = function, options
+        self.name = f"{function.__module__}.{function.__qualname__}".replace("<locals>.", "")
+
+    @property
+    def cache_path(self) -> str:
+        """Where the code is kept, for the statistics of the dispatcher."""
+        return str(store.cache_folder())
+
+    def target(self, context: Any) -> tuple[Any, ...]:
+        """What the code is compiled for, and what compiles it."""
+        settings = [str(getattr(config, name, None)) for name in SETTINGS]
+        return (*context.codegen().magic_tuple(), settings, llvmlite.__version__)
+
+    def is_portable(self, code: Any) -> bool:
+        """Whether another process can use the code: it holds no addresses of this one."""
+        return not (code.library.has_dynamic_globals or any(code.lifted))
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return compiled code, None if there is none that can be used."""
+        context.refresh()
+        try:
+            data = store.read(self._entry(signature, context))
+            if data is not None:
+                code = self.packer.rebuild(context, pickle.loads(data))
+                COUNTS["found"] += 1
+                return code
+        except Exception as error:  # whatever a file that was tampered with throws
+            _warn_once("compiled code cannot be used, and is compiled again: %s", error)
+        _COMPILING.begin()
+        return None
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep compiled code."""
+        _COMPILING.end()
+        COUNTS["compiled"] += 1
+        if not self.is_portable(code):
+            return
+        entry = self._entry(signature, code.target_context)
+        try:
+            store.write(entry, self.dumps(self.packer.reduce(code)))
+        except OSError as error:
+            _warn_once(
+                "compiled code is not kept, so every process compiles again (%s); "
+                f"set {store.VARIABLE} to a writable folder to avoid this",
+                error,
+            )
+
+    def _entry(self, signature: Any, context: Any) -> str:
+        digest = hashlib.sha256()
+        for part in (signature, self.options, self.target(context), VERSIONS):
+            digest.update(repr(part).encode())
+        for word in _words(self.function, {}):
+            digest.update(word.encode())
+        return f"{self.name}-{digest.hexdigest()[:DIGITS]}"
 
 
-def warn_once(reason: str) -> None:
-    """Say that compiled code is not kept, and what to do; once a process."""
-    global _warned
-    if not _warned:
-        _warned = True
-        logger.warning(
-            "compiled code is not kept, so every process compiles again (%s); "
-            "set NUMBA_CACHE_DIR to a writable folder to avoid this",
-            reason,
+def _words(function: Any, seen: dict[int, int]) -> Iterator[str]:
+    """Yield what a function is made of: its code, and the values that it sees by name."""
+    code, scope = function.__code__, function.__globals__
+    seen[id(function)] = len(seen)
+    for part in (code, *(value for value in code.co_consts if isinstance(value, types.CodeType))):
+        yield part.co_code.hex()
+        yield repr([value for value in part.co_consts if not isinstance(value, types.CodeType)])
+    for name in code.co_names:
+        # a module or a class of another file is in the stamp, or has a version
+        if isinstance(scope.get(name), NUMBERS) or hasattr(scope.get(name), "py_func"):
+            yield name
+            yield from _value(scope[name], seen)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        yield name
+        yield from _value(cell.cell_contents, seen)
+
+
+def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
+    """Yield what a value is made of that a kernel sees."""
+    function = getattr(value, "py_func", value)
+    if not isinstance(function, types.FunctionType):
+        yield repr(value)
+    elif id(function) in seen:
+        yield str(seen[id(function)])
+    else:
+        yield repr(sorted(getattr(value, "targetoptions", {}).items()))
+        yield from _words(function, seen)
+
+
+class _Compiling:
+    """Tells a person at a terminal what takes so long, once a process."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+        self._depth = 0
+        self._told = False
+
+    def begin(self) -> None:
+        """Note that compilation begins; one may begin within another."""
+        self._depth += 1
+        if self._depth == 1 and not self._told and sys.stderr.isatty():
+            self._timer = threading.Timer(PATIENCE, self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def end(self) -> None:
+        """Note that it is over."""
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+
+    def _tell(self) -> None:
+        self._told = True
+        print(
+            f"sssp: compiling, once; what follows finds the code in {store.cache_folder()} "
+            "(ahead of time: sssp compile)",
+            file=sys.stderr,
         )
+
+
+_COMPILING = _Compiling()
+_warned: set[str] = set()
+
+
+def _warn_once(text: str, error: Exception) -> None:
+    if text not in _warned:
+        _warned.add(text)
+        logger.warning(text, error)

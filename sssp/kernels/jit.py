@@ -2,8 +2,7 @@
 
 Compiled functions are kept on disk, so a second process does not compile again; the cache notices
 a change in any source that can enter a kernel (`sssp.kernels.cache`), so kernels share helpers and
-constants across files. Where no folder is writable (a read-only install, say) Numba would raise
-while a module is being imported; here it compiles without a cache instead and says so once.
+constants across files.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numba
 from numba import config as _config
 
-from sssp.kernels.cache import KernelCache, warn_once
+from sssp.kernels.cache import CodeCache
 
 __all__ = ["njit"]
 
@@ -47,13 +46,7 @@ def njit(
     dispatcher = numba.njit(**options)(function)
     if slp_vectorize:
         _switch_slp_on(dispatcher._compiler)
-    try:
-        # as enable_caching() does with Numba's own
-        dispatcher._cache = KernelCache(function, repr((slp_vectorize, sorted(options.items()))))
-    except RuntimeError as error:
-        if "no locator available" not in str(error):
-            raise
-        warn_once("no folder for it is writable")
+    dispatcher._cache = CodeCache(function, repr((slp_vectorize, sorted(options.items()))))
     return dispatcher
 
 

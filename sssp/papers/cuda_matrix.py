@@ -20,7 +20,7 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, select
+from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
 from sssp.cuda.memory import available_bytes, download, upload
@@ -54,7 +54,7 @@ WIDE, HIGH = (4, 4) if SIMULATOR else (32, 8)
 Dense = BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring
 
 
-@cuda.jit
+@kernel
 def _step_kernel(matrix, n, k, flags):
     """Relax every entry through vertex `k`."""
     column, row = cuda.grid(2)
@@ -88,7 +88,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
             if row == column and value < 0:
                 cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
 
-    @cuda.jit
+    @kernel
     def _diagonal_kernel(matrix, n, first, flags):
         """Close the block on the diagonal from vertex `first` on, a thread an entry."""
         if flags[NEGATIVE] != 0:
@@ -104,7 +104,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
             tile[y, x] = least
         put(matrix, n, row, column, tile[y, x], flags)
 
-    @cuda.jit
+    @kernel
     def _cross_kernel(matrix, n, first, flags):
         """Let the tiles in the block's rows and columns meet the closed block."""
         if flags[NEGATIVE] != 0:
@@ -133,7 +133,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
             tile[y, x] = least
         put(matrix, n, row, column, tile[y, x], flags)
 
-    @cuda.jit
+    @kernel
     def _others_kernel(matrix, n, first, flags):
         """Let all other tiles meet their tiles of the cross."""
         if flags[NEGATIVE] != 0:
@@ -163,7 +163,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
     number = from_dtype(dtype)
     unseen = infinity(dtype).item()
 
-    @cuda.jit
+    @kernel
     def _square_kernel(before, after, n, flags):
         """Square over (min, +), a thread an entry of `after`."""
         if flags[NEGATIVE] != 0:
@@ -199,7 +199,7 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
 def _make_boolean_square_kernel(side: int) -> Any:
     """Return the kernel that squares a boolean matrix by tiles of a side."""
 
-    @cuda.jit
+    @kernel
     def _boolean_square_kernel(before, after, n):
         """Square a boolean matrix, a thread an entry of `after`."""
         starts = cuda.shared.array((side, side), uint8)

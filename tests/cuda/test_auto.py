@@ -49,7 +49,8 @@ def test_large_calls_go_to_a_gpu_in_use_and_small_ones_do_not(device):
 
 
 def test_work_that_adds_up_starts_the_gpu(monkeypatch):
-    monkeypatch.setattr(placement, "START", 0.2)
+    monkeypatch.setattr(placement, "LOAD", 0.2)
+    monkeypatch.setattr(placement, "COMPILE", 0.0)
     g = sssp.road_like(20_000)
     places = [sssp.shortest_paths(g, range(200), threads=2).device for _ in range(9)]
     assert places[0] == "cpu"

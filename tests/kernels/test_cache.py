@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -12,13 +14,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from numba import config as _config
 from numba import types
 from numba.extending import intrinsic as _intrinsic
 
 import sssp
-from sssp.kernels.cache import CALLERS
 from sssp.kernels.jit import njit
+from sssp.kernels.store import CALLERS
 
 config: Any = _config
 intrinsic: Any = _intrinsic
@@ -69,17 +72,21 @@ def copy_of_package(folder: Path) -> Path:
     return package
 
 
+def surroundings(path: Path, **variables: str) -> dict[str, str]:
+    """Environment of a process that imports what is in `path`, and keeps code beside it."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    here = {"PYTHONPATH": str(path), "SSSP_CACHE_DIR": str(path.with_name("kept"))}
+    return inherited | here | variables
+
+
 def run(code: str, path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a process that imports what is in `path`; only `variables` speak to Numba."""
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")
-    }
+    """Run code in a process that imports what is in `path`."""
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         cwd=path.parent,
-        env=environment | {"PYTHONPATH": str(path)} | variables,
+        env=surroundings(path, **variables),
         timeout=300,
     )
 
@@ -91,90 +98,177 @@ def ask(path: Path, **variables: str) -> list[int]:
     return [int(word) for word in asked.stdout.split()]
 
 
-def test_a_change_in_another_file_is_noticed(tmp_path: Path) -> None:
-    package = copy_of_package(tmp_path)
+def entries(path: Path) -> list[Path]:
+    """Compiled code that is kept of the function that is asked."""
+    return list(path.with_name("kept").rglob("*answer.answer-*"))
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A folder for the package, beside which code is kept."""
+    path = tmp_path / "here"
+    path.mkdir()
+    return path
+
+
+def test_a_change_in_another_file_is_noticed(here: Path) -> None:
+    package = copy_of_package(here)
     question = package / "cpu" / "question.py"
-    assert ask(tmp_path) == [42, 0]
-    files = len(list(package.rglob("answer.*.nb?")))
-    assert files == 2
+    assert ask(here) == [42, 0]
     question.write_text(QUESTION.replace("NUMBER = 2", "NUMBER = 3"))
-    assert ask(tmp_path) == [43, 0]
+    assert ask(here) == [43, 0]
     question.write_text(QUESTION.replace("2 * x", "4 * x"))
-    assert ask(tmp_path) == [82, 0]
-    assert ask(tmp_path) == [82, 1]
+    assert ask(here) == [82, 0]
+    assert ask(here) == [82, 1]
     # what other sources were compiled to is gone
-    assert len(list(package.rglob("answer.*.nb?"))) == files
+    assert len(entries(here)) == 1
 
 
-def test_what_only_calls_kernels_may_change(tmp_path: Path) -> None:
-    package = copy_of_package(tmp_path)
-    assert ask(tmp_path) == [42, 0]
+def test_a_constant_that_is_set_while_the_process_runs_is_noticed(here: Path) -> None:
+    copy_of_package(here)
+    assert ask(here) == [42, 0]
+    patched = run(f"import sssp.cpu.answer\nsssp.cpu.answer.NUMBER = 3{ASK}", here)
+    assert patched.stdout == "43 0\n", patched.stderr
+    assert ask(here) == [42, 1]
+
+
+def test_code_of_a_package_that_is_gone_is_deleted(here: Path) -> None:
+    gone = here.with_name("gone")
+    gone.mkdir()
+    for path in (here, gone):
+        copy_of_package(path)
+        assert ask(path) == [42, 0]
+    assert len(entries(here)) == 2
+    shutil.rmtree(gone)
+    # what keeps anything looks around first
+    with (here / "sssp" / "cpu" / "question.py").open("a") as file:
+        file.write("# changed")
+    assert ask(here) == [42, 0]
+    assert len(entries(here)) == 1
+
+
+def test_damaged_code_is_compiled_again(here: Path) -> None:
+    copy_of_package(here)
+    assert ask(here) == [42, 0]
+    (entry,) = entries(here)
+    whole = entry.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], whole[:-1] + b"?", checked(b"no pickle")):
+        entry.write_bytes(damaged)
+        asked = run(ASK, here)
+        assert asked.stdout == "42 0\n", asked.stderr
+        assert len(asked.stderr.splitlines()) == 1, asked.stderr
+        assert ask(here) == [42, 1]
+
+
+def checked(data: bytes) -> bytes:
+    """Return an entry with these data."""
+    return hashlib.sha256(data).digest() + data
+
+
+def test_processes_that_start_at_once_share_what_they_compile(here: Path) -> None:
+    copy_of_package(here)
+    several = [
+        subprocess.Popen(
+            [sys.executable, "-c", ASK],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=here.parent,
+            env=surroundings(here),
+        )
+        for _ in range(3)
+    ]
+    answers = {process.communicate(timeout=300)[0].split()[0] for process in several}
+    assert answers == {"42"}
+    assert ask(here) == [42, 1]
+    assert len(entries(here)) == 1
+
+
+def test_what_only_calls_kernels_may_change(here: Path) -> None:
+    package = copy_of_package(here)
+    assert ask(here) == [42, 0]
     for room in sorted(CALLERS):
         with (package / room / "__init__.py").open("a") as file:
             file.write("# changed\n")
-    assert ask(tmp_path) == [42, 1]
+    assert ask(here) == [42, 1]
 
 
-def test_a_process_whose_sources_changed_meanwhile_keeps_nothing(tmp_path: Path) -> None:
-    question = copy_of_package(tmp_path) / "cpu" / "question.py"
+def test_a_process_whose_sources_changed_meanwhile_keeps_nothing(here: Path) -> None:
+    question = copy_of_package(here) / "cpu" / "question.py"
     late = f"""
 import sssp.kernels.jit
 with open({str(question)!r}, "a") as file:
     file.write("NUMBER = 3")
 {ASK}
 """
-    asked = run(late, tmp_path)
+    asked = run(late, here)
     assert (asked.stdout, asked.stderr) == ("43 0\n", "")
     question.write_text(QUESTION)
-    assert ask(tmp_path) == [42, 0]
+    assert ask(here) == [42, 0]
 
 
-def test_options_of_the_compiler_are_told_apart(tmp_path: Path) -> None:
-    copy_of_package(tmp_path)
-    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    assert ask(tmp_path, **kept) == [42, 0]
-    assert ask(tmp_path, NUMBA_BOUNDSCHECK="1", **kept) == [42, 0]
-    assert ask(tmp_path, **kept) == [42, 1]
+def test_options_of_the_compiler_are_told_apart(here: Path) -> None:
+    copy_of_package(here)
+    assert ask(here) == [42, 0]
+    assert ask(here, NUMBA_BOUNDSCHECK="1") == [42, 0]
+    assert ask(here) == [42, 1]
 
 
-def test_the_package_works_from_an_archive(tmp_path: Path) -> None:
-    copy_of_package(tmp_path)
-    archive = tmp_path / "archive.zip"
+def test_the_package_works_from_an_archive(here: Path) -> None:
+    copy_of_package(here)
+    archive = here / "archive.zip"
     for number in (2, 3):
         question = QUESTION.replace("NUMBER = 2", f"NUMBER = {number}")
-        (tmp_path / "sssp" / "cpu" / "question.py").write_text(question)
+        (here / "sssp" / "cpu" / "question.py").write_text(question)
         with zipfile.ZipFile(archive, "w") as file:
-            for path in (tmp_path / "sssp").rglob("*.py"):
-                file.write(path, path.relative_to(tmp_path))
-        answer = run(ASK, archive, XDG_CACHE_HOME=str(tmp_path / "home"))
-        assert answer.stdout.split()[:1] == [str(40 + number)], answer.stderr
+            for path in (here / "sssp").rglob("*.py"):
+                file.write(path, path.relative_to(here))
+        for found in (0, 1):
+            assert ask(archive) == [40 + number, found]
 
 
-def test_without_a_writable_cache_it_works_with_one_warning(tmp_path: Path) -> None:
-    package = copy_of_package(tmp_path)
-    # a plain file where the cache folder would be stops even root from making one
-    for folder in [package, *(path for path in package.rglob("*") if path.is_dir())]:
-        (folder / "__pycache__").touch()
-    solved = run(SOLVE, tmp_path, HOME=os.devnull, XDG_CACHE_HOME=os.devnull)
+def test_without_a_writable_folder_it_works_with_one_warning(here: Path) -> None:
+    package = copy_of_package(here)
+    # a plain file where the folder would be stops even root from making one
+    (here / "file").touch()
+    solved = run(SOLVE, here, SSSP_CACHE_DIR=str(here / "file"))
     assert solved.stdout == f"{package / '__init__.py'} [0, 5, 10]\n", solved.stderr
-    assert solved.stderr.count("NUMBA_CACHE_DIR") == 1
+    assert solved.stderr.count("SSSP_CACHE_DIR") == 1
     assert len(solved.stderr.splitlines()) == 1, solved.stderr
 
 
-def test_a_cache_that_fails_later_costs_one_warning(tmp_path: Path) -> None:
-    package = copy_of_package(tmp_path)
-    folder = package / "cpu" / "__pycache__"
-    gone = f"""
-import shutil
-import sssp.cpu.answer
-shutil.rmtree({str(folder)!r})
-open({str(folder)!r}, "w").close()
-{ASK}
-"""
-    asked = run(gone, tmp_path)
-    assert asked.stdout == "42 0\n", asked.stderr
-    assert asked.stderr.count("NUMBA_CACHE_DIR") == 1
-    assert len(asked.stderr.splitlines()) == 1, asked.stderr
+def test_the_users_folder_is_used_where_none_is_named(here: Path) -> None:
+    copy_of_package(here)
+    home = {"SSSP_CACHE_DIR": "", "XDG_CACHE_HOME": str(here / "home")}
+    assert ask(here, **home) == [42, 0]
+    assert ask(here, **home) == [42, 1]
+    assert not entries(here)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")
+def test_a_person_at_a_terminal_is_told_what_takes_long(here: Path) -> None:
+    import pty
+
+    copy_of_package(here)
+    patient = f"import sssp.kernels.cache\nsssp.kernels.cache.PATIENCE = 0.0{ASK}"
+    for told in (True, False):
+        ours, theirs = pty.openpty()
+        asked = subprocess.run(
+            [sys.executable, "-c", patient],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            cwd=here,
+            text=True,
+            env=surroundings(here),
+            timeout=300,
+        )
+        os.close(theirs)
+        assert asked.stdout.startswith("42")
+        said = b""
+        with contextlib.suppress(OSError):  # nobody writes any more
+            while part := os.read(ours, 4096):
+                said += part
+        os.close(ours)
+        assert (said.count(b"sssp compile") == 1) == told, said
 
 
 def imported_rooms(path: Path) -> set[str]:

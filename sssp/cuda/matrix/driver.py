@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, select
+from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
 from sssp.cuda.fill import fill
 from sssp.cuda.memory import available_bytes, device_graph, download, upload
 from sssp.cuda.narrow import narrowed_device
@@ -45,7 +45,7 @@ TREES = 1024
 NEGATIVE, CHANGED, BROKEN = 0, 1, 2
 
 
-@cuda.jit
+@kernel
 def _scatter_kernel(indptr, indices, weights, matrix):
     """Write the arcs of a graph, a block a tail."""
     n = indptr.size - 1
@@ -58,7 +58,7 @@ def _scatter_kernel(indptr, indices, weights, matrix):
         tail += cuda.gridDim.x
 
 
-@cuda.jit
+@kernel
 def _diagonal_kernel(matrix, n, flags):
     """Let no entry of the diagonal exceed 0; note negative ones."""
     vertex = cuda.grid(1)
@@ -69,7 +69,7 @@ def _diagonal_kernel(matrix, n, flags):
             cuda.atomic.max(flags, NEGATIVE, int32(vertex + 1))
 
 
-@cuda.jit
+@kernel
 def _first_tails_kernel(matrix, n, unseen, tails):
     """Write the tail of every arc, -1 where there is none and on the diagonal."""
     i, stride = cuda.grid(1), cuda.gridsize(1)
@@ -79,7 +79,7 @@ def _first_tails_kernel(matrix, n, unseen, tails):
         i += stride
 
 
-@cuda.jit
+@kernel
 def _broken_kernel(matrix, tails, n, missing, flags):
     """Note a row in which the tails of a reached vertex do not lead to the row's source.
 
@@ -106,7 +106,7 @@ def _broken_kernel(matrix, tails, n, missing, flags):
         i += stride
 
 
-@cuda.jit
+@kernel
 def _least_kernel(matrix, leasts):
     """Find the least entry that each thread sees, or 0."""
     own = matrix.dtype.type(0)
@@ -117,7 +117,7 @@ def _least_kernel(matrix, leasts):
     leasts[cuda.grid(1)] = own
 
 
-@cuda.jit
+@kernel
 def _settle_kernel(matrix, above, missing, greatests):
     """Write the public sentinel; find the greatest other entry that each thread sees, or 0."""
     own = matrix.dtype.type(0)

@@ -83,7 +83,7 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
                         own_tails[i, j] = row_tails[side, column]
                     least[i, j] = min(candidate, least[i, j])
 
-    @cuda.jit
+    @kernel
     def _close_kernel(matrix, tails, n, first, flags):
         """Close the block on the diagonal from vertex `first` on, by one thread block.
 

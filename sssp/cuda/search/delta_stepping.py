@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
-from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
@@ -38,13 +37,13 @@ from sssp.cuda.device.bits import number_of_bits
 from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
 from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import ballot, from_lane
+from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
-from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
@@ -863,48 +862,33 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     return _delta_stepping_kernel
 
 
-@njit
-def _first_arcs_kernel(indptr, indices, weights, heads, first_weights):
-    """Write the first arcs of every vertex.
+@kernel
+def _first_arcs_kernel(indptr, indices, weights, table):
+    """Write the first `GROUP` arcs of every vertex, for `_arc_function`.
 
-    ============= ============ ======== ==========================
-    argument      shape        dtype    written by
-    ============= ============ ======== ==========================
-    indptr        (n + 1,)     int64    the graph
-    indices       (m,)         int32    the graph
-    weights       (m,)         number   the graph
-    heads         (n, GROUP)   word     here
-    first_weights (n, GROUP)   number   here
-    ============= ============ ======== ==========================
-    """
-    for v in range(indptr.size - 1):
-        first, last = indptr[v], indptr[v + 1]
-        for k in range(GROUP):
-            if first + k < last:
-                heads[v, k] = indices[first + k]
-                first_weights[v, k] = weights[first + k]
-            else:
-                heads[v, k] = v
-                first_weights[v, k] = 0
-            if last - first > GROUP:
-                heads[v, k] |= MORE
-
-
-def _first_arcs(graph: Graph, dtype: np.dtype[Any]) -> NDArray[np.uint64]:
-    """Table of the first `GROUP` arcs of every vertex, for `_arc_function`.
+    ============= ================== ======== =================================
+    argument      shape              dtype    written by
+    ============= ================== ======== =================================
+    indptr        (n + 1,)           uint32   upload of the graph
+    indices       (m,)               uint32   upload of the graph
+    weights       (m,)               word     upload of the graph: their bits
+    table         (2 * GROUP * n,)   word     here: heads and weights in turn
+    ============= ================== ======== =================================
 
     Padded with arcs to the vertex itself; heads carry `MORE` where that is not all.
     """
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    table = np.empty((graph.n, GROUP, 2), unsigned)
-    _first_arcs_kernel(
-        graph.indptr,
-        graph.indices,
-        graph.weights_as(dtype),
-        table[:, :, 0],
-        table.view(dtype)[:, :, 1],
-    )
-    return table.reshape(-1).view(np.uint64)
+    entry, entries = cuda.grid(1), (indptr.size - 1) * GROUP
+    while entry < entries:
+        vertex = entry // GROUP
+        first, last = indptr[vertex], indptr[vertex + 1]
+        arc = first + entry % GROUP
+        head, weight = uint32(vertex), weights.dtype.type(0)
+        if arc < last:
+            head, weight = indices[arc], weights[arc]
+        if last - first > GROUP:
+            head |= uint32(MORE)
+        table[2 * entry], table[2 * entry + 1] = head, weight
+        entry += cuda.gridsize(1)
 
 
 class _DeltaSearch(Search):
@@ -916,8 +900,20 @@ class _DeltaSearch(Search):
         self.graph, self.dtype, self.delta = graph, dtype, delta
         self.unsigned = np.dtype(f"u{dtype.itemsize}")
         indptr, indices, weights = on_device.arcs(graph, dtype)
-        table = on_device.array(f"first arcs, {dtype}", lambda: _first_arcs(graph, dtype))
-        self.arcs = (indptr.view(np.uint32), indices.view(np.uint32), weights, table)
+        self.arcs: tuple[Any, ...] = (indptr.view(np.uint32), indices.view(np.uint32), weights)
+        table = on_device.array(f"first arcs, {dtype}", self._first_arcs)
+        self.arcs += (table,)
+
+    def _first_arcs(self) -> Any:
+        """Table of the first arcs of every vertex."""
+        indptr, indices, weights = self.arcs
+        table = cuda.device_array(2 * GROUP * self.graph.n, self.unsigned)
+        stream = cuda.stream()
+        _first_arcs_kernel[blocks_for(table.size), THREADS, stream](
+            indptr, indices, weights.view(self.unsigned), table
+        )
+        stream.synchronize()
+        return table.view(np.uint64)
 
     @property
     def row_bytes(self) -> int:

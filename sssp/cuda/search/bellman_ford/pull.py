@@ -116,7 +116,7 @@ def _make_root_kernel(dtype: np.dtype[Any]) -> Any:
     bits = ordered_bits_of(dtype)[0]
     zero = dtype.type(0)
 
-    @cuda.jit
+    @kernel
     def _root_kernel(sources, first_sources, keys, changes):
         """Set the sources of a row to 0, with each block.
 

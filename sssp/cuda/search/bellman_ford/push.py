@@ -209,7 +209,7 @@ def _make_start_kernel(dtype: np.dtype[Any]) -> Any:
     make_word = words_of(dtype.itemsize).make
     zero, unseen = dtype.type(0), unreached(dtype)
 
-    @cuda.jit
+    @kernel
     def _start_kernel(sources, first_sources, indptr, words, lists, counts):
         """Put the sources of a row into its first list, with each block.
 

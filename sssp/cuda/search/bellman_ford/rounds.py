@@ -15,7 +15,7 @@ import numpy as np
 from numba import int32, int64, uint32
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, cuda, inline
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.slots import SLOTS
@@ -107,7 +107,7 @@ def make_finish_kernel(dtype: np.dtype[Any], *, packed: bool) -> Any:
     number_of = ordered_bits_of(dtype)[1]
     key_of = words_of(dtype.itemsize if packed else 8).key_of
 
-    @cuda.jit
+    @kernel
     def _finish_kernel(words, distances):
         """Write distances from words, or from keys.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import uint32
 
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, cuda, select
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
 from sssp.cuda.device.slots import slots_of
 from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
@@ -28,7 +28,7 @@ __all__ = ["StreamedSearch"]
 SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
 
-@cuda.jit
+@kernel
 def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
     """Turn the first lists into pending vertices: no arcs have arrived yet.
 
@@ -54,7 +54,7 @@ def _await_arcs_kernel(lists, counts, chunk_bits, pending, wanted):
         counts[row, 0] = 0
 
 
-@cuda.jit
+@kernel
 def _admit_kernel(
     chunk, chunk_bits, shift, indptr, counters, places, wanted, pending, lists, counts
 ):

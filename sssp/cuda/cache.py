@@ -1,0 +1,45 @@
+"""Compiled code of kernels for a GPU, kept on disk as that for the CPU is."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numba_cuda
+from cuda.bindings import nvjitlink
+from numba import cuda as _cuda
+from numba.cuda.dispatcher import CUDACacheImpl
+from numba.cuda.serialize import dumps
+from numba.cuda.utils import numba_target_override
+
+from sssp.kernels.cache import CodeCache
+
+__all__ = ["DeviceCodeCache"]
+
+cuda: Any = _cuda
+
+
+@cache
+def _toolkit() -> tuple[Any, ...]:
+    """Versions of what makes machine code out of a kernel."""
+    return numba_cuda.__version__, cuda.runtime.get_version(), nvjitlink.version()
+
+
+class DeviceCodeCache(CodeCache):
+    """Compiled code of one kernel on disk, by types of arguments and kind of GPU."""
+
+    packer = object.__new__(CUDACacheImpl)
+    dumps = staticmethod(dumps)
+
+    def target(self, context: Any) -> tuple[Any, ...]:
+        """What the code is compiled for, and what compiles it."""
+        return cuda.get_current_device().compute_capability, _toolkit()
+
+    def is_portable(self, code: Any) -> bool:
+        """Whether another launch can use the code: it does not depend on the first one's."""
+        return not code.launch_config_sensitive
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return compiled code, None if there is none that can be used."""
+        with numba_target_override():
+            return super().load_overload(signature, context)
