@@ -3,8 +3,9 @@
 Without arguments: the built-in graph of a million vertices, and every real graph that is found.
 Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table sets published
 figures beside ours: of a thesis on GPU-based shortest paths, or of papers on all pairs (squaring,
-blocks, floyd-warshall) and transitive closure (closure). Loading, set-up and JIT
-are timed apart and never part of a row. The exit code is 1 if a row fails verification.
+blocks, floyd-warshall) and transitive closure (closure); --table startup times whole processes,
+to their first answer. Else loading, set-up and JIT are timed apart and never part of a row. The
+exit code is 1 if a row fails verification.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ EXAMPLES = """examples:
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
-TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure")
+TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup")
 PACKAGES = ("numpy", "scipy", "numba")
 
 
@@ -158,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
             else:
                 _measure(options, plan, report)
         finally:
-            if report.rows:
+            if report.rows or report.comparisons:
                 _deliver(report, options.json)
     return 1 if report.failed else 0
 
@@ -178,11 +179,14 @@ def _deliver(report: Report, file: Path | None) -> None:
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure the figures beside published ones into `report`."""
     from sssp.bench.dense_tables import DenseTable
+    from sssp.bench.startup import Startup
     from sssp.bench.tables import Thesis
 
-    table: Thesis | DenseTable
+    table: Thesis | DenseTable | Startup
     if options.table == "thesis":
         table = Thesis(plan, options.seed, report)
+    elif options.table == "startup":
+        table = Startup(plan, report)
     else:
         table = DenseTable(options.table, plan, options.seed, report)
     with _progress(table.steps) as progress:

@@ -1,0 +1,204 @@
+"""Compile kernels ahead of time, for images and clusters, so that no later process has to.
+
+What is compiled is kept in the folder SSSP_CACHE_DIR, else in the user's folder for caches. It is
+good for the machine's kind of processor and of GPU, for one version of this package, of Python and
+of Numba. What is there already is not compiled again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Method
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sssp.graph.graph import Graph
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "compile kernels ahead of time"
+EXAMPLES = """examples:
+  # all methods, for the CPU
+  %(prog)s
+  # two methods for the GPU, into a folder that goes into an image
+  SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
+"""
+ALL = METHODS | DENSE_METHODS | CLOSURE_METHODS
+DTYPES = ("int32", "int64", "float32", "float64")
+#: vertices of the graph that is searched, so many that one source gets a team; of the matrices
+SEARCHED, DENSE = 20_000, 200
+#: sources, so many that on a GPU each has a block of its own
+SEVERAL = 16
+#: a distance that leaves most of the graph out
+NEAR = 5_000
+
+Step = Callable[[], object]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="what to compile for (default cpu)"
+    )
+    parser.add_argument(
+        "--methods",
+        type=partial(_some_of, tuple(ALL)),
+        default="all",
+        metavar="A,B",
+        help=f"all, or some of {', '.join(ALL)} (default all)",
+    )
+    parser.add_argument(
+        "--dtypes",
+        type=partial(_some_of, DTYPES),
+        default="all",
+        metavar="A,B",
+        help=f"of the distances: all, or some of {', '.join(DTYPES)} (default all)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make calls that use every kernel, and tell what had to be compiled."""
+    from sssp.calls.placement import choose_device
+    from sssp.engine.progress import progress_bar
+    from sssp.kernels import cache, store
+
+    methods = [ALL[name]() for name in options.methods]
+    methods = [method for method in methods if options.device in method.solvers]
+    for method in methods:
+        choose_device(options.device, method, None)
+    start = perf_counter()
+    steps = list(_steps(methods, options.device, options.dtypes))
+    with progress_bar(len(steps), None, "step") as advance:
+        for step in steps:
+            step()
+            advance(1)
+    print(
+        f"compiled {cache.COUNTS['compiled']} functions in {perf_counter() - start:.0f} s "
+        f"({cache.COUNTS['found']} were there); kept in {store.cache_folder()}"
+    )
+    return 0
+
+
+def _some_of(known: Sequence[str], text: str) -> list[str]:
+    """Turn ``a,b`` or ``all`` into names, every one known."""
+    names = list(known) if text == "all" else text.split(",")
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is unknown: choose all, or some of {', '.join(known)}"
+            )
+    return names
+
+
+def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Iterator[Step]:
+    """Yield calls that use every kernel of the methods, and on the CPU those of graphs."""
+    import numpy as np
+
+    from sssp.generate import road_like
+
+    g = road_like(SEARCHED)
+    if device == "cpu":
+        yield _read_files
+        yield partial(_use_graph, g)
+    for name in dtypes:
+        dtype = np.dtype(name)
+        # integers that only int64 has room for
+        weights = g.weights << 31 if name == "int64" else g.weights.astype(dtype)
+        weighted = g.with_weights(weights)
+        for method in methods:
+            if method.task == "search":
+                yield from _searches(weighted, method, device, dtype)
+            elif method.task == "matrix":
+                yield from _matrices(method, device, dtype)
+    for method in methods:
+        if method.task == "closure":
+            yield partial(_close, method, device)
+
+
+def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+    """Yield calls that use every kernel of a search, and every form of an answer."""
+    import numpy as np
+
+    from sssp.calls.many_sources import reduce
+    from sssp.calls.shortest_paths import shortest_paths
+
+    ask = partial(shortest_paths, g, method=method, device=device, dtype=dtype)
+    several = np.arange(SEVERAL)
+    yield partial(ask, 0, predecessors=True)
+    yield partial(ask, several, predecessors=True)
+    yield partial(ask, several, targets=several, predecessors=True)
+    yield partial(ask, several, nearest=True, predecessors=True)
+    yield partial(ask, several, limit=g.weights.max(), output="sparse")
+    summed = partial(reduce, g, several, method=method, device=device)
+    for what in ("eccentricity", "sum", "count"):
+        yield partial(summed, what)
+    for weights in (np.ones(g.n), np.ones(g.n, np.int64)):
+        yield partial(summed, "weight", vertex_weights=weights)
+
+
+def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    matrix = np.random.default_rng(0).integers(1, NEAR, (DENSE, DENSE)).astype(dtype)
+    return matrix << 31 if dtype == np.int64 else matrix
+
+
+def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+    """Yield calls that use every kernel of a method on matrices."""
+    from sssp.calls.all_pairs import all_pairs
+
+    for predecessors in (False, True):
+        yield partial(
+            all_pairs,
+            _matrix(dtype),
+            method=method,
+            device=device,
+            dtype=dtype,
+            predecessors=predecessors,
+        )
+
+
+def _close(method: Method, device: str) -> None:
+    """Use every kernel of a method for the transitive closure."""
+    import numpy as np
+
+    from sssp.calls.all_pairs import transitive_closure
+
+    for packed in (False, True):
+        transitive_closure(_matrix(np.dtype(np.int32)), method=method, device=device, packed=packed)
+
+
+def _read_files() -> None:
+    """Use the kernels that read files."""
+    from sssp.graph.graph import read_graph
+
+    with tempfile.TemporaryDirectory() as folder:
+        graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
+        graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")
+        places.write_text("p aux sp co 2\nv 1 0 0\nv 2 1 1\n", encoding="ascii")
+        kept = Path(folder, "small.sssp")
+        read_graph(graph, coordinates=places).save(kept)
+        read_graph(kept)
+
+
+def _use_graph(g: Graph) -> None:
+    """Use the kernels of graphs and results."""
+    from sssp.calls.shortest_paths import shortest_paths
+    from sssp.certificate import verify
+
+    g.largest_component()
+    g.reverse()
+    result = shortest_paths(g, 0, predecessors=True)
+    verify(g, result)
+    result.path(1)
+    result.skim(g.weights)
+    result.load(g.weights[: g.n])

@@ -1,0 +1,199 @@
+"""What a process waits for: from its start to its first answer, by method and device.
+
+Every figure is taken in a process of its own, from before the interpreter starts. The first of a
+task compiles, into an empty folder; those that follow find the code there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from time import time
+from typing import NamedTuple
+
+import numpy as np
+
+from sssp import datasets
+from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
+from sssp.bench.harness import Plan
+from sssp.bench.report import Cell, Comparison, Report
+from sssp.bench.workloads import Loader
+from sssp.errors import SSSPError
+from sssp.kernels.store import VARIABLE
+
+__all__ = ["Startup"]
+
+TITLE = "From the start of a process to its first answer, in seconds"
+NOTE = (
+    "first: compiles, and keeps the code; next: median of the processes that follow;\n"
+    "compiled: functions, in the first and in the last process."
+)
+COLUMNS = ("<task", "<device", ">first", ">next", ">compiled")
+REAL = "USA-road-d.NY"
+SIZE = 250_000
+
+#: what a process does: arguments are when it was started, the graph as ``.sssp`` and as arrays
+BEFORE = """
+import sys
+from time import time
+"""
+AFTER = """
+seconds = time() - float(sys.argv[1])
+cache = sys.modules.get("sssp.kernels.cache")
+print(seconds, cache.COUNTS["compiled"] if cache else 0)
+"""
+IMPORT = """
+import sssp
+sssp.shortest_paths
+"""
+OURS = """
+import sssp
+g = sssp.read_graph(sys.argv[2])
+{call}
+"""
+DENSE = """
+import numpy as np
+import sssp
+matrix = np.random.default_rng(0).integers(1, 100, (1000, 1000))
+sssp.all_pairs(matrix, method="floyd-warshall", device="{device}")
+"""
+SCIPY = """
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+arrays = np.load(sys.argv[3])
+matrix = csr_array((arrays["weights"], arrays["indices"], arrays["indptr"]))
+dijkstra(matrix, indices=0)
+"""
+CUPY = """
+import cupy
+float(cupy.arange(1000).sum())
+"""
+SEARCH = 'sssp.shortest_paths(g, {sources}, method="{method}", device="{device}"{more})'
+
+
+class Task(NamedTuple):
+    """What a process does.
+
+    Attributes
+    ----------
+    name, device : str
+    code : str
+        Lines of the process.
+    """
+
+    name: str
+    device: str
+    code: str
+
+
+def tasks() -> Iterator[Task]:
+    """Yield what is measured, in the order of the table."""
+    yield Task("import sssp", "cpu", IMPORT)
+    yield Task("SciPy, dijkstra", "cpu", SCIPY)
+    for device in ("cpu", "cuda"):
+        if device == "cuda":
+            yield Task("CuPy, a sum", "cuda", CUPY)
+        for name, sources, more in (
+            ("a source", "0", ""),
+            ("a tree", "0", ", predecessors=True"),
+            ("300 sources", "range(300)", ""),
+        ):
+            call = SEARCH.format(sources=sources, method="delta-stepping", device=device, more=more)
+            yield Task(f"delta-stepping, {name}", device, OURS.format(call=call))
+        call = f'sssp.reduce(g, range(300), "sum", method="delta-stepping", device="{device}")'
+        yield Task("delta-stepping, reduce 300", device, OURS.format(call=call))
+        for method in ("threshold-dijkstra", "bellman-ford"):
+            call = SEARCH.format(sources="0", method=method, device=device, more="")
+            yield Task(f"{method}, a source", device, OURS.format(call=call))
+        yield Task("floyd-warshall, n = 1,000", device, DENSE.format(device=device))
+
+
+class Startup:
+    """Measures the table into a report.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its trials are the processes that follow the first.
+    report : Report
+        Gets the graph and a `Comparison`.
+    """
+
+    def __init__(self, plan: Plan, report: Report) -> None:
+        self.plan, self.report = plan, report
+        self.tasks = list(tasks())
+
+    @property
+    def steps(self) -> int:
+        """Calls of `progress`."""
+        return len(self.tasks)
+
+    def measure(self, progress: Callable[[str], None]) -> None:
+        """Measure everything; what is done by the time of an error stands in the report."""
+        comparison = Comparison(TITLE, COLUMNS, NOTE)
+        self.report.comparisons.append(comparison)
+        refused = _refusal()
+        if refused:
+            comparison.remarks.append(f"on cuda: skipped: {refused}")
+        with tempfile.TemporaryDirectory() as folder:
+            files = self._graph_files(Path(folder))
+            for number, task in enumerate(self.tasks):
+                progress(f"{task.name} on {task.device}")
+                if task.device == "cuda" and refused:
+                    continue
+                kept = Path(folder, str(number))
+                comparison.records.append(self._record(task, files, kept, comparison.remarks))
+
+    def _graph_files(self, folder: Path) -> list[str]:
+        """Write the graph as a ``.sssp`` file, and for SciPy as arrays."""
+        file = datasets.find(REAL)
+        origin = NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{SIZE}")
+        workload, record = Loader().load(origin, lambda g: np.zeros(1, np.int64))
+        self.report.graphs.append(record)
+        g = workload.graph
+        ours, arrays = folder / "graph.sssp", folder / "graph.npz"
+        g.save(ours)
+        np.savez(arrays, indptr=g.indptr, indices=g.indices, weights=g.weights)
+        return [str(ours), str(arrays)]
+
+    def _record(
+        self, task: Task, files: list[str], kept: Path, remarks: list[str]
+    ) -> dict[str, Cell]:
+        found = []
+        for _ in range(1 + self.plan.trials):
+            child = subprocess.run(
+                [sys.executable, "-c", BEFORE + task.code + AFTER, str(time()), *files],
+                capture_output=True,
+                text=True,
+                env=os.environ | {VARIABLE: str(kept)},
+            )
+            if child.returncode:
+                reason = child.stderr.strip().splitlines()[-1:]
+                remarks.append(f"{task.name} on {task.device}: skipped: {' '.join(reason)}")
+                return {"task": task.name, "device": task.device}
+            found.append(child.stdout.split())
+        first, *following = found
+        return {
+            "task": task.name,
+            "device": task.device,
+            "first": float(first[0]),
+            "next": median(float(seconds) for seconds, _ in following),
+            "compiled": f"{first[1]}, {following[-1][1]}",
+        }
+
+
+def _refusal() -> str | None:
+    """Why there is nothing to measure on a GPU."""
+    try:
+        from sssp.cuda.compiler import SIMULATOR, device_number
+
+        device_number("cuda")
+    except SSSPError as error:
+        return str(error)
+    return "Numba's CUDA simulator is no GPU" if SIMULATOR else None
