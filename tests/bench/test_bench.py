@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sssp.bench import startup
 from sssp.bench.__main__ import main
 from sssp.loaders import write_gr
 
@@ -43,6 +44,26 @@ def table_of(text: str, heading: str = "method") -> list[list[str]]:
     return [
         [cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines[start:end]
     ]
+
+
+def test_the_table_of_starts_has_a_row_for_every_process(monkeypatch, tmp_path, capsys):
+    kept = [startup.Task("import sssp", "cpu", startup.IMPORT)]
+    kept += [task for task in startup.tasks() if task[:2] == ("bellman-ford, a source", "cpu")]
+    kept += [startup.Task("nothing", "cpu", "import no_such_package")]
+    monkeypatch.setattr(startup, "tasks", lambda: iter(kept))
+    monkeypatch.setattr(startup, "SIZE", 1000)
+    monkeypatch.setenv("SSSP_DATA", str(tmp_path))
+    assert main(["--table", "startup", "--trials", "1"]) == 0
+    out = capsys.readouterr().out
+    _, imported, search, *_ = table_of(out, "task")
+    assert imported[:2] == ["import sssp", "cpu"]
+    assert imported[-1] == "0, 0"
+    first, following = map(float, search[2:4])
+    assert 0 < following < first
+    # what the first process compiles, the next one finds
+    compiled, again = map(int, search[-1].split(", "))
+    assert again == 0 < compiled
+    assert "nothing on cpu: skipped: ModuleNotFoundError: No module named 'no_such_package'" in out
 
 
 def test_the_table_has_one_verified_row_for_scipy_and_every_method(grid, capsys):

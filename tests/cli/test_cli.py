@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 import subprocess
 import sys
@@ -325,3 +326,31 @@ def test_the_console_script_is_the_command_line():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=CHECKOUT
     )
     assert done.stdout == f"sssp {sssp.__version__}\n"
+
+
+def test_what_compile_has_compiled_is_there_for_the_next_process():
+    command = [sys.executable, "-m", "sssp", "compile", "--methods", "breadth-first"]
+    command += ["--dtypes", "int32"]
+    told = []
+    for _ in range(2):
+        process = subprocess.run(
+            command, capture_output=True, text=True, cwd=CHECKOUT, timeout=300, check=True
+        )
+        told.append([int(word) for word in re.findall(r"(\d+) (?:functions|were)", process.stdout)])
+    (compiled, found), (compiled_again, found_again) = told
+    assert compiled_again == 0 < found_again <= compiled + found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--methods", "dijkstra,nothing"], "'nothing' is unknown"),
+        (["--dtypes", "int8"], "'int8' is unknown"),
+        (["--device", "tpu"], "invalid choice: 'tpu'"),
+    ],
+)
+def test_compile_refuses_what_it_does_not_know(arguments, named, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["compile", *arguments])
+    assert stopped.value.code == 2
+    assert named in capsys.readouterr().err
