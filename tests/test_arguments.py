@@ -37,7 +37,7 @@ CALLS = {
         (networkx.path_graph(3), "sssp.Graph.from_networkx(G) makes one"),
         (networkx.MultiDiGraph(), "sssp.Graph.from_networkx(G) makes one"),
         (np.eye(3), "sssp.all_pairs takes the matrix as it is"),
-        (pandas.DataFrame({"tail": [0]}), "sssp.Graph.from_arcs(df.tail"),
+        (pandas.DataFrame({"tail": [0]}), "sssp.Graph.from_dataframe(edges, tail"),
         ("NY.gr", "sssp.read_graph(path) makes one"),
         (Path("NY.gr"), "sssp.read_graph(path) makes one"),
         (None, "sssp.read_graph and sssp.Graph.from_arcs make one"),

@@ -441,6 +441,15 @@ def test_labels_of_each_kind_lead_back_to_their_vertices(labels: Any, expected: 
     assert g.vertices(g.labels).tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("labels", [[1, 2, 3], [30, 10, 20]])
+def test_integers_in_an_array_of_objects_are_labels_to_both_sides(labels: list[int]) -> None:
+    column = np.array(labels, object)
+    g = Graph.from_arcs([], [], [], labels=column)
+    assert g.vertices(column[::-1]).tolist() == [2, 1, 0]
+    with pytest.raises(TypeError, match="go by integers"):
+        g.vertices(np.array([*labels, 1.0], object))
+
+
 def test_tuples_are_labels_like_any_other() -> None:
     g = Graph.from_arcs([0], [1], [1], labels=[(0, 0), (0, 1), (1, 0)])
     assert g.vertex((1, 0)) == 2

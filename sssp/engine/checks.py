@@ -38,7 +38,7 @@ __all__ = [
 REMEDIES = (
     ("tocsr", "sssp.Graph.from_scipy(matrix) makes one"),
     ("adjacency", "sssp.Graph.from_networkx(G) makes one"),
-    ("columns", "sssp.Graph.from_arcs(df.tail, df.head, df.weight) makes one"),
+    ("columns", "sssp.Graph.from_dataframe(edges, tail, head, weight) makes one"),
     (
         "__array__",
         "sssp.Graph.from_scipy(scipy.sparse.csr_array(matrix)) makes one, and sssp.all_pairs takes "

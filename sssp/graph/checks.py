@@ -86,7 +86,8 @@ def vertex_count(
     if count > MOST_VERTICES:
         raise ValueError(
             f"{count} vertices are more than {MOST_VERTICES}, the most that fit int32; "
-            "number the vertices 0..n-1, and give their names as labels"
+            "number the vertices 0..n-1, and give their names as labels, or let "
+            "Graph.from_dataframe do both"
         )
     return count
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
@@ -21,7 +21,7 @@ from sssp.errors import (
     NegativeWeightError,
     VertexError,
 )
-from sssp.graph import interop
+from sssp.graph import frames, interop
 from sssp.graph.checks import (
     arc_column,
     coordinate_pairs,
@@ -82,11 +82,11 @@ BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
 class Graph:
     """A weighted directed graph in compressed sparse rows; immutable.
 
-    Make one with `from_arcs`, `from_scipy`, `from_networkx` or `read_graph`. The arcs of vertex
-    ``v`` are at positions ``indptr[v]`` to ``indptr[v + 1]``, in order of head. Of parallel arcs
-    the lightest is kept; non-negative self-loops, which no shortest path uses, are dropped. An
-    arc of infinite weight is closed: no path takes it, but it keeps its position, and opens with
-    another weight.
+    Make one with `from_arcs`, `from_dataframe`, `from_scipy`, `from_networkx` or `read_graph`. The
+    arcs of vertex ``v`` are at positions ``indptr[v]`` to ``indptr[v + 1]``, in order of head. Of
+    parallel arcs the lightest is kept; non-negative self-loops, which no shortest path uses, are
+    dropped. An arc of infinite weight is closed: no path takes it, but it keeps its position, and
+    opens with another weight.
 
     Attributes
     ----------
@@ -160,8 +160,8 @@ class Graph:
 
     def __init__(self) -> None:
         raise TypeError(
-            "make a graph with Graph.from_arcs, Graph.from_scipy, Graph.from_networkx or "
-            "sssp.read_graph"
+            "make a graph with Graph.from_arcs, Graph.from_dataframe, Graph.from_scipy, "
+            "Graph.from_networkx or sssp.read_graph"
         )
 
     @classmethod
@@ -268,11 +268,16 @@ class Graph:
         >>> g.indices.tolist(), g.weights.tolist(), g.arc_origin.tolist()
         ([1, 2], [5, 3], [1, 2])
         """
-        advice = "number the vertices so, and give their names as labels"
+        advice = (
+            "number the vertices so, and give their names as labels, "
+            "or let Graph.from_dataframe do both"
+        )
+        own_ids = f"if these are ids of your own, {advice}"
         if labels is not None:
             advice = (
                 "number the vertices in order of their labels, for instance with "
-                "Graph.from_arcs([], [], [], labels=labels).vertices(tails)"
+                "Graph.from_arcs([], [], [], labels=labels).vertices(tails), or let "
+                "Graph.from_dataframe do it"
             )
         tail_column = vertex_column(tails, "tail", advice)
         head_column = vertex_column(heads, "head", advice)
@@ -284,7 +289,7 @@ class Graph:
             )
         count = vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
-        ends = _checked_ends(tail_column, head_column, count, names, advice)
+        ends = _checked_ends(tail_column, head_column, count, names, advice, own_ids)
         reduced = reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
             *reduced.arcs[:3],
@@ -296,6 +301,98 @@ class Graph:
             row_arc=reduced.row_arc,
             coordinates=coordinate_pairs(coordinates, count),
             labels=names,
+        )
+
+    @classmethod
+    def from_dataframe(
+        cls,
+        edges: Any,
+        tail: Hashable = "u",
+        head: Hashable = "v",
+        weight: Hashable = "minutes",
+        nodes: Any | None = None,
+        directed: bool = True,
+    ) -> Graph:
+        """Make a graph from a pandas DataFrame of edges, whose ids of vertices become labels.
+
+        Parameters
+        ----------
+        edges : pandas.DataFrame or geopandas.GeoDataFrame, k rows
+            One row an arc.
+        tail, head : hashable, default "u" and "v"
+            Columns of the ids, or levels of the index (as in OSMnx, whose index is u, v, key); a
+            column goes before a level of its name. Ids are integers, strings or other hashable
+            objects.
+        weight : hashable, default "minutes"
+            Column of the weights, integers or floats of any width, nullable ones too. They are
+            stored as by `from_arcs`; an infinite one closes its arc. ``"length"`` or
+            ``"travel_time"`` in OSMnx.
+        nodes : pandas.DataFrame or geopandas.GeoDataFrame, n rows, optional
+            Its index holds the ids, no two alike; those without edges are vertices too. Columns
+            ``lon`` and ``lat``, else ``x`` and ``y``, else points as the geometry become the
+            coordinates, in degrees.
+        directed : bool, default True
+            False stores each arc in both directions.
+
+        Returns
+        -------
+        Graph
+            Vertices stand in order of `nodes`, without `nodes` in order of first appearance, row
+            by row, the tail before the head. `labels` are the ids: int64, ``str_`` or objects.
+            ``arc_origin`` and ``row_arc`` count the rows of `edges` from 0, whatever their
+            index: ``edges.iloc[g.arc_origin]`` has a row for every arc, and
+            ``values[g.row_arc]``, of values of arcs, one for every row (but for those of dropped
+            self-loops, whose ``row_arc`` is -1).
+
+        Raises
+        ------
+        TypeError
+            `edges` or `nodes` is no pandas DataFrame; the message says what to call.
+        GraphFormatError
+            A column that is not there, or there twice; missing ids or weights; ids that are
+            floats, booleans or dates, or cannot be hashed; weights that are booleans, objects or
+            minus infinity; ids of edges that `nodes` lacks, and ids that it has twice;
+            coordinates that are missing, no numbers, or projected. The message shows the first
+            rows.
+        DistanceOverflowError
+            A weight that does not fit int64 or float64.
+
+        See Also
+        --------
+        from_arcs : From columns of vertices, counted from 0.
+        vertices : From ids to vertices.
+
+        Notes
+        -----
+        O(n + k) time, by one hash table. A missing value (None, NaN, NA) is no id, though
+        `from_arcs` takes None as a label.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> columns = {"u": ["b", "a", "b"], "v": ["a", "c", "a"], "minutes": [7, 3, 5]}
+        >>> edges = pandas.DataFrame(columns | {"street": ["Mill", "Bridge", "New"]})
+        >>> g = Graph.from_dataframe(edges)
+        >>> g.labels.tolist(), g.weights.tolist()
+        (['b', 'a', 'c'], [5, 3])
+        >>> edges["street"].to_numpy()[g.arc_origin].tolist()
+        ['New', 'Bridge']
+        >>> g.vertices(["c", "b"]).tolist()
+        [2, 0]
+        """
+        columns = "give columns of vertices to sssp.Graph.from_arcs(tails, heads, weights)"
+        edges = frames.as_frame(edges, "edges", columns)
+        if nodes is not None:
+            nodes = frames.as_frame(nodes, "nodes", "pandas.DataFrame(index=ids) makes one of ids")
+        arcs = frames.arcs_of(edges, tail, head, weight, nodes)
+        return cls.from_arcs(
+            arcs.tails,
+            arcs.heads,
+            arcs.weights,
+            n=arcs.ids.size,
+            directed=directed,
+            coordinates=None if nodes is None else frames.node_coordinates(nodes),
+            labels=arcs.ids,
         )
 
     @classmethod
@@ -1087,14 +1184,19 @@ def _rebuilt(fields: dict[str, Any]) -> Graph:
 
 
 def _checked_ends(
-    tails: Array, heads: Array, n: int, labels: Labels, advice: str
+    tails: Array, heads: Array, n: int, labels: Labels, advice: str, own_ids: str = ""
 ) -> tuple[Array, Array]:
-    """Return tails and heads as vertices; where all are labels instead, give `advice`."""
+    """Return tails and heads as vertices; where all are labels instead, give `advice`.
+
+    To a graph without labels `own_ids` is what there is to say.
+    """
     try:
         return ends_within(tails, heads, n)
     except VertexError as error:
         if are_labels(tails, labels, n) and are_labels(heads, labels, n):
             raise VertexError(f"{error}; these are labels: {advice}") from None
+        if labels is None and own_ids:
+            raise VertexError(f"{error}; {own_ids}") from None
         raise
 
 

@@ -215,6 +215,8 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
     array: Array = np.asarray(labels)
     if array.size == 0:
         return np.zeros(array.shape, np.int64)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        array = _array_of_values(array.tolist())  # as for labels themselves
     if array.dtype.kind not in "iu":
         raise TypeError(
             f"the vertices of this graph go by integers, not by an array of {array.dtype}"

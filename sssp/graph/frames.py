@@ -1,0 +1,265 @@
+"""Data frames of edges and nodes, taken apart into columns: own ids become vertices.
+
+pandas is never imported from here before a frame of its is there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import GraphFormatError
+from sssp.kernels.dtypes import FLOAT64, INT64
+
+__all__ = ["FrameArcs", "arcs_of", "as_frame", "node_coordinates"]
+
+Array = NDArray[Any]
+
+DEGREES = ("lon", "lat")
+#: names of the columns that may hold longitude and latitude; the first pair that is there counts
+COORDINATE_COLUMNS = (DEGREES, ("x", "y"))
+#: the greatest longitude and latitude, in degrees
+MOST_DEGREES = (180, 90)
+_EXAMPLES = 3
+
+
+def as_frame(value: Any, name: str, instead: str) -> Any:
+    """Return `value` after checking that it is a pandas DataFrame, or one of a subclass.
+
+    Raises
+    ------
+    TypeError
+        It is none; the message says how to make one, else what to call `instead`.
+    """
+    pandas = sys.modules.get("pandas")  # whoever has a frame has imported it
+    if pandas is not None and isinstance(value, pandas.DataFrame):
+        return value
+    remedy = instead
+    for method in ("to_frame", "to_pandas"):
+        if callable(getattr(value, method, None)):
+            remedy = f"{name}.{method}() makes one"
+    raise TypeError(f"{name} must be a pandas DataFrame, not {type(value).__name__}; {remedy}")
+
+
+class FrameArcs(NamedTuple):
+    """Rows of a frame as arcs, and the ids that became vertices.
+
+    Attributes
+    ----------
+    tails, heads : ndarray of int64, shape (k,)
+        Vertices.
+    weights : ndarray of int or float, shape (k,)
+        No NaN, no minus infinity.
+    ids : ndarray of int64 or objects, shape (n,)
+        Id of each vertex.
+    """
+
+    tails: Array
+    heads: Array
+    weights: Array
+    ids: Array
+
+
+def arcs_of(
+    edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
+) -> FrameArcs:
+    """Return the rows of `edges` as arcs.
+
+    Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
+    appearance, row by row, the tail before the head.
+
+    Raises
+    ------
+    GraphFormatError
+        The frames do not hold what is needed; the message names the rows.
+    """
+    tail_ids = _ids(_column(edges, tail), f"edges, {tail!r}")
+    head_ids = _ids(_column(edges, head), f"edges, {head!r}")
+    weights = _weights(_column(edges, weight), f"edges, {weight!r}")
+    node_ids = (
+        np.empty(0, INT64)
+        if nodes is None
+        else _ids(nodes.index.to_flat_index(), "nodes, the index")
+    )
+    # as one column, nodes first, its ids are numbered by first appearance in one go
+    known = node_ids.size
+    ids = np.empty(known + 2 * len(edges), _common_dtype(node_ids, tail_ids, head_ids))
+    ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
+    numbers, distinct = _numbered(ids)
+    _refuse_twins(node_ids, numbers[:known])
+    tails, heads = numbers[known::2], numbers[known + 1 :: 2]
+    if nodes is not None:
+        unknown = (tails >= known) | (heads >= known)
+        _refuse(
+            unknown,
+            lambda row: _shown(tail_ids if tails[row] >= known else head_ids, row),
+            "edges:",
+            "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there",
+        )
+    return FrameArcs(tails, heads, weights, distinct)
+
+
+def node_coordinates(nodes: Any) -> Array | None:
+    """Return longitude and latitude of the rows of `nodes`, shape (n, 2), or None without such.
+
+    Taken are columns ``lon`` and ``lat``, else ``x`` and ``y``, else the points of a
+    GeoDataFrame.
+
+    Raises
+    ------
+    GraphFormatError
+        They are projected, missing or no numbers.
+    """
+    # (the array of a column of geometries has the x and y of all, and their reference system)
+    geometry = getattr(getattr(nodes, "geometry", None), "array", None)
+    points = geometry if hasattr(type(geometry), "x") else None
+    names = next((pair for pair in COORDINATE_COLUMNS if set(pair) <= set(nodes.columns)), None)
+    if names is not None:
+        columns = [_numbers(_column(nodes, name), name) for name in names]
+    elif points is not None:
+        columns = _axes(points)
+    else:
+        return None
+    pairs = np.stack(columns, axis=1)
+    system = None if names == DEGREES else getattr(points, "crs", None)
+
+    def show(row: int) -> str:
+        return f"{_shown(nodes.index, row)} at {tuple(pairs[row].tolist())}"
+
+    _refuse(~np.isfinite(pairs).all(axis=1), show, "nodes:", "lack a coordinate")
+    _refuse(
+        (np.abs(pairs) > MOST_DEGREES).any(axis=1) | getattr(system, "is_projected", False),
+        show,
+        "nodes:",
+        "have coordinates that are no degrees, but projected: give degrees as columns lon and "
+        "lat, or as points without x and y, as of nodes.to_crs(4326), or leave all of them out",
+    )
+    return pairs
+
+
+def _column(frame: Any, name: Hashable) -> Any:
+    """Return a column of a frame, or else the level of its index of that name."""
+    levels = [level for level in frame.index.names if level is not None]
+    if name in frame.columns:
+        column = frame[name]
+        if column.ndim != 1:
+            raise GraphFormatError(f"the frame has more than one column {name!r}; rename them")
+        return column
+    if levels.count(name) == 1:
+        return frame.index.get_level_values(name)
+    columns = ", ".join(map(repr, frame.columns)) or "none"
+    index = f", and the levels of its index {', '.join(map(repr, levels))}" if levels else ""
+    raise GraphFormatError(
+        f"the frame has no column {name!r}; its columns are {columns}{index}: name the right one "
+        "with tail=, head= or weight="
+    )
+
+
+def _ids(column: Any, where: str) -> Array:
+    """Return a column of ids as int64 if all are integers that fit, else as objects."""
+    _refuse(column.isna(), None, f"{where}:", "lack an id; drop them")
+    if len(column) == 0:
+        return np.empty(0, INT64)  # what has no rows has any dtype
+    array = np.asarray(column)  # (of categories, what they stand for)
+    kind = column.dtype.kind if array.dtype.kind == "O" else array.dtype.kind
+    if kind in "iu":
+        array = array.astype(np.uint64 if kind == "u" else INT64)
+        fits = kind == "i" or array.max() <= np.iinfo(INT64).max
+        return array.astype(INT64 if fits else object)
+    if kind not in "OU":
+        raise GraphFormatError(
+            f"{where}: ids must be integers, strings or other hashable objects, not "
+            f"{column.dtype}; if all are whole numbers, .astype('int64') makes integers of them"
+        )
+    return array.astype(object)
+
+
+def _weights(column: Any, where: str) -> Array:
+    _refuse(column.isna(), None, f"{where}:", "lack a weight; drop them, or fill in inf to close")
+    if len(column) == 0:
+        return np.empty(0, INT64)
+    kind = column.dtype.kind
+    if kind not in "iuf":
+        raise GraphFormatError(
+            f"{where}: weights must be integers or floats, not {column.dtype}; "
+            "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') of "
+            "booleans"
+        )
+    if isinstance(column.dtype, np.dtype):
+        weights = column.to_numpy()
+    else:  # nullable, sparse, of Arrow
+        weights = column.to_numpy(dtype=f"{kind}8")
+    # (NaN beside NA, as of Arrow)
+    unusable = ~(weights > -np.inf)
+    _refuse(unusable, None, f"{where}:", "are NaN or minus infinity; a closed arc weighs +inf")
+    return np.asarray(weights)
+
+
+def _common_dtype(*columns: Array) -> Any:
+    """Return int64 if all columns of ids that are not empty have it, else objects."""
+    return INT64 if all(c.dtype == INT64 for c in columns if c.size) else np.dtype(object)
+
+
+def _numbered(ids: Array) -> tuple[Array, Array]:
+    """Return the number of each id, by first appearance, and the distinct ids."""
+    if ids.dtype == INT64:
+        import pandas
+
+        numbers, distinct = pandas.factorize(ids)
+        return numbers, distinct
+    # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
+    number_of: dict[Any, int] = {}
+    try:
+        numbered = (number_of.setdefault(name, len(number_of)) for name in ids.tolist())
+        numbers = np.fromiter(numbered, INT64, ids.size)
+    except TypeError as error:
+        raise GraphFormatError(f"ids must be hashable: {error}") from None
+    return numbers, np.fromiter(number_of, object, len(number_of))
+
+
+def _refuse_twins(node_ids: Array, numbers: Array) -> None:
+    """Raise where an id of `nodes` stands for a second time: not numbered by its row."""
+    distinct_before = np.maximum.accumulate(numbers[:-1]) + 1
+    twins = np.zeros(numbers.size, bool)
+    twins[1:] = numbers[1:] < distinct_before
+    _refuse(
+        twins,
+        lambda row: _shown(node_ids, row),
+        "nodes:",
+        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]",
+    )
+
+
+def _numbers(column: Any, name: str) -> Array:
+    if len(column) and column.dtype.kind not in "iuf":
+        raise GraphFormatError(f"nodes, {name!r}: coordinates must be numbers, not {column.dtype}")
+    return np.asarray(column.to_numpy(dtype=FLOAT64, na_value=np.nan))
+
+
+def _axes(points: Any) -> list[Array]:
+    try:
+        return [np.asarray(points.x, FLOAT64), np.asarray(points.y, FLOAT64)]
+    except ValueError as error:  # other shapes than points
+        raise GraphFormatError(f"the geometry of nodes gives no coordinates: {error}") from None
+
+
+def _shown(ids: Any, row: int) -> str:
+    """Return how an id looks in Python, whatever NumPy would add to it."""
+    return repr(ids[row : row + 1].tolist()[0])
+
+
+def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complaint: str) -> None:
+    """Raise for the chosen rows, if any, with how many they are and what the first ones show."""
+    chosen = np.asarray(chosen, bool)
+    rows = np.flatnonzero(chosen)
+    if not rows.size:
+        return
+    first = [f"{row}: {show(row)}" if show else str(row) for row in rows[:_EXAMPLES].tolist()]
+    more = ", ..." if rows.size > _EXAMPLES else ""
+    raise GraphFormatError(
+        f"{where} {rows.size} of {chosen.size} rows [{', '.join(first)}{more}] {complaint}"
+    )
