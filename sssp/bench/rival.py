@@ -1,4 +1,4 @@
-"""What the methods are measured against, as data."""
+"""A rival, its answer, and SciPy as the first: what the methods are measured against, as data."""
 
 from __future__ import annotations
 
