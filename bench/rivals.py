@@ -46,7 +46,7 @@ from sssp._terminal.interrupt import leave
 from sssp._terminal.outcome import reporting_errors
 from sssp._terminal.parser import Parser, parse
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
-from sssp.bench.rivals import Answer, Rival
+from sssp.bench.rival import Answer, Rival
 from sssp.loaders import write_gr
 
 __all__ = ["RIVALS", "RivalError", "main"]

@@ -733,7 +733,11 @@ def test_a_graph_survives_the_way_through_scipy(arcs: list[Any]) -> None:
     assert as_dict(Graph.from_scipy(matrix)) == {
         pair: (weight, arc) for arc, (pair, weight) in enumerate(open_arcs.items())
     }
-    matrix.data[:] = 1  # it is the caller's own
+    # what all of scipy.sparse.csgraph takes, in any version
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array[:] = 1  # it is the caller's own
+    assert Graph.from_scipy(g.to_scipy()).m == len(open_arcs)
 
 
 @pytest.mark.parametrize(

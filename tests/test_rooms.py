@@ -33,7 +33,7 @@ FLOORS = (
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: what sets our figures beside published ones
-TABLES = {"sssp.bench.tables", "sssp.bench.dense_tables"}
+TABLES = {"sssp.bench.search_tables", "sssp.bench.matrix_tables"}
 
 
 def all_modules() -> dict[str, ast.Module]:

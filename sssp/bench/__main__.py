@@ -178,9 +178,9 @@ def _deliver(report: Report, file: Path | None) -> None:
 
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure the figures beside published ones into `report`."""
-    from sssp.bench.dense_tables import DenseTable
+    from sssp.bench.matrix_tables import DenseTable
+    from sssp.bench.search_tables import Thesis
     from sssp.bench.startup import Startup
-    from sssp.bench.tables import Thesis
 
     table: Thesis | DenseTable | Startup
     if options.table == "thesis":
@@ -198,7 +198,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     from functools import partial
 
     from sssp.bench.harness import Harness, Ours
-    from sssp.bench.rivals import RIVALS
+    from sssp.bench.rival import RIVALS
     from sssp.bench.workloads import Loader, chosen_sources, random_sources
 
     graphs = options.graphs or _default_graphs()

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp._terminal.arguments import method_text
-from sssp.bench.rivals import Answer, Rival
+from sssp.bench.rival import Answer, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify

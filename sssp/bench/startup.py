@@ -159,7 +159,8 @@ class Startup:
         g = workload.graph
         ours, arrays = folder / "graph.sssp", folder / "graph.npz"
         g.save(ours)
-        np.savez(arrays, indptr=g.indptr, indices=g.indices, weights=g.weights)
+        matrix = g.to_scipy()
+        np.savez(arrays, indptr=matrix.indptr, indices=matrix.indices, weights=matrix.data)
         return [str(ours), str(arrays)]
 
     def _record(

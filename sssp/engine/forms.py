@@ -18,6 +18,7 @@ from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.errors import DistanceOverflowError
+from sssp.graph.interop import scipy_offsets
 from sssp.kernels.dtypes import INDEX, INT64
 
 if TYPE_CHECKING:
@@ -248,10 +249,7 @@ class _Sparse:
         counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in kept)])
         vertices, distances, tails = ([entries[part] for entries in kept] for part in (1, 2, 3))
         kept.clear()
-        # (SciPy brings indptr and indices to one dtype: int64 would double the indices)
-        indptr = np.cumsum(counts)
-        if indptr[-1] <= np.iinfo(INDEX).max:
-            indptr = indptr.astype(INDEX)
+        indptr = scipy_offsets(np.cumsum(counts))
         size = int(indptr[-1])
         indices = _joined(vertices, size, INDEX)
         found: Any = None

@@ -1,4 +1,8 @@
-"""Budgets: what a call needs, part by part, against what it may take."""
+"""Budgets: what a call needs, part by part, against what it may take.
+
+This module refuses only: how many rows are solved at once in what memory there is, `sssp.cpu.rows`
+and `sssp.cuda.rows` decide.
+"""
 
 from __future__ import annotations
 

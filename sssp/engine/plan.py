@@ -7,8 +7,9 @@
     answers = [part.run() for part in parts]          # anywhere
     merged(answers)                                   # as if in one piece
 
-A plan runs where it was placed. If it is the rule of ``device="auto"`` that has chosen a GPU, the
-CPU takes over what the GPU cannot do.
+A plan is split by the number of rows that it is told; fitting batches into memory is the business
+of `sssp.cpu.rows` and `sssp.cuda.rows`. It runs where it was placed. If it is the rule of
+``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do.
 """
 
 from __future__ import annotations

@@ -1105,14 +1105,14 @@ class Graph:
     def to_scipy(self) -> csr_array:
         """Return the graph as a `scipy.sparse.csr_array` of shape (n, n), zeros stored.
 
-        Closed arcs are not in it. The arrays are copies, so the result may be changed.
+        Closed arcs are not in it. The arrays are copies, so the result may be changed. Indices are
+        int32 up to 2^31 - 1 arcs, so that `scipy.sparse.csgraph` takes them in any version.
         """
         from scipy.sparse import csr_array
 
         part = self.open_part()
-        return csr_array(
-            (part.weights, part.indices, part.indptr), shape=(self.n, self.n), copy=True
-        )
+        offsets = interop.scipy_offsets(part.indptr)
+        return csr_array((part.weights, part.indices, offsets), shape=(self.n, self.n), copy=True)
 
     def to_networkx(self) -> nx.DiGraph[Any] | nx.Graph[Any]:
         """Return the graph as a `networkx.DiGraph`, or a `networkx.Graph` if undirected.

@@ -22,6 +22,7 @@ __all__ = [
     "edges_of",
     "entries_of",
     "nodes_of",
+    "scipy_offsets",
     "to_networkx",
 ]
 
@@ -49,6 +50,15 @@ def entries_of(matrix: Any) -> Any:
             "padding; convert it with .tocsr(), and then .eliminate_zeros() if they are padding"
         )
     return matrix.tocoo(copy=False)
+
+
+def scipy_offsets(indptr: Array) -> Array:
+    """Return ``indptr`` of a matrix for SciPy, as narrow as its indices if its entries allow it.
+
+    SciPy brings both to one dtype: int64 would double the indices, and in old versions (1.12) most
+    of `scipy.sparse.csgraph` takes int32 alone.
+    """
+    return indptr.astype(INDEX) if indptr[-1] <= np.iinfo(INDEX).max else indptr
 
 
 def _networkx() -> Any:

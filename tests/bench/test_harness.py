@@ -10,7 +10,7 @@ import pytest
 from sssp.bench import harness
 from sssp.bench.__main__ import main
 from sssp.bench.harness import Harness, Ours, Plan
-from sssp.bench.rivals import RIVALS, Rival
+from sssp.bench.rival import RIVALS, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError

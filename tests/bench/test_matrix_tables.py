@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.bench import dense_tables
+from sssp.bench import matrix_tables
 from sssp.bench.__main__ import main
 from sssp.errors import DeviceError
-from sssp.papers import matrix_tables
+from sssp.papers import matrix_tables as published
 from sssp.papers.matrix_tables import BLOCKS, DENSE_TABLES, PUBLISHED
 
 SIZES = (5, 70)
@@ -23,7 +23,7 @@ def tiny(monkeypatch):
     """Tables over small matrices, on a machine without a GPU."""
     for name, spec in DENSE_TABLES.items():
         monkeypatch.setitem(DENSE_TABLES, name, replace(spec, sizes=SIZES))
-    monkeypatch.setattr(matrix_tables, "BLOCKS_SIZES", SIZES)
+    monkeypatch.setattr(published, "BLOCKS_SIZES", SIZES)
     target = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
 
     def without_gpu(device):
@@ -105,8 +105,8 @@ def test_a_wrong_result_fails_the_run(name, tmp_path, monkeypatch):
 
         return solve
 
-    monkeypatch.setattr(dense_tables, "all_pairs", broken(_integers))
-    monkeypatch.setattr(dense_tables, "transitive_closure", broken(sssp.transitive_closure))
+    monkeypatch.setattr(matrix_tables, "all_pairs", broken(_integers))
+    monkeypatch.setattr(matrix_tables, "transitive_closure", broken(sssp.transitive_closure))
     code, lines, _, _ = records(name, tmp_path)
     assert code == 1
     assert {line["verified"] for line in lines} == {"NO"}
@@ -119,13 +119,13 @@ def test_a_contender_that_breaks_down_fails_alone(tmp_path, monkeypatch):
             raise IndexError("off by one")
         return sssp.all_pairs(*arguments, **options)
 
-    monkeypatch.setattr(dense_tables, "all_pairs", broken)
+    monkeypatch.setattr(matrix_tables, "all_pairs", broken)
     code, lines, comparison, content = records("squaring", tmp_path, "--threads", "2")
     assert code == 1
     assert [line["serial ms"] for line in lines] == [None, None]
     assert all(line["parallel ms"] > 0 for line in lines)
     assert lines[0]["verified"] == "NO"
-    remark = "it broke down with IndexError in test_dense_tables.py:"
+    remark = "it broke down with IndexError in test_matrix_tables.py:"
     assert any(remark in text for text in comparison["remarks"])
     (failed,) = [row for row in content["rows"] if row["verified"] is False]
     assert failed["remark"].startswith(remark)

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sssp.bench import harness, machine, tables
+from sssp.bench import harness, machine, search_tables
 from sssp.bench.__main__ import main
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
 from sssp.methods import Dijkstra
-from sssp.papers import search_tables
+from sssp.papers import search_tables as published
 from sssp.papers.search_tables import RANDOM_GRAPHS, RandomGraph, random_graph
 from tests.bench.test_bench import grid_file, table_of
 
@@ -33,11 +33,11 @@ def tiny(tmp_path, monkeypatch):
     """Two road graphs, one of them absent, a small stand-in, and two small random graphs."""
     grid_file(tmp_path, 8, "USA-road-d.Here.gr")
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))
-    monkeypatch.setattr(tables, "ROAD_GRAPHS", ("USA-road-d.Here", "USA-road-d.Nowhere"))
-    monkeypatch.setattr(tables, "STAND_IN", 300)
-    monkeypatch.setattr(tables, "MANY_RELAXATIONS", 1000)
+    monkeypatch.setattr(search_tables, "ROAD_GRAPHS", ("USA-road-d.Here", "USA-road-d.Nowhere"))
+    monkeypatch.setattr(search_tables, "STAND_IN", 300)
+    monkeypatch.setattr(search_tables, "MANY_RELAXATIONS", 1000)
     small = (RandomGraph(6, 20, 1234.5, 0.31), RandomGraph(40, 300, 3.0, 4.0))
-    monkeypatch.setattr(tables, "RANDOM_GRAPHS", small)
+    monkeypatch.setattr(search_tables, "RANDOM_GRAPHS", small)
 
 
 def cuda_target():
@@ -68,8 +68,8 @@ def grid_header(tmp_path, capsys, monkeypatch):
 
 
 def test_the_published_figures_are_those_of_the_thesis():
-    assert (search_tables.PUBLISHED_AVERAGE, search_tables.PUBLISHED_BEST) == (1.75, 3.0)
-    assert search_tables.ROAD_GRAPHS[::2] == ("USA-road-d.NY", "USA-road-d.COL", "USA-road-d.NW")
+    assert (published.PUBLISHED_AVERAGE, published.PUBLISHED_BEST) == (1.75, 3.0)
+    assert published.ROAD_GRAPHS[::2] == ("USA-road-d.NY", "USA-road-d.COL", "USA-road-d.NW")
     assert [(row.n, row.m) for row in RANDOM_GRAPHS] == [
         (10, 34), (1_000, 18_555), (5_000, 122_984), (10_000, 489_476), (5_000, 1_242_105),
     ]  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_random_graph_has_so_many_distinct_arcs_and_is_reached_from_the_first_
     assert np.unique(graph.tails * n + graph.indices).size == m
     assert not np.any(graph.tails == graph.indices)
     assert shortest_paths(graph, 0).reached.all()
-    assert 1 <= graph.weights.min() <= graph.weights.max() <= search_tables.GREATEST_WEIGHT
+    assert 1 <= graph.weights.min() <= graph.weights.max() <= published.GREATEST_WEIGHT
 
 
 def test_a_seed_always_makes_the_same_random_graph():

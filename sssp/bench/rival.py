@@ -1,4 +1,4 @@
-"""What the methods are measured against, as data."""
+"""A rival, its answer, and SciPy as the first: what the methods are measured against, as data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from sssp.graph.graph import Graph
@@ -78,12 +77,8 @@ class Rival:
 
 
 def _prepare_scipy(graph: Graph) -> Solve:
-    # in the dtypes that SciPy computes in: it would convert others anew in every call
-    index = np.int32 if graph.m <= np.iinfo(np.int32).max else np.int64
-    matrix = csr_array(
-        (graph.weights.astype(np.float64), graph.indices, graph.indptr.astype(index)),
-        shape=(graph.n, graph.n),
-    )
+    # in the dtype that SciPy computes in: it would convert another anew in every call
+    matrix = graph.to_scipy().astype(np.float64)
     return lambda sources: np.asarray(dijkstra(matrix, directed=True, indices=sources))
 
 
