@@ -161,7 +161,9 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 
 @dataclass
 class FormScratch:
-    """Memory of the device for what a form asks of a batch; arrays that are not needed are tiny.
+    """Memory of the device for what a form asks of a batch; None where it asks for nothing.
+
+    An allocation takes longer than a small kernel.
 
     Attributes
     ----------
@@ -196,17 +198,21 @@ class FormScratch:
         needs, reduction = _Needs(query), query.reduction
 
         def matrix(wanted: bool, columns: int, kind: np.dtype[Any]) -> Any:
-            return cuda.device_array((rows, columns) if wanted and columns else (1, 1), kind)
+            # (an empty array cannot be cut)
+            return cuda.device_array((rows, columns or 1), kind) if wanted else None
 
-        entries = rows * n if needs.entries else 1
+        def column(wanted: bool, kind: np.dtype[Any]) -> Any:
+            # kernels take all columns, also those that they leave alone
+            return cuda.device_array(rows * n if wanted else 1, kind) if needs.entries else None
+
         return cls(
             columns=matrix(needs.columns, query.columns(n), dtype),
             marks=matrix(needs.paths, n, INDEX),
             counts=matrix(needs.entries, _tiles(n), INDEX),
             offsets=matrix(needs.entries, _tiles(n), INT64),
-            vertices=cuda.device_array(entries, INDEX),
-            numbers=cuda.device_array(entries if needs.numbers else 1, dtype),
-            tails=cuda.device_array(entries if needs.tails else 1, INDEX),
+            vertices=column(True, INDEX),
+            numbers=column(needs.numbers, dtype),
+            tails=column(needs.tails, INDEX),
             words=reduce.allocate(rows, reduction.dtype_of(dtype)) if reduction else None,
             weights=weights,
         )

@@ -21,8 +21,7 @@ def kernels() -> Iterator[ast.FunctionDef]:
     for path in sorted(file for room in ROOMS for file in room.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and any(
-                re.match(r"cuda\.jit$|kernel\(", ast.unparse(decorator))
-                for decorator in node.decorator_list
+                re.match(r"kernel\b", ast.unparse(decorator)) for decorator in node.decorator_list
             ):
                 yield node
 
