@@ -100,7 +100,7 @@ def test_a_wrong_result_fails_the_run(name, tmp_path, monkeypatch):
         def solve(*arguments, **options):
             result = call(*arguments, **options)
             entries = result.distances if hasattr(result, "distances") else result
-            entries[-1, 0] ^= 1
+            entries[-1, 0] ^= entries.dtype.type(1)
             return result
 
         return solve

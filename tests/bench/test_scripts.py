@@ -41,6 +41,7 @@ def test_no_script_changes_where_python_looks_for_modules():
 
 
 def test_a_record_is_a_table_at_once_and_json_in_the_end(tmp_path, capsys):
+    pytest.importorskip("numba_cuda")  # whose version it names
     record = Record({"runs": 3}, ("what", ""))
     record.add([Figure("a"), {"what": "b"}], ("a, b", "equal"))
     assert capsys.readouterr().out == "| what |  |\n| --- | --- |\n| a, b | equal |\n"
