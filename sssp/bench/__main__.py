@@ -220,7 +220,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
     """Show what is going on in a line on stderr, if that is a terminal."""
-    from sssp.engine.progress import on_terminal
+    from sssp.kernels.notice import on_terminal
 
     if not on_terminal():
         yield lambda text: None

@@ -13,7 +13,9 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-__all__ = ["on_terminal", "progress_bar"]
+from sssp.kernels.notice import on_terminal
+
+__all__ = ["progress_bar"]
 
 #: seconds before a bar appears
 DELAY = 2.0
@@ -46,14 +48,6 @@ def progress_bar(
         yield bar.advance
     finally:
         bar.close()
-
-
-def on_terminal() -> bool:
-    """Tell whether stderr is a terminal."""
-    try:
-        return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
-        return False
 
 
 class _LateBar:

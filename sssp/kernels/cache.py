@@ -12,10 +12,8 @@ for the file of the function alone.
 from __future__ import annotations
 
 import hashlib
-import logging
 import pickle
 import sys
-import threading
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.serialize import dumps
 
 from sssp.kernels import store
+from sssp.kernels.notice import COMPILING, warn_once
 
 __all__ = ["COUNTS", "CodeCache"]
 
@@ -40,13 +39,9 @@ VERSIONS = (sys.version, numba.__version__, np.__version__)
 NUMBERS = (int, float, str, tuple, np.generic)
 #: digits of the digest in the name of an entry
 DIGITS = 32
-#: seconds of compilation after which a person at a terminal is told
-PATIENCE = 2.0
 
 #: functions, one for every signature, that this process has ``found`` on disk and ``compiled``
 COUNTS: Counter[str] = Counter()
-
-logger = logging.getLogger("sssp")
 
 
 class CodeCache:
@@ -91,13 +86,13 @@ class CodeCache:
                 COUNTS["found"] += 1
                 return code
         except Exception as error:  # whatever a file that was tampered with throws
-            _warn_once("compiled code cannot be used, and is compiled again: %s", error)
-        _COMPILING.begin()
+            warn_once("compiled code cannot be used, and is compiled again: %s", error)
+        COMPILING.begin()
         return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep compiled code."""
-        _COMPILING.end()
+        COMPILING.end()
         COUNTS["compiled"] += 1
         if not self.is_portable(code):
             return
@@ -105,7 +100,7 @@ class CodeCache:
         try:
             store.write(entry, self.dumps(self.packer.reduce(code)))
         except OSError as error:
-            _warn_once(
+            warn_once(
                 "compiled code is not kept, so every process compiles again (%s); "
                 f"set {store.VARIABLE} to a writable folder to avoid this",
                 error,
@@ -147,44 +142,3 @@ def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
     else:
         yield repr(sorted(getattr(value, "targetoptions", {}).items()))
         yield from _words(function, seen)
-
-
-class _Compiling:
-    """Tells a person at a terminal what takes so long, once a process."""
-
-    def __init__(self) -> None:
-        self._timer: threading.Timer | None = None
-        self._depth = 0
-        self._told = False
-
-    def begin(self) -> None:
-        """Note that compilation begins; one may begin within another."""
-        self._depth += 1
-        if self._depth == 1 and not self._told and sys.stderr.isatty():
-            self._timer = threading.Timer(PATIENCE, self._tell)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def end(self) -> None:
-        """Note that it is over."""
-        self._depth -= 1
-        if self._depth == 0 and self._timer is not None:
-            self._timer.cancel()
-
-    def _tell(self) -> None:
-        self._told = True
-        print(
-            f"sssp: compiling, once; what follows finds the code in {store.cache_folder()} "
-            "(ahead of time: sssp compile)",
-            file=sys.stderr,
-        )
-
-
-_COMPILING = _Compiling()
-_warned: set[str] = set()
-
-
-def _warn_once(text: str, error: Exception) -> None:
-    if text not in _warned:
-        _warned.add(text)
-        logger.warning(text, error)

@@ -1,0 +1,66 @@
+"""What a person is told of compilation: what takes so long, and what is not kept."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+
+from sssp.kernels.store import cache_folder
+
+__all__ = ["COMPILING", "on_terminal", "warn_once"]
+
+#: seconds of compilation after which a person at a terminal is told
+PATIENCE = 2.0
+
+logger = logging.getLogger("sssp")
+_warned: set[str] = set()
+
+
+def on_terminal() -> bool:
+    """Tell whether stderr is a terminal."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
+
+
+class Compiling:
+    """Tells a person at a terminal what takes so long, once a process."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+        self._depth = 0
+        self._told = False
+
+    def begin(self) -> None:
+        """Note that compilation begins; one may begin within another."""
+        self._depth += 1
+        if self._depth == 1 and not self._told and on_terminal():
+            self._timer = threading.Timer(PATIENCE, self._tell)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def end(self) -> None:
+        """Note that it is over."""
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+
+    def _tell(self) -> None:
+        self._told = True
+        print(
+            f"sssp: compiling, once; what follows finds the code in {cache_folder()} "
+            "(ahead of time: sssp compile)",
+            file=sys.stderr,
+        )
+
+
+COMPILING = Compiling()
+
+
+def warn_once(text: str, error: Exception) -> None:
+    """Log a warning of a kind, once a process."""
+    if text not in _warned:
+        _warned.add(text)
+        logger.warning(text, error)
