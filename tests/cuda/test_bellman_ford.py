@@ -38,10 +38,10 @@ def test_returns_a_negative_cycle(method, device):
     assert caught.value.cycle[first:] + caught.value.cycle[:first] == list(range(n))
 
 
-@pytest.mark.parametrize("sources", [3, [3, 17, 0]])
+@pytest.mark.parametrize("sources", [3, [3, 7, 0]])
 @pytest.mark.parametrize("streams", [0, 3])
 def test_solves_graphs_whose_arcs_exceed_the_memory_limit(streams, sources, device):
-    n = 24 if SIMULATOR else 20_000
+    n = 12 if SIMULATOR else 20_000
     g = sssp.road_like(n)
     needed = (n + 1) * (4 + 1 + 8 + 24 + 4) + g.m * 8 // 3  # a row, scratch, a third of the arcs
     r = sssp.shortest_paths(
