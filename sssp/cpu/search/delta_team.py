@@ -71,10 +71,12 @@ LARGEST_TEAM = 8
 TEAM_WIDTH = 6.0
 #: when a team pays; a tenth of a millisecond is what it takes to start one
 TEAM_PAYS = Pause(window=1024, time=600_000, bucket=256, cost=20, left=2_500_000, expanded=32)
+#: where a limit or targets may soon end the search
+TEAM_MAY_PAY = TEAM_PAYS._replace(time=5 * TEAM_PAYS.time)
 #: when one did on this graph the last time
 AT_ONCE = Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded=0)
-#: how many times as long one thread goes on where a limit or targets may soon end the search
-UNSURE = 5
+#: where nobody is awaited, as `come` has it
+NOBODY = np.zeros(2, np.int64)
 #: part of the time that one thread takes for all vertices by which a team may be behind one thread,
 #: or be ahead for later; and the most that this may be, in nanoseconds
 SLACK, LARGEST_SLACK = 0.1, 5_000_000
@@ -522,16 +524,15 @@ def _search(
     lists = Lists(*scratch)
     unseen = unreached(distances.dtype)
     heads = np.empty(BUCKETS + 1, INDEX)
-    nobody = np.zeros(2, np.int64)
     question = indptr, indices, weights, targets, bound, distances, reached, counters
     alone = *question, scale, unseen, lists.links_alone, heads
     put_sources(sources, distances, reached, counters, lists.links_alone, heads)
     pays = TEAM_PAYS
     if targets.size > 0 or bound < largest_distance(distances.dtype):
-        pays = pays._replace(time=UNSURE * pays.time)
+        pays = TEAM_MAY_PAY
     elif lists.pace[0]:
         pays = AT_ONCE
-    status = empty_buckets(*alone, pays, nobody, 1)
+    status = empty_buckets(*alone, pays, NOBODY, 1)
     if status == PAUSED:
         pace = int(lists.pace[0] if pays is AT_ONCE else counters[PACE])
         most_behind = slack(distances.size, pace)
@@ -548,7 +549,7 @@ def _search(
         finally:
             team.dismiss()
         if status == PAUSED:
-            status = empty_buckets(*alone, NO_PAUSE, nobody, 1)
+            status = empty_buckets(*alone, NO_PAUSE, NOBODY, 1)
     return status, int(counters[REACHED])
 
 
