@@ -32,9 +32,13 @@ from sssp.papers.methods import BaselineDijkstra, BaselineFloydWarshall
 
 #: what a process takes that has to compile as well
 START = LOAD + COMPILE
+#: everything that a GPU can be asked for
+STARTED = {
+    kind.solvers["cuda"] for kind in (METHODS | DENSE_METHODS).values() if "cuda" in kind.solvers
+}
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
-SLOW = Work("delta-stepping", 2 * WORTH_A_CALL)
-VERY_SLOW = Work("delta-stepping", 2 * START)
+SLOW = Work(2 * WORTH_A_CALL)
+VERY_SLOW = Work(2 * START)
 
 
 @pytest.fixture(autouse=True)
@@ -126,42 +130,49 @@ def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():
 def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enough():
     # neither small calls nor those of another method count
     for _ in range(1000):
-        assert place(Work("delta-stepping", 0.9 * WORTH_A_CALL)).device == "cpu"
-    choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 0.9 * START))
+        assert place(Work(0.9 * WORTH_A_CALL)).device == "cpu"
+    choose_device("auto", sssp.BellmanFord(), Work(0.9 * START))
     calls = int(START / SLOW.seconds)
     assert {place(SLOW).device for _ in range(calls - 1)} == {"cpu"}
     place(SLOW)
     assert place(SLOW) == Place("cuda:0", by_rule=True)
     # again not for small ones
-    assert place(Work("delta-stepping", 0.9 * WORTH_A_CALL)).device == "cpu"
+    assert place(Work(0.9 * WORTH_A_CALL)).device == "cpu"
 
 
 @pytest.mark.usefixtures("gpu")
 def test_what_is_compiled_or_loaded_already_is_not_waited_for(monkeypatch):
-    work = Work("bellman-ford", 1.1 * LOAD)
+    work = Work(1.1 * LOAD)
     assert choose_device("auto", sssp.BellmanFord(), work) == Place("cpu")
     monkeypatch.setattr(placement, "_spent", {})
     kept_on_disk(monkeypatch, "sssp.cuda.search.bellman_ford.push._make_push_kernel._push_kernel")
-    assert place(Work("delta-stepping", 1.1 * LOAD)).device == "cpu"
+    assert place(Work(1.1 * LOAD)).device == "cpu"
     assert choose_device("auto", sssp.BellmanFord(), work).device == "cuda:0"
     # the driver is there for the next method
-    assert place(Work("delta-stepping", 0.8 * COMPILE)).device == "cpu"
-    assert place(Work("delta-stepping", 0.2 * COMPILE)).device == "cuda:0"
+    assert place(Work(0.8 * COMPILE)).device == "cpu"
+    assert place(Work(0.2 * COMPILE)).device == "cuda:0"
 
 
 @pytest.mark.usefixtures("gpu")
 def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it():
     assert place(VERY_SLOW).device == "cuda:0"
-    assert choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 1.0)) == Place("cpu")
+    assert choose_device("auto", sssp.BellmanFord(), Work(1.0)) == Place("cpu")
     warm("bellman-ford")
-    assert choose_device("auto", sssp.BellmanFord(), Work("bellman-ford", 1.0)) == Place(
-        "cuda:0", by_rule=True
-    )
+    assert choose_device("auto", sssp.BellmanFord(), Work(1.0)) == Place("cuda:0", by_rule=True)
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("first", ["johnson", "delta-stepping"])
+def test_methods_that_share_their_kernels_start_a_gpu_for_each_other(first):
+    every = METHODS | DENSE_METHODS
+    assert choose_device("cuda", every[first](), None).device == "cuda:0"
+    for name in ("johnson", "delta-stepping"):
+        assert choose_device("auto", every[name](), SLOW).device == "cuda:0"
 
 
 @pytest.mark.usefixtures("untouchable")
 def test_small_work_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(placement, "_started", set(METHODS | DENSE_METHODS))
+    monkeypatch.setattr(placement, "_started", STARTED)
     g = sssp.road_like(1000)
     assert sssp.shortest_paths(g, 0).device == "cpu"
     assert sssp.shortest_paths(g, range(20), predecessors=True, targets=[5]).device == "cpu"
@@ -174,7 +185,7 @@ def test_small_work_asks_no_driver(monkeypatch):
 
 @pytest.mark.usefixtures("untouchable")
 def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
-    monkeypatch.setattr(placement, "_started", {"delta-stepping", "floyd-warshall"})
+    monkeypatch.setattr(placement, "_started", STARTED)
     for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
@@ -196,9 +207,9 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
 @pytest.mark.parametrize(
     ("work", "answer"),
     [
-        (Work("delta-stepping", START, host_bytes=1 << 70), "cpu"),
-        (Work("delta-stepping", START, device_bytes=1 << 70), "cpu"),
-        (Work("delta-stepping", START, 1 << 20, 1 << 20), "cuda:0"),
+        (Work(START, host_bytes=1 << 70), "cpu"),
+        (Work(START, device_bytes=1 << 70), "cpu"),
+        (Work(START, 1 << 20, 1 << 20), "cuda:0"),
     ],
 )
 @pytest.mark.usefixtures("gpu")

@@ -31,7 +31,7 @@ from sssp.engine.plan import warn_once
 from sssp.engine.query import Call
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
-from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, DeltaStepping, Method
+from sssp.methods import METHODS, DeltaStepping, Method
 
 __all__ = ["Place", "Work", "choose_device", "matrix_work", "place_call", "search_work"]
 
@@ -59,7 +59,8 @@ logger = logging.getLogger("sssp")
 _lock = threading.Lock()
 #: a child after a fork cannot use the driver that its parent has started
 _home = os.getpid()
-#: methods whose kernels this process has used, and seconds that calls of the others took the CPU
+#: solvers whose kernels this process has used, and seconds that calls of the others took the CPU;
+#: by module, for that is where kernels stand: methods that share it share them
 _started: set[str] = set()
 _spent: dict[str, float] = {}
 
@@ -69,8 +70,6 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    method : str
-        Whose kernels it needs.
     seconds : float
         Estimated, on the CPU with the threads of the call.
     device_bytes : int
@@ -79,7 +78,6 @@ class Work(NamedTuple):
         Of the result on the host.
     """
 
-    method: str
     seconds: float
     device_bytes: int = 0
     host_bytes: int = 0
@@ -137,7 +135,6 @@ def search_work(
     vertices = 0.0 if limited else share * (n + m / ARCS_PER_VERTEX)
     searching = rows / max(abreast, 1) * vertices * method.seconds
     return Work(
-        method.name,
         rows * SECONDS_PER_ROW + searching,
         BYTES_PER_VERTEX * n + BYTES_PER_ARC * m,
         host_bytes,
@@ -148,7 +145,7 @@ def matrix_work(method: Method, n: int, threads: int, *, host_bytes: int) -> Wor
     """Estimate a method on a matrix; None for one that stays on the CPU."""
     if method.seconds is None:
         return None
-    return Work(method.name, n**3 * method.seconds / threads, 0, host_bytes)
+    return Work(n**3 * method.seconds / threads, host_bytes=host_bytes)
 
 
 def choose_device(
@@ -185,7 +182,7 @@ def choose_device(
         named = "cuda"
     if memory_limit is not None:
         work = None
-    if named == "cpu" or (named == "auto" and (work is None or not _pays(work))):
+    if named == "cpu" or (named == "auto" and (work is None or not _pays(method, work))):
         return Place("cpu")
     if "cuda" not in method.solvers:
         able = ", ".join(name for name, kind in METHODS.items() if "cuda" in kind.solvers)
@@ -193,7 +190,7 @@ def choose_device(
     by_rule = named == "auto"
     place = Place(f"cuda:{_number('cuda' if by_rule else named)}", by_rule)
     with _lock:
-        _started.add(method.name)
+        _started.add(method.solvers["cuda"])
     return place
 
 
@@ -262,23 +259,23 @@ def _number(named: str) -> int:
     return device_number(named)
 
 
-def _pays(work: Work) -> bool:
+def _pays(method: Method, work: Work) -> bool:
     """Whether a call belongs on the GPU, which is asked only if it does by its size."""
     if work.seconds < WORTH_A_CALL or os.getpid() != _home:
         return False
+    solver = method.solvers["cuda"]
     with _lock:
-        if work.method not in _started:
-            _spent[work.method] = _spent.get(work.method, 0.0) + work.seconds
-            if _spent[work.method] < _start(work.method):
+        if solver not in _started:
+            _spent[solver] = _spent.get(solver, 0.0) + work.seconds
+            if _spent[solver] < _start(solver):
                 return False
     return (
         work.host_bytes <= physical_memory() and _gpu_is_usable() and _has_room(work.device_bytes)
     )
 
 
-def _start(method: str) -> float:
-    """Seconds until this process has a first answer of a method from a GPU."""
-    solver = (METHODS | DENSE_METHODS | CLOSURE_METHODS)[method].solvers["cuda"]
+def _start(solver: str) -> float:
+    """Seconds until this process has a first answer of a solver, by module, from a GPU."""
     compiled = any(name.startswith(f"{solver}.") for name in store.names())
     return (0.0 if _started else LOAD) + (0.0 if compiled else COMPILE)
 
