@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-import sssp
+from tests.cuda.kernels import kernels
 
-ROOMS = [Path(sssp.__file__).parent / room for room in ("cuda", "papers")]
 #: up to so many arguments explain themselves
 FEW_ARGUMENTS = 4
 
 
-def kernels() -> Iterator[ast.FunctionDef]:
-    """Yield all kernels of the package: what the compiler's decorators make, but for helpers."""
-    for path in sorted(file for room in ROOMS for file in room.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and any(
-                re.match(r"kernel\b", ast.unparse(decorator)) for decorator in node.decorator_list
-            ):
-                yield node
+KERNELS = [kernel for _, kernel in kernels()]
 
 
 def documented_arguments(docstring: str) -> list[str]:
@@ -34,13 +23,13 @@ def documented_arguments(docstring: str) -> list[str]:
 
 
 def test_all_kernels_are_found() -> None:
-    names = [kernel.name for kernel in kernels()]
+    names = [kernel.name for kernel in KERNELS]
     assert "_delta_stepping_kernel" in names
     assert "_fill_kernel" in names
     assert all(name.endswith("_kernel") for name in names)
 
 
-@pytest.mark.parametrize("kernel", list(kernels()), ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
 def test_a_kernel_documents_itself(kernel: ast.FunctionDef) -> None:
     docstring = ast.get_docstring(kernel)
     assert docstring is not None

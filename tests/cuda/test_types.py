@@ -5,12 +5,10 @@ The launches are those that `tests.cuda.launches` writes down in the simulator.
 
 from __future__ import annotations
 
-import ast
 import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -20,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 from tests.cuda.conftest import SIMULATOR
+from tests.cuda.kernels import kernels
 from tests.cuda.launches import Launch, Made
 from tests.solvers import USUAL
 
@@ -44,19 +43,7 @@ class Hopper:
     compute_capability = (9, 0)
 
 
-def kernels() -> Iterator[tuple[str, str]]:
-    """Yield the module and the name of every function that is decorated as a kernel."""
-    for room in ("cuda", "papers"):
-        for path in sorted((ROOT / "sssp" / room).rglob("*.py")):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef):
-                    plain = [getattr(d, "func", d) for d in node.decorator_list]
-                    if any(isinstance(d, ast.Name) and d.id == "kernel" for d in plain):
-                        yield module, node.name
-
-
-KERNELS = list(kernels())
+KERNELS = [(module, kernel.name) for module, kernel in kernels()]
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +84,8 @@ def check(kernel: Any, signature: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize(("module", "name"), KERNELS)
 def test_a_kernel_types_for_all_that_it_is_launched_with(module, name, launches):
     assert (module, name) in launches, "nothing that tests.cuda.launches asks for launches it"
-    seen: set[Any] = set()
     for launch in launches[module, name]:
-        # every dtype and every variant, but not each with each
-        new = set(launch.made.arguments) - seen
-        if new or launch.made.factory is None or settings().max_examples > USUAL:
-            check(kernel_of(launch.made), launch.signature)
-        seen |= new
+        check(kernel_of(launch.made), launch.signature)
 
 
 def test_every_launch_is_of_a_kernel_that_is_checked(launches):
