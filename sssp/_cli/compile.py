@@ -38,8 +38,8 @@ DTYPES = ("int32", "int64", "float32", "float64")
 SEARCHED, DENSE = 20_000, 200
 #: sources, so many that on a GPU each has a block of its own
 SEVERAL = 16
-#: a distance that leaves most of the graph out
-NEAR = 5_000
+#: entries of the matrices are below this
+GREATEST = 5_000
 
 Step = Callable[[], object]
 
@@ -148,7 +148,7 @@ def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> It
 def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:
     import numpy as np
 
-    matrix = np.random.default_rng(0).integers(1, NEAR, (DENSE, DENSE)).astype(dtype)
+    matrix = np.random.default_rng(0).integers(1, GREATEST, (DENSE, DENSE)).astype(dtype)
     return matrix << 31 if dtype == np.int64 else matrix
 
 

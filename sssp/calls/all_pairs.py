@@ -329,6 +329,8 @@ def _as_pattern(
         graph = g_or_matrix.open_part()
         return graph.n, (graph.indptr, graph.indices), None
     if is_sparse(g_or_matrix):
+        from scipy.sparse import csr_array
+
         entries = entries_of(g_or_matrix)
         if entries.data.dtype.kind == "f" and not (entries.data > -np.inf).all():
             place = int(np.flatnonzero(~(entries.data > -np.inf))[0])
@@ -338,8 +340,6 @@ def _as_pattern(
             )
         kept = np.isfinite(entries.data) & (entries.data.dtype.kind != "b" or entries.data)
         ends = entries.row[kept], entries.col[kept]
-        from scipy.sparse import csr_array
-
         pattern = csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=entries.shape)
         return pattern.shape[0], (pattern.indptr, pattern.indices), None
     matrix = as_matrix(g_or_matrix)

@@ -1,4 +1,4 @@
-"""The one place that imports Numba's CUDA target, and that knows why it cannot be used."""
+"""The door to Numba's CUDA target, which knows why it cannot be used; beside it only `cache`."""
 
 from __future__ import annotations
 

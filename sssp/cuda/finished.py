@@ -163,8 +163,6 @@ def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
 class FormScratch:
     """Memory of the device for what a form asks of a batch; None where it asks for nothing.
 
-    An allocation takes longer than a small kernel.
-
     Attributes
     ----------
     columns : device array, shape (rows, t)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError, GraphFormatError, MissingExtraError
+from sssp.graph.checks import is_sparse
 from sssp.graph.weights import weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
@@ -34,10 +35,7 @@ _EXAMPLES = 3
 
 def entries_of(matrix: Any) -> Any:
     """Return the stored entries of a square SciPy sparse matrix in COO form, duplicates kept."""
-    from scipy import sparse
-
-    is_sparse: bool = sparse.issparse(matrix)
-    if not is_sparse:
+    if not is_sparse(matrix):
         raise TypeError(
             f"a SciPy sparse matrix is needed, not {type(matrix).__name__}; "
             "convert it first, for instance with scipy.sparse.csr_array(matrix)"

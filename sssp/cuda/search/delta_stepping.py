@@ -891,6 +891,15 @@ def _first_arcs_kernel(indptr, indices, weights, table):
         entry += cuda.gridsize(1)
 
 
+def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
+    """Return the table of `_first_arcs_kernel`, in words for `_arc_function`."""
+    table = cuda.device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
+    stream = cuda.stream()
+    _first_arcs_kernel[blocks_for(table.size), THREADS, stream](indptr, indices, bits, table)
+    stream.synchronize()
+    return table.view(np.uint64)
+
+
 class _DeltaSearch(Search):
     """The kernel with its arcs and scratch."""
 
@@ -900,20 +909,10 @@ class _DeltaSearch(Search):
         self.graph, self.dtype, self.delta = graph, dtype, delta
         self.unsigned = np.dtype(f"u{dtype.itemsize}")
         indptr, indices, weights = on_device.arcs(graph, dtype)
-        self.arcs: tuple[Any, ...] = (indptr.view(np.uint32), indices.view(np.uint32), weights)
-        table = on_device.array(f"first arcs, {dtype}", self._first_arcs)
-        self.arcs += (table,)
-
-    def _first_arcs(self) -> Any:
-        """Table of the first arcs of every vertex."""
-        indptr, indices, weights = self.arcs
-        table = cuda.device_array(2 * GROUP * self.graph.n, self.unsigned)
-        stream = cuda.stream()
-        _first_arcs_kernel[blocks_for(table.size), THREADS, stream](
-            indptr, indices, weights.view(self.unsigned), table
-        )
-        stream.synchronize()
-        return table.view(np.uint64)
+        indptr, indices = indptr.view(np.uint32), indices.view(np.uint32)
+        bits = weights.view(self.unsigned)
+        table = on_device.array(f"first arcs, {dtype}", lambda: _first_arcs(indptr, indices, bits))
+        self.arcs = (indptr, indices, weights, table)
 
     @property
     def row_bytes(self) -> int:
