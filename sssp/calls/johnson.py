@@ -50,7 +50,7 @@ def johnson(plan: Plan[Query]) -> Answer:
     """
     graph, query = plan.network.open_part().tree_graph, plan.query
     if graph.least_weight >= 0:
-        answer = answered(replace(plan, network=graph, method=DeltaStepping()))
+        answer = answered(plan._replace(network=graph, method=DeltaStepping()))
         answer.stats = _statistics(answer)
         return answer
     if query.output == "device":

@@ -26,6 +26,9 @@ from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
 
 __all__ = ["Options", "Question", "ask"]
 
+#: what ``"auto"`` stands for on road networks
+FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
+
 
 @dataclass(slots=True, kw_only=True)
 class Options:
@@ -116,7 +119,7 @@ def ask(
 def _choose_method(graph: Graph, method: str | Method) -> Method:
     """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights."""
     if isinstance(method, str) and method == "auto":
-        return BellmanFord() if graph.least_weight < 0 else DeltaStepping()
+        return WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
     return as_method(method)
 
 

@@ -29,13 +29,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.finished import HostRows
-from sssp.cpu.tree import Tree, fill, reset
+from sssp.cpu.tree import Tree, reset
 from sssp.engine.cycles import error_of
 from sssp.engine.forms import make_form
 from sssp.engine.memory import FEWER_ROWS, check_memory
@@ -76,6 +77,11 @@ class Search:
     kernel: Callable[..., tuple[int, int]]
     options: tuple[Any, ...] = ()
     scratch: Callable[[int], tuple[NDArray[Any], ...]] = lambda n: ()
+
+
+@cache
+def _bytes_per_vertex(scratch: Callable[[int], tuple[NDArray[Any], ...]]) -> int:
+    return sum([array.nbytes for array in scratch(1)])
 
 
 class _Scratch:
@@ -159,7 +165,7 @@ class _Rows:
         self.unseen = unreached(dtype)
         self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
         self.form = make_form(graph.n, query, dtype)
-        self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
+        self.counts = np.zeros((len(method.statistics), query.rows), np.int64)
         self.threads = self._plan_threads()
         # set by one thread, and seen by the others after the row in hand
         self.overflow = self.stop = False
@@ -178,13 +184,13 @@ class _Rows:
         if self.overflow:
             return None
         answer = self.form.answer()
-        answer.stats = self.stats
+        answer.stats = dict(zip(self.method.statistics, self.counts, strict=True))
         return answer
 
     def _plan_threads(self) -> int:
         """Take as many workers as pay and fit into the memory limit."""
         n, query = self.graph.n, self.query
-        extra = sum([array.nbytes for array in self.search.scratch(1)])
+        extra = _bytes_per_vertex(self.search.scratch)
         self.worker_bytes = n * (self.dtype.itemsize + 2 * INDEX.itemsize + extra)
         check_memory(
             {"the answer": self.form.nbytes, "a search": self.worker_bytes},
@@ -230,7 +236,7 @@ class _Rows:
         distances = scratch.distances if place is None else place
         row = distances[0]
         if place is not None:
-            fill(row, self.unseen)
+            row.fill(self.unseen)
         status, count = self.search.kernel(
             *self.arcs,
             sources,
@@ -251,8 +257,7 @@ class _Rows:
         ):
             self.overflow = True
         else:
-            for values, value in zip(self.stats.values(), scratch.counters, strict=False):
-                values[rows.start] = value
+            self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
             found = HostRows(rows, query.targets, distances, [reached])
             if query.wants_tree:
                 self._find_tree(found, sources, scratch)
@@ -273,7 +278,7 @@ class _Rows:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
             if place is not None:
-                fill(place[0], -1)
+                place[0].fill(-1)
             tree.predecessors(found.origin, found.predecessors[0], self.query.fewest_arcs)
 
     def _final(self, distances: NDArray[Any]) -> Any:

@@ -24,16 +24,9 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 
-__all__ = ["Tree", "fill", "reset"]
+__all__ = ["Tree", "reset"]
 
 ONE = np.uint64(1)
-
-
-@njit
-def fill(row, value):
-    """Set every entry of `row` without holding the GIL."""
-    for i in range(row.size):
-        row[i] = value
 
 
 @njit

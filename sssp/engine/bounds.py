@@ -31,7 +31,7 @@ def with_fixed_dtype(plan: Plan[Query]) -> Plan[Query]:
     if query.limit is not None:
         most = min(most, query.limit)
     dtype = INT32 if most <= largest_distance(INT32) else INT64
-    return replace(plan, query=replace(query, dtype=dtype))
+    return plan._replace(query=replace(query, dtype=dtype))
 
 
 def _longest_distance(network: Network, weights: WeightRange) -> float:

@@ -17,10 +17,10 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -52,8 +52,7 @@ T = TypeVar("T")
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
 
 
-@dataclass(frozen=True)
-class Plan(Generic[Q]):
+class Plan(NamedTuple, Generic[Q]):
     """A question, what answers it, and where.
 
     Attributes
@@ -104,13 +103,12 @@ class Plan(Generic[Q]):
             return [self]
         cuts = [slice(first, first + rows) for first in range(0, query.rows, rows)]
         return [
-            replace(
-                self,
+            self._replace(
                 query=replace(
                     query,
                     sources=query.sources[cut],
                     out=None if query.out is None else query.out[cut],
-                ),
+                )
             )
             for cut in cuts
         ]

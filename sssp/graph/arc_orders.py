@@ -100,4 +100,11 @@ def unsigned_arcs(
 
     Unsigned, because Numba tests every signed index for a wrap-around from the end.
     """
-    return graph.indptr.view(np.uint64), graph.indices.view(np.uint32), graph.weights_as(dtype)
+    return graph.derived(
+        f"unsigned arcs, {dtype.char}",
+        lambda: (
+            graph.indptr.view(np.uint64),
+            graph.indices.view(np.uint32),
+            graph.weights_as(dtype),
+        ),
+    )

@@ -31,6 +31,8 @@ MOST_VERTICES = int(np.iinfo(INDEX).max)
 
 def is_sparse(matrix: Any) -> bool:
     """Whether a matrix is one of SciPy's sparse ones, which are not loaded to find that out."""
+    if isinstance(matrix, np.ndarray):
+        return False
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(matrix))
 

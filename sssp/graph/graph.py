@@ -795,7 +795,8 @@ class Graph:
             arcs are its own. The graph itself where there are none, else made once and kept.
             O(n + m).
         """
-        if self._extremes.closed == self._extremes.idle == 0:
+        extremes = self._extremes
+        if extremes.closed == extremes.idle == 0:
             return self
         return self.derived("open part", self._compacted)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,8 @@ class WeightRange:
         """No weight has a greater absolute value."""
         return max(abs(self.least), abs(self.greatest))
 
-    def working_dtypes(self, asked: Number | None) -> list[Number]:
+    @lru_cache  # noqa: B019  # a few numbers each
+    def working_dtypes(self, asked: Number | None) -> tuple[Number, ...]:
         """Dtypes that a solver may work in, the next where the previous overflows.
 
         Parameters
@@ -131,11 +132,11 @@ class WeightRange:
         if floats is not None:
             if self.largest > float(largest_distance(floats)):
                 raise DistanceOverflowError(f"a weight of {self.largest} does not fit {floats}")
-            return [floats]
+            return (floats,)
         if self.largest >= infinity(INT64):
             raise DistanceOverflowError(
                 f"a weight of {self.largest} is too large: integer weights must stay below "
                 "2**62 - 1; use dtype='float64' for distances that are rounded"
             )
         narrow = self.largest < infinity(INT32) and asked != INT64
-        return [INT32, INT64] if narrow else [INT64]
+        return (INT32, INT64) if narrow else (INT64,)

@@ -5,6 +5,7 @@ They are here to be compared with, and are never chosen by ``method="auto"``.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,7 @@ def _bellman_ford_over_all_arcs_kernel(
     return status, count
 
 
+@cache
 def _index_arrays(count: int) -> Any:
     def make(n: int) -> tuple[NDArray[Any], ...]:
         return tuple(np.empty(n, INDEX) for _ in range(count))

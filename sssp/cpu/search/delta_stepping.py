@@ -26,6 +26,8 @@ __all__ = ["solve"]
 
 #: vertices from which on a search may last long enough for a team to pay
 WORTH_A_TEAM = 1 << 14
+#: whose inverse is a number
+LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
 
 def bucket_width(graph: Graph, method: DeltaStepping) -> float:
@@ -40,7 +42,7 @@ def bucket_width(graph: Graph, method: DeltaStepping) -> float:
         The method's delta is too fine to number the buckets of this graph.
     """
     finest = 1.0 if graph.weights.dtype.kind == "i" else graph.greatest_weight * 2.0**-60 * graph.n
-    finest = max(finest, float(np.finfo(np.float64).tiny))
+    finest = max(finest, LEAST_WIDTH)
     if method.delta is None:
         return max(typical_weight(graph), finest)
     if method.delta < finest:
