@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sssp.errors import SSSPError
-from tests.solvers import Solver
+from tests.solvers import SIMULATOR, Solver
 
 # Derandomised: CI must not fail on Tuesdays only. No deadline: a first call compiles.
 settings.register_profile(
@@ -17,6 +17,11 @@ settings.register_profile(
     "long", settings.get_profile("sssp"), derandomize=False, max_examples=1000
 )
 settings.load_profile("sssp")
+
+if SIMULATOR:
+    from tests.simulator import prepare
+
+    prepare()
 
 
 def usable(named: str) -> str:
