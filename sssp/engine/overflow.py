@@ -66,7 +66,7 @@ class OverflowTest:
         self.unseen = unreached(dtype)
         self.targets = None if weights.least < 0 else query.targets
         largest = largest_distance(dtype)
-        self._possible = bool(query.bound(dtype) == largest)
+        self._possible = query.limit is None or query.limit >= largest
         self.dropped_silently = False
         self.limit = _limit_of(query.limit, dtype.kind)
         if dtype.kind == "f":
