@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
-from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.compiler import cuda, kernel, part
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, THREADS, make_product, per_thread, tile_side
 from sssp.engine.matrix_query import MatrixQuery
@@ -48,7 +48,7 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
     tile = tile_side(dtype, with_tails=with_tails)
     half, half_tile = per // 2, tile // 2
 
-    @inline
+    @part
     def step(k, depth, own, place, arrays):
         """Relax all through vertex `k`, whose row and column are number `own` of their threads.
 
