@@ -52,7 +52,8 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
     def step(k, depth, own, place, arrays):
         """Relax all through vertex `k`, whose row and column are number `own` of their threads.
 
-        `own` is a literal: registers have no addresses.
+        `own` is a constant in all calls, for registers have no addresses; of one type, so that the
+        step is typed once.
         """
         if k < depth:
             first_row, first_column = place
@@ -123,20 +124,20 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
         arrays = rows, columns, row_tails, starts, ends, least, own_tails
         k = uint32(0)
         while k < half_tile:
-            step(k, depth, 0, place, arrays)
+            step(k, depth, uint32(0), place, arrays)
             if half > 1:
-                step(uint32(k + 1), depth, 1, place, arrays)
+                step(uint32(k + 1), depth, uint32(1), place, arrays)
             if half > 2:
-                step(uint32(k + 2), depth, 2, place, arrays)
-                step(uint32(k + 3), depth, 3, place, arrays)
+                step(uint32(k + 2), depth, uint32(2), place, arrays)
+                step(uint32(k + 3), depth, uint32(3), place, arrays)
             k = uint32(k + half)
         while k < tile:
-            step(k, depth, half, place, arrays)
+            step(k, depth, uint32(half), place, arrays)
             if half > 1:
-                step(uint32(k + 1), depth, half + 1, place, arrays)
+                step(uint32(k + 1), depth, uint32(half + 1), place, arrays)
             if half > 2:
-                step(uint32(k + 2), depth, half + 2, place, arrays)
-                step(uint32(k + 3), depth, half + 3, place, arrays)
+                step(uint32(k + 2), depth, uint32(half + 2), place, arrays)
+                step(uint32(k + 3), depth, uint32(half + 3), place, arrays)
             k = uint32(k + half)
         for i in range(per):
             row = uint32(first_row + (i // half) * half_tile + i % half)

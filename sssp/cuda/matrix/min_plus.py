@@ -138,7 +138,11 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
     a_rows, b_rows = THREADS // DEPTH, THREADS // tile
 
     @part
-    def relax(a_slice, b_slice, k, begin, first_row, first_column, a_own, b_own, least, through):
+    def relax(slices, k, begin, place, own):
+        """Lower a thread's entries by column `k` of a slice of A and row `k` of one of B."""
+        a_slice, b_slice = slices
+        first_row, first_column = place
+        a_own, b_own, least, through = own
         for i in range(per):
             a_own[i] = a_slice[k, uint32(first_row + (i // half) * half_tile + i % half)]
         for j in range(per):
@@ -158,11 +162,11 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
                     least[i, j] = min(number(a_own[i] + b_own[j]), least[i, j])
 
     @part
-    def relax_four(a_slice, b_slice, k, begin, row, column, a_own, b_own, least, through):
-        relax(a_slice, b_slice, k, begin, row, column, a_own, b_own, least, through)
-        relax(a_slice, b_slice, k + 1, begin, row, column, a_own, b_own, least, through)
-        relax(a_slice, b_slice, k + 2, begin, row, column, a_own, b_own, least, through)
-        relax(a_slice, b_slice, k + 3, begin, row, column, a_own, b_own, least, through)
+    def relax_four(slices, k, begin, place, own):
+        relax(slices, k, begin, place, own)
+        relax(slices, uint32(k + 1), begin, place, own)
+        relax(slices, uint32(k + 2), begin, place, own)
+        relax(slices, uint32(k + 3), begin, place, own)
 
     @inline
     def product(
@@ -179,6 +183,7 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
         thread = uint32(cuda.threadIdx.x)
         first_row = uint32((thread // SIDE) * half)
         first_column = uint32((thread % SIDE) * half)
+        place, own = (first_row, first_column), (a_own, b_own, least, through)
         a_k, a_row = uint32(thread % DEPTH), uint32(thread // DEPTH)
         b_column, b_k = uint32(thread % tile), uint32(thread // tile)
         for i in range(per):
@@ -213,19 +218,12 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
                     a_next[s] = a[uint32(a_at + a_offsets[s])]
                 for s in range(loads):
                     b_next[s] = b_there[uint32(b_offset + s * b_step)]
-            a_slice, b_slice = a_slices[side], b_slices[side]
-            relax_four(
-                a_slice, b_slice, 0, begin, first_row, first_column, a_own, b_own, least, through
-            )
-            relax_four(
-                a_slice, b_slice, 4, begin, first_row, first_column, a_own, b_own, least, through
-            )
-            relax_four(
-                a_slice, b_slice, 8, begin, first_row, first_column, a_own, b_own, least, through
-            )
-            relax_four(
-                a_slice, b_slice, 12, begin, first_row, first_column, a_own, b_own, least, through
-            )
+            slices = a_slices[side], b_slices[side]
+            # numbers of one type, so that the four are typed once
+            relax_four(slices, uint32(0), begin, place, own)
+            relax_four(slices, uint32(4), begin, place, own)
+            relax_four(slices, uint32(8), begin, place, own)
+            relax_four(slices, uint32(12), begin, place, own)
             if ahead == 0:
                 break
             ready = uint32(ready + ahead)
