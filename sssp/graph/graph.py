@@ -52,6 +52,7 @@ from sssp.graph.labels import (
     take_labels,
 )
 from sssp.graph.rows import inverse, lightest_rows, moved, picked, rows_are_own
+from sssp.graph.sphere import Sphere, points_of
 from sssp.graph.storage import packed, unpacked
 from sssp.graph.weights import (
     Extremes,
@@ -690,52 +691,110 @@ class Graph:
         return self._shared("lookup", lambda: lookup_of(self._labels, self.n))
 
     @overload
-    def nearest_vertex(self, lon: float, lat: float) -> int: ...
+    def nearest_vertex(
+        self, lon: float, lat: float, *, max_distance: float | None = None
+    ) -> int: ...
 
     @overload
-    def nearest_vertex(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.int64]: ...
+    def nearest_vertex(
+        self, lon: ArrayLike, lat: ArrayLike, *, max_distance: float | None = None
+    ) -> NDArray[np.int64]: ...
 
-    def nearest_vertex(self, lon: ArrayLike, lat: ArrayLike) -> int | NDArray[np.int64]:
-        """Return the vertex nearest on the sphere.
+    @overload
+    def nearest_vertex(
+        self, lon: float, lat: float, *, distance: Literal[True], max_distance: float | None = None
+    ) -> tuple[int, float]: ...
+
+    @overload
+    def nearest_vertex(
+        self,
+        lon: ArrayLike,
+        lat: ArrayLike,
+        *,
+        distance: Literal[True],
+        max_distance: float | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
+
+    def nearest_vertex(
+        self,
+        lon: ArrayLike,
+        lat: ArrayLike,
+        *,
+        distance: bool = False,
+        max_distance: float | None = None,
+    ) -> Any:
+        """Return the vertex nearest on the sphere, of one point or of many at once.
 
         Parameters
         ----------
         lon, lat : float or array_like of float
             Longitude and latitude in degrees; they are broadcast against each other.
+        distance : bool, default False
+            Return the distance too.
+        max_distance : float, optional
+            Metres, inclusive. A point farther than this from all vertices has none.
 
         Returns
         -------
-        int, or ndarray of int64
-            A vertex for each point, in the shape of the points.
+        vertex : int, or ndarray of int64
+            A vertex for each point, in the shape of the points; -1 for none within
+            `max_distance`, which no call takes for a vertex.
+        metres : float, or ndarray of float64
+            With `distance` alone: the way through the air, on a sphere of the earth's mean radius
+            (6371.0088 km; up to 0.6% off that on the ellipsoid); inf where there is no vertex.
 
         Raises
         ------
         ValueError
-            A graph without coordinates or without vertices, or a point that is not finite.
+            A graph without coordinates or without vertices, or whose coordinates are no degrees;
+            a point that is not finite or no degrees (the message names its row); a negative
+            `max_distance`.
+        TypeError
+            A masked array.
+
+        Warns
+        -----
+        UserWarning
+            All points lie far outside the graph, as if longitude and latitude were swapped: by
+            more than its width or height, whichever is greater, and more than a degree.
 
         Notes
         -----
         A KD-tree over the unit sphere, where nearest by chord is nearest by arc: the date line
         and the poles need no care. O(n log n) once, then O(log n) a point.
-        """
-        from scipy.spatial import cKDTree
 
-        coordinates = self.coordinates
-        if coordinates is None:
+        Examples
+        --------
+        >>> places = [[8.54, 47.38], [8.31, 47.05]]
+        >>> g = Graph.from_arcs([0], [1], [40], coordinates=places)
+        >>> g.nearest_vertex(8.3, 47.0)
+        1
+        >>> vertices, metres = g.nearest_vertex(
+        ...     [8.5, 8.0], [47.4, 47.1], distance=True, max_distance=5000
+        ... )
+        >>> vertices.tolist(), metres.round().tolist()
+        ([0, -1], [3740.0, inf])
+        """
+        if self.coordinates is None:
             raise ValueError(
                 "this graph has no coordinates; give them as "
                 "read_graph(path, coordinates='....co.gz') or from_arcs(..., coordinates=...)"
             )
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
-        refuse_mask(lon, "lon")
-        refuse_mask(lat, "lat")
-        longitudes, latitudes = np.broadcast_arrays(lon, lat)
-        if not (np.isfinite(longitudes).all() and np.isfinite(latitudes).all()):
-            raise ValueError("lon and lat must be finite numbers")
-        tree = self._shared("sphere", lambda: cKDTree(_on_sphere(*coordinates.T)))
-        _, nearest = tree.query(_on_sphere(longitudes, latitudes))
-        return int(nearest) if longitudes.ndim == 0 else np.asarray(nearest, np.int64)
+        points = points_of(lon, lat)
+        sphere = self._sphere
+        sphere.warn_if_far(points, stacklevel=3)
+        vertices, metres = sphere.nearest(points, np.inf if max_distance is None else max_distance)
+        if points.lon.ndim == 0:
+            return (int(vertices), float(metres)) if distance else int(vertices)
+        return (vertices, metres) if distance else vertices
+
+    @property
+    def _sphere(self) -> Sphere:
+        coordinates = self.coordinates
+        assert coordinates is not None
+        return self._shared("sphere", lambda: Sphere(coordinates))
 
     # -- arcs ----------------------------------------------------------------------------------
 
@@ -1199,13 +1258,6 @@ def _checked_ends(
         if labels is None and own_ids:
             raise VertexError(f"{error}; {own_ids}") from None
         raise
-
-
-def _on_sphere(lon: Array, lat: Array) -> Array:
-    """Return the points of the unit sphere at longitudes and latitudes in degrees."""
-    longitude, latitude = np.radians(lon), np.radians(lat)
-    flat = np.cos(latitude)
-    return np.stack([flat * np.cos(longitude), flat * np.sin(longitude), np.sin(latitude)], axis=-1)
 
 
 def read_graph(
