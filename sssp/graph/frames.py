@@ -1,6 +1,7 @@
-"""Data frames of edges and nodes, taken apart into columns: own ids become vertices.
+"""Data frames of edges and nodes, taken apart into columns, and arcs put into frames again.
 
-pandas is never imported from here before a frame of its is there.
+Own ids become vertices on the way in and labels on the way out. pandas is imported only where a
+frame of its is there, or asked for.
 """
 
 from __future__ import annotations
@@ -13,9 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
+from sssp.graph.extras import imported
+from sssp.graph.sphere import require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = ["FrameArcs", "arcs_of", "as_frame", "node_coordinates"]
+__all__ = [
+    "FrameArcs",
+    "arc_lines",
+    "arcs_of",
+    "as_frame",
+    "label_column",
+    "node_coordinates",
+]
 
 Array = NDArray[Any]
 
@@ -24,6 +34,8 @@ DEGREES = ("lon", "lat")
 COORDINATE_COLUMNS = (DEGREES, ("x", "y"))
 #: the greatest longitude and latitude, in degrees
 MOST_DEGREES = (180, 90)
+#: the reference system of longitude and latitude in degrees
+WGS84 = "EPSG:4326"
 _EXAMPLES = 3
 
 
@@ -139,6 +151,72 @@ def node_coordinates(nodes: Any) -> Array | None:
         "lat, or as points without x and y, as of nodes.to_crs(4326), or leave all of them out",
     )
     return pairs
+
+
+def label_column(labels: Array | None, vertices: Array, missing: Array | None = None) -> Any:
+    """Return the labels of vertices, or without labels the vertices, as a column of a frame.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n,), or None
+        Of a graph.
+    vertices : ndarray of int, shape (k,)
+        May be -1 where they are missing.
+    missing : ndarray of bool, shape (k,), optional
+        Where they are; the column can then hold that.
+    """
+    pandas = imported("pandas", "geo")
+    names = vertices.astype(INT64) if labels is None else labels[vertices]
+    if names.dtype == INT64:
+        return names if missing is None else pandas.arrays.IntegerArray(names, missing)
+    column = pandas.Series(names).array  # texts in pandas' own dtype; tuples stay as they are
+    if missing is not None and missing.any():
+        column = column.take(np.where(missing, -1, np.arange(missing.size)), allow_fill=True)
+    return column
+
+
+def arc_lines(
+    labels: Array | None,
+    coordinates: Array | None,
+    arcs: Array,
+    tails: Array,
+    heads: Array,
+    **values: Array,
+) -> Any:
+    """Return arcs as straight lines in a GeoDataFrame.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n,), or None
+    coordinates : ndarray, shape (n, 2), or None
+        Of the graph.
+    arcs, tails, heads : ndarray of int, shape (k,)
+        Positions and ends.
+    **values : ndarray, shape (k,)
+        More columns.
+
+    Raises
+    ------
+    MissingExtraError
+        GeoPandas or shapely are not installed.
+    ValueError
+        No coordinates, or no degrees.
+    """
+    geopandas, shapely = imported("geopandas", "geo"), imported("shapely", "geo")
+    if coordinates is None:
+        raise ValueError(
+            "this graph has no coordinates, so its arcs are no lines; give them as "
+            "read_graph(path, coordinates='....co.gz') or from_arcs(..., coordinates=...)"
+        )
+    require_degrees(coordinates)
+    table = {
+        "arc": arcs,
+        "tail": label_column(labels, tails),
+        "head": label_column(labels, heads),
+        **values,
+    }
+    lines = shapely.linestrings(np.stack([coordinates[tails], coordinates[heads]], axis=1))
+    return geopandas.GeoDataFrame(table, geometry=lines, crs=WGS84)
 
 
 def _column(frame: Any, name: Hashable) -> Any:

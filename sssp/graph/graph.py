@@ -1195,6 +1195,44 @@ class Graph:
         )
         return G
 
+    def to_geodataframe(self) -> Any:
+        """Return the arcs as straight lines between their ends, in a `geopandas.GeoDataFrame`.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            One row an arc, in order of position; one row an edge of an undirected graph, whose
+            tail is then the smaller vertex. Closed arcs are not in it. Columns: ``arc``, its
+            position in ``indices``; ``tail`` and ``head``, labels if the graph has some;
+            ``weight``; ``geometry``. In degrees (EPSG:4326). ``values[gdf["arc"]]`` brings values
+            of the arcs there, ``values[g.arc_origin[gdf["arc"]]]`` those of input rows, such as
+            the flows of `ShortestPaths.load`.
+
+        Raises
+        ------
+        MissingExtraError
+            GeoPandas is not installed.
+        ValueError
+            A graph without coordinates, or whose coordinates are no degrees.
+
+        See Also
+        --------
+        from_dataframe : ``Graph.from_dataframe(gdf, "tail", "head", "weight")`` is the way back.
+
+        Notes
+        -----
+        The lines join two vertices straight, whatever the way of the street; a geometry of the
+        input comes back as ``edges.geometry.iloc[g.arc_origin[gdf["arc"]]]``.
+        """
+        shown = self.weights != closed_weight(self.weights.dtype)
+        if not self.directed:
+            shown &= self.tails <= self.indices
+        arcs = np.flatnonzero(shown)
+        ends = self.tails[arcs], self.indices[arcs]
+        return frames.arc_lines(
+            self.labels, self.coordinates, arcs, *ends, weight=self.weights[arcs]
+        )
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import DistanceOverflowError, GraphFormatError, MissingExtraError
+from sssp.errors import DistanceOverflowError, GraphFormatError
 from sssp.graph.checks import is_sparse
+from sssp.graph.extras import imported
 from sssp.graph.weights import weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
@@ -60,13 +61,7 @@ def scipy_offsets(indptr: Array) -> Array:
 
 
 def _networkx() -> Any:
-    try:
-        import networkx
-    except ImportError as error:
-        raise MissingExtraError(
-            'NetworkX is not installed; install it with: pip install "sssp[networkx]"'
-        ) from error
-    return networkx
+    return imported("networkx", "networkx")
 
 
 def nodes_of(G: nx.Graph[Any]) -> list[Any]:

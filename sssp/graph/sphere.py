@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.graph.checks import refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = ["EARTH_RADIUS", "Sphere", "chord_of", "points_of"]
+__all__ = ["EARTH_RADIUS", "Sphere", "points_of", "require_degrees"]
 
 Array = NDArray[Any]
 
@@ -74,12 +74,7 @@ class Sphere:
 
     def __init__(self, coordinates: Array) -> None:
         self.size = len(coordinates)
-        self.box = Box(*coordinates.min(axis=0).tolist(), *coordinates.max(axis=0).tolist())
-        if not _are_degrees(*coordinates.T).all():
-            raise ValueError(
-                f"the coordinates of this graph, {self.box}, are no degrees, longitude first; if "
-                "they are projected, make the graph with degrees"
-            )
+        self.box = require_degrees(coordinates)
         self.tree = _tree(_on_unit_sphere(*coordinates.T))
 
     def nearest(self, points: Points, max_distance: float) -> tuple[Array, Array]:
@@ -90,7 +85,7 @@ class Sphere:
         places = _on_unit_sphere(points.lon.ravel(), points.lat.ravel())
         # neighbours one after the other find what they need in the cache
         order = _tree(places).indices if len(places) > 1 else slice(None)
-        bound = chord_of(max_distance) + SLACK
+        bound = _chord_of(max_distance) + SLACK
         chords, vertices = np.empty(len(places)), np.empty(len(places), INT64)
         chords[order], vertices[order] = self.tree.query(places[order], distance_upper_bound=bound)
         metres = 2 * EARTH_RADIUS * np.arcsin(np.minimum(chords / 2, 1))
@@ -137,7 +132,26 @@ def points_of(lon: ArrayLike, lat: ArrayLike) -> Points:
     return points
 
 
-def chord_of(metres: float) -> float:
+def require_degrees(coordinates: Array) -> Box:
+    """Return the box around coordinates, shape (n, 2).
+
+    Raises
+    ------
+    ValueError
+        They are no degrees.
+    """
+    if not len(coordinates):
+        return Box(0, 0, 0, 0)
+    box = Box(*coordinates.min(axis=0).tolist(), *coordinates.max(axis=0).tolist())
+    if not _are_degrees(*coordinates.T).all():
+        raise ValueError(
+            f"the coordinates of this graph, {box}, are no degrees, longitude first; if they are "
+            "projected, make the graph with degrees"
+        )
+    return box
+
+
+def _chord_of(metres: float) -> float:
     """Return the chord of the unit sphere that belongs to an arc on the earth."""
     if not metres >= 0:
         raise ValueError(f"max_distance must be a number of metres, 0 or more, not {metres!r}")

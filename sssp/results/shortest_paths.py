@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.engine.query import Answer, Query
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.checks import is_sparse
-from sssp.kernels.dtypes import FLOAT64, unreached
+from sssp.kernels.dtypes import FLOAT64, INT64, unreached
+from sssp.methods import BreadthFirst
+from sssp.results import frames
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.rows import dense_row, entry, stored_row
 from sssp.results.tree_sums import Tree, add_at, arcs_between
@@ -339,6 +341,116 @@ class ShortestPaths:
         if self._sparse:
             return self.distances.astype(FLOAT64)
         return np.where(self.reached, self.distances, np.inf)
+
+    def to_dataframe(self, *, wide: bool = False) -> Any:
+        """Return the distances as a `pandas.DataFrame`, in labels if the graph has some.
+
+        Parameters
+        ----------
+        wide : bool, default False
+            A row for every source and a column for every target, named by index and columns,
+            instead of a row for every pair.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Long: a row for every entry of `distances`, of sparse ones for those that are stored,
+            source by source. Columns: ``source`` (of a nearest search `origin`, missing where it
+            is -1), ``target``, ``distance`` and ``reached``. Integer distances stay exact, in
+            pandas' Int32 or Int64, floats are floats; what is not reached is missing (NA, NaN),
+            so that means and sums leave it out.
+
+            Wide: the distances; if some are missing, as floats with NaN (integers above 2**53 are
+            then rounded).
+
+            The table has memory of its own: long, 8 bytes an entry for each label and 6 or 10 for
+            the rest.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        ValueError
+            A wide table of a nearest search, whose only row has no source of its own.
+
+        Examples
+        --------
+        >>> import sssp
+        >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [4, 2], labels=["home", "school", "shop"])
+        >>> r = sssp.shortest_paths(g, g.vertices(["home", "school"]), targets=g.vertex("shop"))
+        >>> r.to_dataframe()
+           source target  distance  reached
+        0    home   shop         6     True
+        1  school   shop         2     True
+        >>> r.to_dataframe(wide=True).loc["school"].to_dict()
+        {'shop': 2}
+        """
+        self._require_host()
+        g = self.graph
+        targets = np.arange(g.n) if self.targets is None else self.targets
+        distances = self.distances
+        if not self._sparse:
+            distances = distances.reshape(self.rows, self._width)
+        if not wide:
+            origin = None if self.origin is None else self.origin[targets]
+            return frames.long_table(g, self.sources, targets, distances, origin)
+        if self.nearest:
+            raise ValueError(
+                "a nearest search has one row for all its sources: its table is long, with the "
+                "nearest one beside every target"
+            )
+        return frames.wide_table(g, self.sources, targets, distances)
+
+    def to_geodataframe(self, row: SupportsIndex = 0) -> Any:
+        """Return the arcs of a shortest-path tree as lines in a `geopandas.GeoDataFrame`.
+
+        Parameters
+        ----------
+        row : int
+            Which source, for calls with several.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            One row for the last arc to every vertex that is reached and no source, in order of
+            vertex; with targets in the call, for every arc on a path to one of them. Columns:
+            ``arc``, its position in ``graph.indices``; ``tail`` and ``head``, labels if the graph
+            has some; ``distance`` of the head; ``geometry``, a straight line. In degrees
+            (EPSG:4326), as `Graph.to_geodataframe`.
+
+        Raises
+        ------
+        MissingExtraError
+            GeoPandas is not installed.
+        ValueError
+            The call did not ask for predecessors; a graph without coordinates.
+        VertexError, TypeError
+            No such row.
+        """
+        self._require_predecessors()
+        row = self._row(row)
+        if is_sparse(self.predecessors):
+            vertices, tails = stored_row(self.predecessors, row)
+        else:
+            vertices, tails = (
+                np.arange(self.graph.n),
+                dense_row(self.predecessors, row, self.rows, -1),
+            )
+        if self.targets is None:
+            missing = unreached(self.distances.dtype)
+            distances = dense_row(self.distances, row, self.rows, missing)[vertices]
+        else:
+            weights = self._weights_of_distances()
+            distances = frames.tree_lengths(self.graph, tails, vertices, weights)
+        inner = tails >= 0
+        return frames.tree_lines(self.graph, tails[inner], vertices[inner], distances[inner])
+
+    def _weights_of_distances(self) -> NDArray[Any]:
+        """Return what the distances are sums of, one an arc."""
+        dtype = self.distances.dtype
+        if self.method == BreadthFirst.name:
+            return np.ones(self.graph.m, dtype)
+        return self.graph.weights_as(dtype if dtype.kind == "f" else INT64)
 
     @property
     def _on_device(self) -> bool:
