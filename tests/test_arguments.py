@@ -126,14 +126,51 @@ def test_a_vertex_that_does_not_exist_is_named(g: sssp.Graph, vertex: Any) -> No
             call()
 
 
-def test_a_label_where_a_vertex_belongs_is_told_so(g: sssp.Graph) -> None:
+TUPLES = [(0, 1), (0, 2), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "hint"),
+    [
+        ([100, 200, 300], 200, "200"),
+        ([100, 200, 300], np.int64(200), "200"),
+        ([100, 200, 300], [0, 200], "200"),
+        ([100, 200, 300], pandas.Series([100, 200]), "100"),
+        ([100, 200, 300], np.full(10**5, 300), "300"),
+        ([1, 2, 3], [1, 2, 3], "3"),
+        (["a", "b", "c"], "b", "'b'"),
+        (["a", "b", "c"], ["b", "c"], "'b'"),
+        (["a", "b", "c"], np.array(["b"]), "'b'"),
+        (["a", "b", "c"], pandas.Series(["c"]), "'c'"),
+        (TUPLES, pandas.Series([(1, 1)]), "(1, 1)"),
+    ],
+    ids=repr,
+)
+def test_a_label_where_a_vertex_belongs_is_told_so(labels: Any, given: Any, hint: str) -> None:
+    g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20], labels=labels)
     for call in (
-        lambda: sssp.shortest_paths(g, 200),
-        lambda: sssp.shortest_paths(g, [200]),
-        lambda: sssp.shortest_paths(g, 0, targets=200),
+        lambda: sssp.shortest_paths(g, given),
+        lambda: sssp.shortest_paths(g, 0, targets=given),
+        lambda: sssp.shortest_paths(g, given, nearest=True),
+        lambda: sssp.reduce(g, given, "sum"),
     ):
-        with pytest.raises(sssp.VertexError, match=r"200 is a label: g\.vertex\(200\)"):
+        with pytest.raises((TypeError, sssp.VertexError)) as raised:
             call()
+        assert f"; {hint} is the label of vertex " in str(raised.value)
+        assert f"pass g.vertex({hint}), or g.vertices(labels) for many" in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [[0, (1, 1)], [(0, 1), (1, 1)], ["b", 0], 1.0, [1.0]], ids=repr)
+def test_what_may_be_labels_is_told_how_they_go_in(given: Any) -> None:
+    g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20], labels=TUPLES)
+    with pytest.raises(TypeError, match=r"g\.vertices\(labels\) turns labels into vertices"):
+        sssp.shortest_paths(g, given)
+
+
+def test_a_point_without_a_vertex_is_no_source(g: sssp.Graph) -> None:
+    near = sssp.Graph.from_arcs([], [], [], coordinates=[[4, 52]]).nearest_vertex
+    with pytest.raises(sssp.VertexError, match="source -1 .* nearest_vertex says"):
+        sssp.shortest_paths(g, [0, near(4.5, 52, max_distance=100)])
 
 
 def test_arcs_given_by_labels_are_told_so() -> None:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.query import NO_LIMIT, REDUCTIONS, Reduction
-from sssp.errors import NegativeWeightError, SSSPError, VertexError
+from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.checks import refuse_mask
 from sssp.graph.graph import Graph
+from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ REMEDIES = (
     ("__fspath__", "sssp.read_graph(path) makes one"),
     ("encode", "sssp.read_graph(path) makes one"),
 )
+LABELS_HINT = "; g.vertices(labels) turns labels into vertices"
 HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
 
 
@@ -115,7 +117,10 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
     refuse_mask(value, f"{what}s")
     if value is None or isinstance(value, str | bytes | set | frozenset | dict):
         raise TypeError(_no_integers(value, graph, what))
-    values = np.asarray(value)
+    try:
+        values = np.asarray(value)
+    except ValueError:  # of tuples beside numbers, say
+        raise TypeError(f"{what}s must be one row of integers{LABELS_HINT}") from None
     if values.dtype.kind == "f" and isinstance(value, list | tuple):
         values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
     if values.size == 0 and values.ndim == 1:
@@ -128,35 +133,26 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
     elif values.dtype.kind not in "iu" or values.ndim > 1:
         entry = values.reshape(-1)[0] if values.size and values.ndim == 1 else value
         if values.ndim > 1:
-            raise TypeError(f"{what}s must be one row of integers, not of shape {values.shape}")
+            raise TypeError(
+                f"{what}s must be one row of integers, not of shape {values.shape}{LABELS_HINT}"
+            )
         raise TypeError(_no_integers(entry, graph, what))
     return values
 
 
 def _no_integers(value: Any, graph: Graph, what: str) -> str:
-    label = f"; g.vertex({value!r}) is the vertex of that label" if _is_label(value, graph) else ""
-    return f"{what}s must be an int or one row of integers, not {type(value).__name__}" + (
-        label or "; g.vertices(labels) turns labels into vertices"
-    )
+    hint = label_hint(graph, value) or LABELS_HINT
+    return f"{what}s must be an int or one row of integers, not {type(value).__name__}{hint}"
 
 
 def _no_vertex(value: Any, graph: Graph, what: str) -> str:
     if graph.n == 0:
         return f"{what} {value} is not a vertex: the graph has none"
-    text = f"{what} {value} is not a vertex of this graph: vertices are 0..{graph.n - 1}"
-    if _is_label(value, graph):
-        text += f"; {value} is a label: g.vertex({value}), or g.vertices(labels) for many"
-    return text
-
-
-def _is_label(value: Any, graph: Graph) -> bool:
-    if graph.labels is None:
-        return False
-    try:
-        graph.vertex(value)
-    except (SSSPError, TypeError):
-        return False
-    return True
+    none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
+    return (
+        f"{what} {value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
+        f"{label_hint(graph, value)}"
+    )
 
 
 def as_flag(value: Any, name: str) -> bool:

@@ -27,6 +27,8 @@ Array = NDArray[Any]
 
 #: as many vertices as ``indices`` can name
 MOST_VERTICES = int(np.iinfo(INDEX).max)
+#: what to do about arcs that are named by their ends
+OF_ENDS = "g.arcs(tails, heads) are the positions of arcs between vertices"
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -57,7 +59,7 @@ def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:
     refuse_mask(values, f"{name}s")
     column: Array = np.asarray(values)
     if column.ndim != 1:
-        raise ValueError(f"{name}s must be one-dimensional, not of shape {column.shape}")
+        raise ValueError(f"{name}s must be one-dimensional, not of shape {column.shape}; {advice}")
     if column.size == 0:
         return np.empty(0, INDEX)
     if column.dtype.kind not in "iu":
@@ -119,12 +121,14 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     refuse_mask(values, "arcs")
     column: Array = np.atleast_1d(np.asarray(values))
     if column.ndim != 1:
-        raise ValueError(f"arcs must be one-dimensional, not of shape {column.shape}")
+        raise ValueError(f"arcs must be one-dimensional, not of shape {column.shape}; {OF_ENDS}")
     if column.size == 0:
         return np.empty(0, OFFSET)
     if column.dtype.kind not in "iu":
-        mask = "; numpy.flatnonzero(mask) are those of a mask" if column.dtype.kind == "b" else ""
-        raise TypeError(f"arcs must be positions, integers, not {column.dtype}{mask}")
+        remedy = (
+            "numpy.flatnonzero(mask) are those of a mask" if column.dtype.kind == "b" else OF_ENDS
+        )
+        raise TypeError(f"arcs must be positions, integers, not {column.dtype}; {remedy}")
     outside = (column < 0) | (column >= m)
     if outside.any():
         place = int(np.argmax(outside))

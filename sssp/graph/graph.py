@@ -47,6 +47,7 @@ from sssp.graph.labels import (
     are_labels,
     as_labels,
     label_array,
+    label_hint,
     lookup_of,
     take_ends,
     take_labels,
@@ -835,7 +836,12 @@ class Graph:
             raise ValueError(
                 f"{tails.size} tails and {heads.size} heads: they must be equally many"
             )
-        ends = _checked_ends(tails, heads, self.n, self._labels, advice)
+        try:
+            ends = ends_within(tails, heads, self.n)
+        except VertexError as error:
+            both = np.concatenate((tails, heads)).astype(object)
+            odd = both[(both < 0) | (both >= self.n)][0]
+            raise VertexError(f"{error}{label_hint(self, odd)}") from None
         positions = arc_positions(self.indptr, self.indices, *ends)
         if positions.size and positions.min() < 0:
             row = int(np.argmin(positions))

@@ -26,6 +26,7 @@ __all__ = [
     "are_plain",
     "as_labels",
     "label_array",
+    "label_hint",
     "lookup_of",
     "take_ends",
     "take_labels",
@@ -139,6 +140,25 @@ def are_labels(values: Array, labels: Labels, n: int) -> bool:
     except (VertexError, TypeError):
         return False
     return True
+
+
+def label_hint(graph: Any, value: Any) -> str:
+    """What to do about a value that is no vertex of a graph but its label; nothing if it is none.
+
+    To be put behind a message.
+    """
+    if graph.labels is None:
+        return ""
+    if isinstance(value, np.generic):
+        value = value.item()
+    try:
+        vertex = graph.vertex(value)
+    except (VertexError, TypeError):
+        return ""
+    return (
+        f"; {value!r} is the label of vertex {vertex}: pass g.vertex({value!r}), or "
+        "g.vertices(labels) for many"
+    )
 
 
 def are_plain(labels: range) -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.engine.query import Answer, Query
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.checks import is_sparse
+from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import frames
@@ -572,23 +573,13 @@ class ShortestPaths:
         try:
             index = _as_index(vertex, "a vertex")
         except TypeError as error:
-            raise TypeError(f"{error}{self._label_hint(vertex)}") from None
+            raise TypeError(f"{error}{label_hint(g, vertex)}") from None
         if not 0 <= index < g.n:
             raise VertexError(
                 f"{index} is not a vertex of this graph: vertices are 0..{g.n - 1}"
-                f"{self._label_hint(index)}"
+                f"{label_hint(g, index)}"
             )
         return index
-
-    def _label_hint(self, value: Any) -> str:
-        """What to do about a value that may be a label; nothing if it is none."""
-        if self.graph.labels is None:
-            return ""
-        try:
-            vertex = self.graph.vertex(value)
-        except (VertexError, TypeError):
-            return ""
-        return f"; it is the label of vertex {vertex}: pass g.vertex({value!r})"
 
 
 def _count(number: int, what: str) -> str:

@@ -518,8 +518,12 @@ def test_arcs_go_by_vertices_and_say_so() -> None:
     g = path_of([1, 1, 1], labels=[10, 11, 12, 13])
     assert type(g.arc(0, 1)) is int
     assert g.arcs([], []).tolist() == []
-    with pytest.raises(VertexError, match=r"tail 10 .* these are labels: g\.vertices"):
+    with pytest.raises(
+        VertexError, match=r"tail 10 .* 10 is the label of vertex 0: .* g\.vertices"
+    ):
         g.arc(10, 11)
+    with pytest.raises(VertexError, match=r"head 12 in row 1 .* 12 is the label of vertex 2: "):
+        g.arcs([0, 1], [1, 12])
     with pytest.raises(VertexError, match=r"head 4 in row 0 is no vertex [^;]*$"):
         g.arc(0, 4)
     with pytest.raises(VertexError, match=r"head 3 in row 1"):
@@ -527,6 +531,12 @@ def test_arcs_go_by_vertices_and_say_so() -> None:
     named = path_of([1, 1, 1], labels="abcd")
     with pytest.raises(TypeError, match=r"g\.vertices"):
         named.arc("a", "b")  # type: ignore[arg-type]  # that is the point
+    with pytest.raises(ValueError, match=r"shape \(1, 2\); g\.vertices"):
+        named.arcs([(0, 1)], [(1, 1)])
+    with pytest.raises(TypeError, match=r"not <U1; g\.arcs\(tails, heads\) are the positions"):
+        named.without_arcs(["a"])
+    with pytest.raises(ValueError, match=r"g\.arcs\(tails, heads\) are the positions"):
+        named.without_arcs([(0, 1)])
     for bad in (True, 1.0):
         with pytest.raises(TypeError, match="integers"):
             g.arc(0, bad)  # type: ignore[arg-type]  # that is the point
