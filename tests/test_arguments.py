@@ -169,7 +169,7 @@ def test_what_may_be_labels_is_told_how_they_go_in(given: Any) -> None:
 
 def test_a_point_without_a_vertex_is_no_source(g: sssp.Graph) -> None:
     near = sssp.Graph.from_arcs([], [], [], coordinates=[[4, 52]]).nearest_vertex
-    with pytest.raises(sssp.VertexError, match="source -1 .* nearest_vertex says"):
+    with pytest.raises(sssp.VertexError, match=r"source -1 .* nearest_vertex says"):
         sssp.shortest_paths(g, [0, near(4.5, 52, max_distance=100)])
 
 

@@ -8,7 +8,7 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -792,13 +792,62 @@ def test_x_and_y_become_coordinates_when_they_can_be_degrees() -> None:
     assert g.coordinates.tolist() == [[8.5, 47.3], [8.6, 47.0]]
 
 
-@pytest.mark.parametrize("y", [90.5, math.nan, math.inf, "47.3", None])
-def test_x_and_y_that_are_no_degrees_are_left_alone(y: Any) -> None:
+@pytest.mark.parametrize("y", [math.nan, math.inf, "47.3", None])
+def test_x_and_y_that_are_no_numbers_are_left_alone(y: Any) -> None:
     G = osm_like()
     G.nodes[10]["y"] = y
     assert Graph.from_networkx(G, weight="length").coordinates is None
     del G.nodes[10]["y"]
     assert Graph.from_networkx(G, weight="length").coordinates is None
+
+
+class System(NamedTuple):
+    """As a coordinate reference system."""
+
+    is_projected: bool
+
+
+def test_projected_coordinates_are_left_out_with_a_warning() -> None:
+    G = osm_like()
+    G.nodes[11].update(x=568649.7, y=5761510.3)
+    with pytest.warns(UserWarning, match=r"1 of 2 nodes \[11 at \(568649.7, 5761510.3\)") as caught:
+        g = Graph.from_networkx(G, weight="length")
+    assert g.coordinates is None
+    assert weight_of(g) == {(0, 1): 99.0, (1, 0): 120.5}
+    assert (len(caught), caught[0].filename) == (1, __file__)
+    G = osm_like()
+    G.graph["crs"] = System(is_projected=False)
+    assert Graph.from_networkx(G, weight="length").coordinates is not None
+    G.graph["crs"] = System(is_projected=True)
+    with pytest.warns(UserWarning, match=r"x and y of 2 of 2 nodes .*project_graph"):
+        assert Graph.from_networkx(G, weight="length").coordinates is None
+    for node in G:
+        G.nodes[node].update(lon=8.5, lat=47.5)
+    g = Graph.from_networkx(G, weight="length")
+    assert g.coordinates is not None
+    assert g.coordinates.tolist() == [[8.5, 47.5]] * 2, "degrees beside the projected ones"
+
+
+@pytest.mark.parametrize("kind", [nx.MultiGraph, nx.MultiDiGraph])
+@given(arcs=arcs_of[integers], first=st.permutations(range(SMALL_N)))
+def test_edge_keys_come_back_by_arc_and_by_row(
+    kind: Any, arcs: list[Any], first: list[int]
+) -> None:
+    G = kind()
+    G.add_nodes_from(first)
+    for key, (tail, head, weight) in enumerate(arcs):
+        G.add_edge(tail, head, f"key {key}", weight=weight)
+    g = Graph.from_networkx(G)
+    edges = list(G.edges(keys=True))
+    assert g.input_arcs == len(edges)
+    for arc, row in enumerate(g.arc_origin.tolist()):
+        ends = [first[g.tails[arc]], first[g.indices[arc]]]
+        if not G.is_directed() and edges[row][0] != ends[0]:
+            ends.reverse()
+        assert list(edges[row][:2]) == ends
+        assert G.edges[edges[row]]["weight"] == g.weights[arc]
+    for (tail, head, _), arc in zip(edges, g.row_arc.tolist(), strict=True):
+        assert arc < 0 or (first[g.tails[arc]], first[g.indices[arc]]) == (tail, head)
 
 
 def test_missing_edge_attributes_are_counted_and_shown() -> None:

@@ -19,6 +19,9 @@ from sssp.graph.sphere import require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 __all__ = [
+    "COORDINATE_COLUMNS",
+    "DEGREES",
+    "MOST_DEGREES",
     "FrameArcs",
     "arc_lines",
     "arcs_of",

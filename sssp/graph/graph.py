@@ -264,6 +264,20 @@ class Graph:
         -----
         O(n + k) time, by counting sort.
 
+        Graphs of other libraries come in by their columns; vertices are their own numbers::
+
+            # igraph; labels=G.vs["name"] if its vertices have names
+            tails, heads = numpy.transpose(G.get_edgelist())
+            g = sssp.Graph.from_arcs(tails, heads, G.es["weight"], G.vcount(), G.is_directed())
+
+            # rustworkx; weights are what its edges hold
+            n, directed = max(G.node_indices()) + 1, isinstance(G, rustworkx.PyDiGraph)
+            g = sssp.Graph.from_arcs(*zip(*G.weighted_edge_list()), n, directed)
+
+            # networkit; its weights are floats, of which g.scaled(1) makes integers
+            n, directed = G.upperNodeIdBound(), G.isDirected()
+            g = sssp.Graph.from_arcs(*zip(*G.iterEdgesWeights()), n, directed)
+
         Examples
         --------
         >>> g = Graph.from_arcs([0, 0, 1], [1, 1, 2], [7, 5, 3])
@@ -440,8 +454,8 @@ class Graph:
         Parameters
         ----------
         G : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            Its nodes become the labels, in their order. If every node has numbers ``x`` and
-            ``y`` that can be longitude and latitude (as in OSMnx), they become the coordinates.
+            Its nodes become the labels, in their order. If every node has numbers ``lon`` and
+            ``lat``, else ``x`` and ``y`` (as in OSMnx), in degrees, they become the coordinates.
         weight : str, default "weight"
             The edge attribute that holds the weight (``"length"`` or ``"travel_time"`` in OSMnx).
         default : number, optional
@@ -450,7 +464,8 @@ class Graph:
         Returns
         -------
         Graph
-            ``arc_origin`` counts the edges in the order of ``G.edges()``.
+            ``arc_origin`` and ``row_arc`` count the edges in the order of ``G.edges()``, of a
+            multigraph that of ``G.edges(keys=True)``.
 
         Raises
         ------
@@ -460,10 +475,29 @@ class Graph:
         MissingExtraError
             NetworkX is not installed.
 
+        Warns
+        -----
+        UserWarning
+            The coordinates of the nodes are no degrees, but projected; the graph has none then.
+
         Notes
         -----
         One pass over nodes and edges. Integer attributes stay exact; if any but an infinite one,
         which closes its edge, is a float, all are.
+
+        Examples
+        --------
+        The edges along a path, with the keys by which a multigraph tells parallel ones apart:
+
+        >>> import networkx, sssp
+        >>> G = networkx.MultiDiGraph()
+        >>> for u, v, length in [(71, 72, 30.5), (71, 72, 12.5), (72, 75, 8.0)]:
+        ...     key = G.add_edge(u, v, length=length)
+        >>> g = Graph.from_networkx(G, weight="length")
+        >>> r = sssp.shortest_paths(g, g.vertex(71), predecessors=True)
+        >>> edges = list(G.edges(keys=True))
+        >>> [edges[row] for row in g.arc_origin[r.path_arcs(g.vertex(75))]]
+        [(71, 72, 1), (72, 75, 0)]
         """
         nodes = interop.nodes_of(G)
         edges = interop.edges_of(G, nodes, weight, default)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import compress
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from sssp.errors import DistanceOverflowError, GraphFormatError
 from sssp.graph.checks import is_sparse
 from sssp.graph.extras import imported
+from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES
 from sssp.graph.weights import weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
@@ -80,7 +82,7 @@ class Arcs(NamedTuple):
 
 
 def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None) -> Arcs:
-    """Return the edges of a NetworkX graph as columns, in the order of ``G.edges()``."""
+    """Return the edges of a NetworkX graph as columns, in the order of ``G.edges(keys=True)``."""
     degrees, ends, values = _adjacency(G, weight, _MISSING if default is None else default)
     vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
     tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
@@ -164,17 +166,46 @@ def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
 
 
 def coordinates_of(G: nx.Graph[Any]) -> Array | None:
-    """Return ``x`` and ``y`` of all nodes if they can be longitude and latitude, else None."""
+    """Return longitude and latitude of all nodes, shape (n, 2), or None without such.
+
+    Taken are ``lon`` and ``lat``, else ``x`` and ``y``, if every node has finite numbers there.
+
+    Warns
+    -----
+    UserWarning
+        They are no degrees; then None.
+    """
+    for names in COORDINATE_COLUMNS:
+        pairs = _pairs_of(G, names)
+        if pairs is None:
+            continue
+        projected = names != DEGREES and getattr(G.graph.get("crs"), "is_projected", False)
+        odd = np.asarray((np.abs(pairs) > MOST_DEGREES).any(axis=1) | projected)
+        if not odd.any():
+            return pairs
+        first = int(np.argmax(odd))
+        warnings.warn(
+            f"{' and '.join(names)} of {np.count_nonzero(odd)} of {odd.size} nodes "
+            f"[{list(G)[first]!r} at {tuple(pairs[first].tolist())}, ...] are no degrees, but "
+            "projected, so that this graph has no coordinates: "
+            "osmnx.project_graph(G, to_latlong=True) brings degrees, if you need them",
+            UserWarning,
+            stacklevel=3,
+        )
+        return None
+    return None
+
+
+def _pairs_of(G: nx.Graph[Any], names: tuple[str, str]) -> Array | None:
+    """Return two attributes of all nodes, or None if some are missing or no finite numbers."""
     columns = []
-    for name, most in (("x", 180), ("y", 90)):
+    for name in names:
         values = [data.get(name) for _, data in G.nodes(data=True)]
         if not values or not all(issubclass(kind, Real) for kind in set(map(type, values))):
             return None
-        column = np.fromiter(values, FLOAT64, len(values))
-        if not np.all(np.abs(column) <= most):
-            return None
-        columns.append(column)
-    return np.stack(columns, axis=1)
+        columns.append(np.fromiter(values, FLOAT64, len(values)))
+    pairs = np.stack(columns, axis=1)
+    return pairs if np.isfinite(pairs).all() else None
 
 
 def to_networkx(nodes: list[Any], coordinates: Array | None, arcs: Arcs, *, directed: bool) -> Any:
