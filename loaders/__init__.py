@@ -4,6 +4,7 @@
 format     read                           write
 ========== ============================== ====================================
 ``.gr``    `read_gr`: arcs                `write_gr`
+``.gr``    `read_weights`: another cost
 ``.co``    `read_co`: coordinates
 ``.ss``    `read_ss`: sources
 ``.p2p``   `read_p2p`: queries
@@ -22,7 +23,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from sssp.loaders._container import arrays_in, is_container, read_arrays, write_arrays
-from sssp.loaders._dimacs import ArcList, arcs_in, read_co, read_gr, read_p2p, read_ss, write_gr
+from sssp.loaders._dimacs import (
+    ArcList,
+    arcs_in,
+    read_co,
+    read_gr,
+    read_p2p,
+    read_ss,
+    read_weights,
+    write_gr,
+)
 from sssp.loaders._files import Pathname, decompressed
 
 __all__ = [
@@ -33,6 +43,7 @@ __all__ = [
     "read_gr",
     "read_p2p",
     "read_ss",
+    "read_weights",
     "write_arrays",
     "write_gr",
 ]

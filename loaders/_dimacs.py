@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
+from os import fspath
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,7 +20,16 @@ from sssp.loaders._columns import plain_array
 from sssp.loaders._files import Pathname, compressed, decompressed
 from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, locate_record
 
-__all__ = ["ArcList", "arcs_in", "read_co", "read_gr", "read_p2p", "read_ss", "write_gr"]
+__all__ = [
+    "ArcList",
+    "arcs_in",
+    "read_co",
+    "read_gr",
+    "read_p2p",
+    "read_ss",
+    "read_weights",
+    "write_gr",
+]
 
 GR = RecordFormat(
     kind="a graph file (.gr)",
@@ -121,6 +131,56 @@ def arcs_in(stream: Any, path: Pathname, chunk_bytes: int = CHUNK_BYTES) -> ArcL
     reader = RecordReader(stream, path, GR, chunk_bytes)
     tails, heads, weights = _columns(reader)
     return ArcList(reader.counts[0], tails, heads, weights)
+
+
+def read_weights(
+    path: Pathname, arcs: ArcList, other: Pathname
+) -> NDArray[np.int32] | NDArray[np.int64]:
+    """Read the weights of a DIMACS graph file that holds the same arcs as another.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A ``.gr`` file, plain or compressed.
+    arcs : ArcList
+        The arcs that it must hold, in this order.
+    other : str or path-like
+        The file that they come from, for messages.
+
+    Returns
+    -------
+    ndarray of int32 or int64, shape (m,)
+        A weight for each of the arcs, int32 if all fit.
+
+    Raises
+    ------
+    GraphFormatError
+        The file is not a well-formed graph file, or holds other arcs; names the line.
+    FileNotFoundError
+        There is no such file.
+    """
+    with decompressed(path) as stream:
+        reader = RecordReader(stream, path, GR)
+        tails, heads, weights = _columns(reader)
+    n, m = reader.counts
+    if (n, m) != (arcs.n, arcs.tails.size):
+        reader.refuse_problem(
+            f"{n} vertices and {m} arcs, but {fspath(other)} has {arcs.n} and {arcs.tails.size}: "
+            "both must hold the same arcs in the same order"
+        )
+    different = (tails != arcs.tails) | (heads != arcs.heads)
+    if different.any():
+        row = int(np.argmax(different))
+        number, line = locate_record(path, GR, row) or (None, None)
+        raise GraphFormatError(
+            f"row {row} is the arc {tails[row] + 1} -> {heads[row] + 1}, but in {fspath(other)} it "
+            f"is {arcs.tails[row] + 1} -> {arcs.heads[row] + 1}: both must hold the same arcs in "
+            "the same order",
+            path=path,
+            line_number=number,
+            line=line,
+        )
+    return weights
 
 
 def read_co(path: Pathname, n: int | None = None) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
@@ -65,7 +65,7 @@ from sssp.graph.weights import (
     weight_column,
 )
 from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
-from sssp.loaders import ArcList, read_any, read_co, write_arrays
+from sssp.loaders import ArcList, read_any, read_co, read_weights, write_arrays
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -1338,10 +1338,28 @@ def _checked_ends(
         raise
 
 
+@overload
 def read_graph(
-    path: str | PathLike[str], *, coordinates: str | PathLike[str] | None = None
-) -> Graph:
-    """Read a graph from a file.
+    path: str | PathLike[str], *, coordinates: str | PathLike[str] | None = None, also: None = None
+) -> Graph: ...
+
+
+@overload
+def read_graph(
+    path: str | PathLike[str],
+    *,
+    coordinates: str | PathLike[str] | None = None,
+    also: Mapping[str, str | PathLike[str]],
+) -> tuple[Graph, dict[str, Array]]: ...
+
+
+def read_graph(
+    path: str | PathLike[str],
+    *,
+    coordinates: str | PathLike[str] | None = None,
+    also: Mapping[str, str | PathLike[str]] | None = None,
+) -> Graph | tuple[Graph, dict[str, Array]]:
+    """Read a graph from a file, and more costs of its arcs from others.
 
     Parameters
     ----------
@@ -1352,28 +1370,57 @@ def read_graph(
         ``<(zcat x.gr.gz)``.
     coordinates : path-like, optional
         A DIMACS ``.co`` file for the same vertices, plain or compressed.
+    also : mapping of names to path-like, optional
+        DIMACS ``.gr`` files that hold the same arcs in the same order with another cost each,
+        as the distance and time graphs of one road network do: ``{"km": "USA-road-d.NY.gr.gz"}``.
+        `path` is then a ``.gr`` file too.
 
     Returns
     -------
-    Graph
+    graph : Graph
         The labels of a DIMACS graph are the vertex numbers of the file, 1..n.
+    costs : dict of names to ndarray of int32 or int64, shape (m,)
+        With `also` alone: a number for each kept arc, as `ShortestPaths.skim` and
+        `Graph.with_weights` take them. Of parallel rows it is that of the row which the graph
+        kept, the lightest in `path`, whatever is cheaper in the other file.
 
     Raises
     ------
     GraphFormatError
-        The file is malformed or damaged, or the coordinates are of another graph. The message
-        names the file and, in text, the line.
+        A file is malformed or damaged, or of another graph. The message names the file and, in
+        text, the line.
     OSError
-        The file cannot be opened.
+        A file cannot be opened.
+    TypeError
+        `also` is no mapping.
+
+    Examples
+    --------
+    Kilometres along the fastest path::
+
+        g, costs = sssp.read_graph("USA-road-t.NY.gr.gz", also={"km": "USA-road-d.NY.gr.gz"})
+        r = sssp.shortest_paths(g, sources, targets=targets, predecessors=True)
+        km = r.skim(costs["km"])
     """
+    if not (also is None or isinstance(also, Mapping)):
+        raise TypeError(f"also must be names and paths, as {{'km': path}}, not {also!r}")
     content = read_any(path)
     if isinstance(content, ArcList):
         graph = _graph_of(content, path)
     else:
         graph = Graph._from_csr(**unpacked(path, *content))
-    if coordinates is None:
+    if coordinates is not None:
+        graph = graph._changed(coordinates=read_co(coordinates, graph.n))
+    if also is None:
         return graph
-    return graph._changed(coordinates=read_co(coordinates, graph.n))
+    if not isinstance(content, ArcList):
+        raise GraphFormatError(
+            "also= compares files row by row, and an .sssp file holds no rows: read the .gr file "
+            "that it comes from, or take sssp.loaders.read_gr(other).weights[graph.arc_origin]",
+            path=path,
+        )
+    weights = {name: read_weights(other, content, path) for name, other in also.items()}
+    return graph, {name: picked(column, graph.arc_origin) for name, column in weights.items()}
 
 
 def _graph_of(arcs: ArcList, path: str | PathLike[str]) -> Graph:
