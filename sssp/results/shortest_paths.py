@@ -365,7 +365,8 @@ class ShortestPaths:
             then rounded).
 
             The table has memory of its own: long, 8 bytes an entry for each label and 6 or 10 for
-            the rest.
+            the rest. Rows of dense distances stand in order of ``distances.ravel()``, so that
+            ``table["km"] = r.skim(km).ravel()`` adds a column.
 
         Raises
         ------

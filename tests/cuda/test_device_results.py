@@ -56,6 +56,17 @@ def test_a_device_result_is_the_host_result_elsewhere(data, device):
 
 
 @pytest.mark.gpu
+def test_a_device_result_becomes_a_table_by_way_of_the_host(device):
+    g = sssp.road_like(20)
+    found = solved(g, [0, 5], device)
+    with pytest.raises(TypeError, match=r"call to_host\(\) first"):
+        found.to_dataframe()
+    expected = sssp.shortest_paths(g, [0, 5], method=METHOD)
+    for wide in (False, True):
+        assert found.to_host().to_dataframe(wide=wide).equals(expected.to_dataframe(wide=wide))
+
+
+@pytest.mark.gpu
 def test_an_array_on_the_device_tells_what_it_is(device):
     g = sssp.road_like(20)
     array = solved(g, [0, 5], device).distances
