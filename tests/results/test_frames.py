@@ -45,7 +45,7 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:
 # -- distances ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(asked=any_trees)
 def test_a_long_table_has_a_row_for_every_entry(asked: Trees) -> None:
     result = asked.result
@@ -64,7 +64,7 @@ def test_a_long_table_has_a_row_for_every_entry(asked: Trees) -> None:
     assert table["distance"].isna().tolist() == [not reached for *_, reached in expected]
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(asked=any_trees)
 def test_a_wide_table_has_a_row_for_every_source(asked: Trees) -> None:
     result = asked.result
