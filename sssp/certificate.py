@@ -42,7 +42,7 @@ from sssp.results.reference import (
 )
 from sssp.results.rows import dense_row, stored_row
 from sssp.results.shortest_paths import ShortestPaths
-from sssp.results.tree_sums import Tree, arcs_between
+from sssp.results.tree_sums import TreeSums, arcs_between
 
 __all__ = ["verify"]
 
@@ -497,6 +497,8 @@ class _Certifier:
         self, row: _Row, found: _Row, wanted: NDArray[np.int64], rtol: float
     ) -> None:
         """Raise unless the branches are paths, as long as the distances of their ends."""
+        from scipy.sparse import csr_array
+
         assert row.branches is not None
         vertices, tails = row.branches
         g, inner = self.graph, tails >= 0
@@ -507,9 +509,11 @@ class _Certifier:
         for _ in range(int(vertices.size).bit_length()):
             up = up[up]
         self._refuse(row, vertices[inner[up]], "hangs on a cycle of predecessors")
-        tree = Tree.of_stored(g, vertices, tails)
-        lengths = tree.skim(g.weights_as(found.distances.dtype))[tree.places(wanted)]
-        gap = np.abs(lengths - found.distances[wanted])
+        branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
+        lengths = np.empty((1, wanted.size), FLOAT64)
+        trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
+        trees.skim(range(1), g.weights_as(FLOAT64), lengths)
+        gap = np.abs(lengths[0] - found.distances[wanted])
         too_long = ~(gap <= self._tolerance(found.distances, rtol))
         self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
 

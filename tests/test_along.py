@@ -196,6 +196,45 @@ def test_a_deep_tree_and_a_wide_one_are_no_special_cases() -> None:
     assert r.load(np.arange(n)).tolist() == list(range(1, n))
 
 
+@pytest.mark.parametrize("targets", [None, range(0, 20_000, 9)])
+def test_floats_are_the_same_bits_for_any_number_of_threads(targets: Any) -> None:
+    g = sssp.road_like(20_000)
+    random = np.random.default_rng(1)
+    r = sssp.shortest_paths(g, range(0, 20_000, 700), targets=targets, predecessors=True)
+    values, volumes = random.random(g.m), random.random(r.distances.shape)
+    found = []
+    try:
+        for threads in (1, 2, 5):
+            sssp.set_threads(threads)
+            found.append((r.skim(values), r.load(volumes)))
+    finally:
+        sssp.set_threads(None)
+    for sums, flow in found:
+        np.testing.assert_array_equal(sums, found[0][0])
+        np.testing.assert_array_equal(flow, found[0][1])
+    row, column = 17, 1234
+    vertex = column if targets is None else targets[column]
+    along = values[r.path_arcs(vertex, row)]
+    assert found[0][0][row, column] == pytest.approx(along.sum())
+    assert found[0][1].sum() == pytest.approx((volumes * r.skim(np.ones(g.m))).sum())
+
+
+def test_what_is_wrong_in_a_later_row_is_named_whichever_thread_finds_it() -> None:
+    n = 70_000
+    chain = sssp.Graph.from_arcs(np.arange(n - 1), np.arange(1, n), np.ones(n - 1, int))
+    r = sssp.shortest_paths(chain, [0, 1, 2, 3], predecessors=True)
+    volumes = np.ones((4, n))
+    volumes[np.tril_indices(4, -1)] = 0
+    assert r.load(volumes)[:4].tolist() == [n - 1, 2 * n - 4, 3 * n - 9, 4 * n - 16]
+    volumes[2:, 0] = 1
+    with pytest.raises(sssp.UnreachableError, match="source 2 to 1 vertices"):
+        r.load(volumes)
+    values = np.ones(n - 1)
+    values[1] = np.nan
+    with pytest.raises(ValueError, match="arc 1, on the path from source 0 to vertex 2"):
+        r.skim(values)
+
+
 def test_volumes_to_unreached_vertices_are_refused_by_name(streets: sssp.Graph) -> None:
     r = sssp.shortest_paths(streets, [1, 3], predecessors=True, limit=5)
     volumes = np.ones((2, 6))

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.engine.query import Answer, Query
+from sssp.engine.threads import default_threads
+from sssp.engine.workers import in_order
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.checks import is_sparse
 from sssp.graph.labels import label_hint
@@ -18,7 +20,7 @@ from sssp.methods import BreadthFirst
 from sssp.results import frames
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.rows import dense_row, entry, stored_row
-from sssp.results.tree_sums import Tree, add_at, arcs_between
+from sssp.results.tree_sums import TreeSums, add_at, arcs_between
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -267,19 +269,18 @@ class ShortestPaths:
         arc_values = as_numbers(values, "values")
         self._check_values_shape(arc_values.shape)
         self._require_predecessors()
-        missing = unreached(arc_values.dtype)
-        parts = parts_of(arc_values, may_wrap(arc_values, self.graph.n))
-        sums = np.full((self.rows, self._width), missing, arc_values.dtype)
-        for row in range(self.rows):
-            columns = self._reached_columns(row)
-            vertices = self._vertices_of(columns)
-            tree = Tree.of(self.graph, self.predecessors, row, self.rows)
-            places = tree.places(vertices)
-            along = joined([tree.skim(part)[places] for part in parts], "values along a path")
-            wrong = (along == missing) | ~np.isfinite(along)
-            if wrong.any():
-                self._refuse_sum(arc_values, int(vertices[np.argmax(wrong)]), row)
-            sums[row, columns] = along
+        trees = self._tree_sums(arc_values.dtype)
+        sums = np.empty((self.rows, self._width), arc_values.dtype)
+        add_up = _wide_skim if may_wrap(arc_values, self.graph.n) else TreeSums.skim
+
+        def fill(rows: range) -> None:
+            odd = add_up(trees, rows, arc_values, sums[rows.start : rows.stop])
+            if odd is not None:
+                vertex = self._vertices_of(np.array(odd[1:]))
+                self._refuse_sum(arc_values, int(vertex[0]), rows.start + odd[0])
+
+        for _ in in_order(fill, trees.blocks(), default_threads()):
+            pass
         return sums.reshape(self._shape())
 
     def load(self, volumes: ArrayLike) -> NDArray[Any]:
@@ -315,15 +316,21 @@ class ShortestPaths:
         flows = flows.reshape(self.rows, self._width)
         wide = may_wrap(flows, flows.size)
         g = self.graph
+        trees = self._tree_sums(flows.dtype)
+
+        def loads_of(rows: range) -> tuple[NDArray[Any], ...]:
+            loads = parts_of(np.zeros(g.m, flows.dtype), wide)
+            volumes = flows[rows.start : rows.stop]
+            for part, load in zip(parts_of(volumes, wide), loads, strict=True):
+                lost = trees.load(rows, part, load)
+                if lost is not None:
+                    self._refuse_volumes(flows, rows.start + lost)
+            return loads
+
         loads = parts_of(np.zeros(g.m, flows.dtype), wide)
-        for row in range(self.rows):
-            columns = np.flatnonzero(flows[row])
-            travelling = flows[row, columns]
-            self._check_volumes(columns, travelling, row)
-            tree = Tree.of(g, self.predecessors, row, self.rows)
-            places = tree.places(self._vertices_of(columns))
-            for part, load in zip(parts_of(travelling, wide), loads, strict=True):
-                tree.load(places, part, load)
+        for more in in_order(loads_of, trees.blocks(2 * g.m), default_threads()):
+            for load, part in zip(loads, more, strict=True):
+                load += part
             carry(loads)
         on_input = [np.zeros(g.input_arcs, flows.dtype) for _ in loads]
         for total, load in zip(on_input, loads, strict=True):
@@ -479,6 +486,12 @@ class ShortestPaths:
         """Number of columns."""
         return self.graph.n if self.targets is None else int(self.targets.size)
 
+    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
+        trees = self.predecessors
+        if not is_sparse(trees):
+            trees = trees.reshape(self.rows, self.graph.n)
+        return TreeSums(self.graph, trees, self.sources, self.targets, dtype)
+
     def _shape(self) -> tuple[int, ...]:
         """Shape of dense numbers, one for every entry of the distances."""
         if self._sparse:
@@ -523,8 +536,10 @@ class ShortestPaths:
                 "fill numpy.zeros of that shape"
             )
 
-    def _check_volumes(self, columns: NDArray[Any], volumes: NDArray[Any], row: int) -> None:
-        """Refuse what cannot travel: the volumes of a row that are not 0."""
+    def _refuse_volumes(self, flows: NDArray[Any], row: int) -> NoReturn:
+        """Say which volumes of a row, of those that are not 0, cannot travel."""
+        columns = np.flatnonzero(flows[row])
+        volumes = flows[row, columns]
         wrong = ~np.isfinite(volumes)
         if wrong.any():
             first = int(np.argmax(wrong))
@@ -536,11 +551,10 @@ class ShortestPaths:
         reached = np.zeros(self._width, np.bool_)
         reached[self._reached_columns(row)] = True
         lost = columns[~reached[columns]]
-        if lost.size:
-            raise UnreachableError(
-                f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
-                f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
-            )
+        raise UnreachableError(
+            f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
+            f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
+        )
 
     def _refuse_sum(self, values: NDArray[Any], vertex: int, row: int) -> NoReturn:
         """Say why the sum of values on the way to a vertex is no number of the result."""
@@ -581,6 +595,20 @@ class ShortestPaths:
                 f"{label_hint(g, index)}"
             )
         return index
+
+
+def _wide_skim(
+    trees: TreeSums, rows: range, values: NDArray[Any], sums: NDArray[Any]
+) -> tuple[int, int] | None:
+    """Like `TreeSums.skim`, of integers whose sums might leave int64."""
+    parts = [np.empty_like(sums) for _ in range(2)]
+    for part, own in zip(parts, parts_of(values, True), strict=True):
+        trees.skim(rows, own, part)
+    reached = parts[0] != trees.missing
+    sums[...] = trees.missing
+    sums[reached] = joined([part[reached] for part in parts], "values along a path")
+    odd = np.argwhere(reached & (sums == trees.missing))
+    return None if odd.size == 0 else (int(odd[0, 0]), int(odd[0, 1]))
 
 
 def _count(number: int, what: str) -> str:

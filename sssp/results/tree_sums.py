@@ -1,23 +1,38 @@
-"""Sums along shortest-path trees: one pass from the root down, or from the leaves up."""
+"""Sums along shortest-path trees, over many rows: from the root down, or from the leaves up.
+
+An order in which every vertex comes before its tail follows from the numbers of children alone:
+the leaves first, then whoever has no child left. A load sends flows up in this order, a skim adds
+values down in the opposite one, O(n) a row; rows that store some vertices only cost time in those.
+The kernels avoid branches that depend on the numbers, for a processor cannot guess them.
+
+Floats are added in an order that follows from the trees alone, whatever the number of threads:
+rows are cut into blocks by what they hold, and the flows of the blocks are added in order.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.graph.checks import is_sparse
-from sssp.graph.csr import arc_position
-from sssp.kernels.dtypes import INDEX, OFFSET
+from sssp.graph.csr import arc_position, sealed
+from sssp.kernels.dtypes import INDEX, OFFSET, unreached
 from sssp.kernels.jit import njit
-from sssp.results.rows import dense_row, stored_row
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["Tree", "add_at", "arcs_between"]
+__all__ = ["TreeSums", "add_at", "arcs_between"]
+
+ONE = np.uint64(1)
+#: children of the vertex above all roots: it never runs out of them
+ENDLESS = np.iinfo(np.int32).max
+#: least number of vertices and columns that a block of rows holds, for calling a kernel to pay
+WORTH_A_CALL = 1 << 16
 
 
 @njit
@@ -29,35 +44,6 @@ def _arcs_kernel(indptr, indices, tails, heads, arcs):
 
 
 @njit
-def _order_kernel(tails):
-    """Return the vertices that have a tail, every one after its own."""
-    n = tails.size
-    order = np.empty(n, np.int32)
-    placed = np.zeros(n, np.bool_)
-    climb = np.empty(n, np.int32)
-    size = 0
-    for start in range(n):
-        height = 0
-        vertex = start
-        while not placed[vertex] and tails[vertex] >= 0:
-            climb[height] = vertex
-            height += 1
-            vertex = tails[vertex]
-        for i in range(height - 1, -1, -1):
-            order[size] = climb[i]
-            placed[climb[i]] = True
-            size += 1
-    return order[:size]
-
-
-@njit
-def _skim_kernel(tails, arcs, order, values, sums):
-    """Add `values` of the arcs along every tree path into `sums`, which is 0 at the roots."""
-    for head in order:
-        sums[head] = sums[tails[head]] + values[arcs[head]]
-
-
-@njit
 def add_at(sums, places, values):
     """``numpy.add.at`` of one axis, which warns of nothing: whoever calls looks at the sums."""
     for i in range(places.size):
@@ -65,12 +51,202 @@ def add_at(sums, places, values):
 
 
 @njit
-def _load_kernel(tails, arcs, order, flows, loads):
-    """Send the flow of every vertex up its tree path, adding it to `loads` of the arcs."""
-    for i in range(order.size - 1, -1, -1):
-        head = order[i]
-        loads[arcs[head]] += flows[head]
-        flows[tails[head]] += flows[head]
+def _vertex(vertices, i):
+    """Return the i-th vertex of a row, or of its columns: of those given, or of all."""
+    return np.uint32(i if vertices is None else vertices[i])
+
+
+@njit
+def _plant(vertices, tails, roots, up, known, children):
+    """Write down the tree of a row: above every vertex its tail, above roots the vertex n.
+
+    What is not in the tree hangs there too, if it is stored, but is not `known`.
+    """
+    n = up.size - 1
+    for i in range(tails.size):
+        vertex = _vertex(vertices, i)
+        tail = tails[i]
+        known[vertex] = tail >= 0
+        up[vertex] = tail if tail >= 0 else n
+        children[vertex] = 0
+    for root in roots:
+        known[root] = True
+    for i in range(tails.size):
+        children[up[_vertex(vertices, i)]] += 1
+    up[n] = n
+    children[n] = ENDLESS
+
+
+@njit
+def _leaves(vertices, count, children, order):
+    """Put the stored vertices without children first; return how many there are."""
+    size = np.uint64(0)
+    for i in range(count):
+        vertex = _vertex(vertices, i)
+        order[size] = vertex
+        size += np.uint64(children[vertex] == 0)
+    return size
+
+
+@njit
+def _uproot(vertices, count, roots, known):
+    """Leave nothing `known`."""
+    for i in range(count):
+        known[_vertex(vertices, i)] = False
+    for root in roots:
+        known[root] = False
+
+
+@njit
+def _bring_values(indptr, arc_tails, heads, values, vertices, tails, own):
+    """Write the value of the arc into every stored vertex that has a tail."""
+    if vertices is None:
+        # arcs come in order of tail, so that most is read in order; others go where it is no harm
+        nowhere = np.uint32(tails.size)
+        for arc in range(heads.size):
+            head = np.uint32(heads[arc])
+            own[head if tails[head] == arc_tails[arc] else nowhere] = values[arc]
+    else:
+        for i in range(tails.size):
+            if tails[i] >= 0:
+                own[vertices[i]] = values[arc_position(indptr, heads, tails[i], vertices[i])]
+
+
+@njit
+def _spread_flows(indptr, arc_tails, heads, vertices, tails, flows, loads):
+    """Add the flow through every stored vertex that has a tail to the arc from there."""
+    nothing = loads.dtype.type(0)
+    if vertices is None:
+        for arc in range(heads.size):
+            head = np.uint32(heads[arc])
+            flow = flows[head]
+            loads[arc] += flow if tails[head] == arc_tails[arc] else nothing
+    else:
+        for i in range(tails.size):
+            if tails[i] >= 0:
+                loads[arc_position(indptr, heads, tails[i], vertices[i])] += flows[vertices[i]]
+
+
+@njit
+def _skim_kernel(
+    arcs, values, roots, first_roots, starts, vertices, tails, columns, missing, scratch, sums
+):
+    """Add values of the arcs from the root to every column, row by row.
+
+    Return row and column of the first sum that is not finite, -1 where all are.
+
+    =========== ============= ====== ========================================================
+    argument    shape         dtype  written by
+    =========== ============= ====== ========================================================
+    arcs        (n + 1,), m   ints   host: ``indptr``, tails, heads
+    values      (m,)          number host
+    roots       (roots,)      int64  host: sources
+    first_roots (rows + 1,)   int64  host: where those of each row begin
+    starts      (rows + 1,)   int64  host: where the stored vertices of each row begin
+    vertices    (starts[-1],) int32  host: stored vertices; None: all n in every row
+    tails       (starts[-1],) int32  host: their predecessors
+    columns     (width,)      int64  host: the vertices that are asked for; None: all n
+    missing     scalar        number host: what stands where no path leads
+    scratch     (n + 1,) each        here: ``up``, ``known``, ``children``, ``order``, and sums
+                                     of the vertices; nothing is ``known`` before and after
+    sums        (rows, width) number here
+    =========== ============= ====== ========================================================
+    """
+    indptr, arc_tails, heads = arcs
+    up, known, children, order, total = scratch
+    n = up.size - 1
+    zero = type(missing)(0)
+    odd_row, odd_column = -1, -1
+    for row in range(starts.size - 1):
+        first, last = starts[row], starts[row + 1]
+        own = None if vertices is None else vertices[first:last]
+        own_roots = roots[first_roots[row] : first_roots[row + 1]]
+        own_tails = tails[first:last]
+        _plant(own, own_tails, own_roots, up, known, children)
+        _bring_values(indptr, arc_tails, heads, values, own, own_tails, total)
+        size = _leaves(own, last - first, children, order)
+        at = np.uint64(0)
+        while at < size:
+            tail = up[order[at]]
+            at += ONE
+            left = children[tail] - np.int32(1)
+            children[tail] = left
+            order[size] = tail
+            size += np.uint64(left == 0)
+        total[n] = zero
+        for root in own_roots:
+            if up[root] == n:
+                total[root] = zero
+        while size > 0:
+            size -= ONE
+            vertex = order[size]
+            total[vertex] += total[up[vertex]]
+        for column in range(sums.shape[1]):
+            vertex = _vertex(columns, column)
+            if known[vertex]:
+                found = total[vertex]
+                sums[row, column] = found
+                if odd_row < 0 and found - found != zero:
+                    odd_row, odd_column = row, column
+            else:
+                sums[row, column] = missing
+        _uproot(own, last - first, own_roots, known)
+    return odd_row, odd_column
+
+
+@njit
+def _load_kernel(
+    arcs, volumes, roots, first_roots, starts, vertices, tails, columns, scratch, loads
+):
+    """Send volumes along the trees, row by row, and add them to the loads of the arcs.
+
+    Return the first row with a volume that cannot travel, -1 if there is none.
+
+    =========== ============= ====== ========================================================
+    argument    shape         dtype  written by
+    =========== ============= ====== ========================================================
+    arcs, roots, first_roots,        as of `_skim_kernel`
+    starts, vertices, tails,
+    columns
+    volumes     (rows, width) number host: what travels from the root to each column
+    scratch     (n + 1,) each        as of `_skim_kernel`; last the flows of the vertices
+    loads       (m,)          number host: zeros; here
+    =========== ============= ====== ========================================================
+    """
+    indptr, arc_tails, heads = arcs
+    up, known, children, order, flows = scratch
+    nothing = loads.dtype.type(0)
+    for row in range(starts.size - 1):
+        first, last = starts[row], starts[row + 1]
+        own = None if vertices is None else vertices[first:last]
+        own_roots = roots[first_roots[row] : first_roots[row + 1]]
+        own_tails = tails[first:last]
+        _plant(own, own_tails, own_roots, up, known, children)
+        for i in range(last - first):
+            flows[_vertex(own, i)] = nothing
+        for root in own_roots:
+            flows[root] = nothing
+        for column in range(volumes.shape[1]):
+            volume = volumes[row, column]
+            if volume != nothing:
+                vertex = _vertex(columns, column)
+                if not (known[vertex] and volume - volume == nothing):
+                    return row
+                flows[vertex] += volume
+        size = _leaves(own, last - first, children, order)
+        at = np.uint64(0)
+        while at < size:
+            vertex = order[at]
+            at += ONE
+            tail = up[vertex]
+            flows[tail] += flows[vertex]
+            left = children[tail] - np.int32(1)
+            children[tail] = left
+            order[size] = tail
+            size += np.uint64(left == 0)
+        _spread_flows(indptr, arc_tails, heads, own, own_tails, flows, loads)
+        _uproot(own, last - first, own_roots, known)
+    return -1
 
 
 def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.int64]:
@@ -80,55 +256,156 @@ def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDAr
     return arcs
 
 
-@dataclass(frozen=True)
-class Tree:
-    """The tree of one row, over the vertices that are stored of it; costs nothing in the others.
+class _Trees(NamedTuple):
+    """Shortest-path trees of some rows, over all vertices or over those that are stored.
 
     Attributes
     ----------
-    vertices : ndarray, shape (s,), or None
-        The stored vertices, ascending; None: all of the graph.
-    tails : ndarray, shape (s,), int32
-        Place of the tail of every one among them; -1 for roots, and for what is not reached.
-    arcs : ndarray, shape (s,), int64
-        The arc from there.
-    order : ndarray, int32
-        Places of those that have a tail, each after its tail.
+    roots : ndarray, int64
+        Sources.
+    first_roots : ndarray, shape (rows + 1,), int64
+        Where those of each row begin.
+    starts : ndarray, shape (rows + 1,), int64
+        Where the vertices of each row begin.
+    vertices : ndarray, shape (starts[-1],), int32, or None
+        The stored vertices, with the tail of each among them; None: all n in every row.
+    tails : ndarray, shape (starts[-1],), int32
+        Their predecessors.
     """
 
-    vertices: NDArray[Any] | None
+    roots: NDArray[np.int64]
+    first_roots: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    vertices: NDArray[np.int32] | None
     tails: NDArray[np.int32]
-    arcs: NDArray[np.int64]
-    order: NDArray[np.int32]
 
-    @classmethod
-    def of(cls, graph: Graph, predecessors: Any, row: int, rows: int) -> Tree:
-        """Return the tree of a row of predecessors."""
-        if is_sparse(predecessors):
-            return cls.of_stored(graph, *stored_row(predecessors, row))
-        tails = dense_row(predecessors, row, rows, -1)
-        arcs = arcs_between(graph, tails, np.arange(graph.n, dtype=INDEX))
-        return cls(None, tails, arcs, _order_kernel(tails))
 
-    @classmethod
-    def of_stored(cls, graph: Graph, vertices: NDArray[Any], tails: NDArray[np.int32]) -> Tree:
-        """Return the tree of some vertices, ascending, whose tails are among them."""
-        places = np.searchsorted(vertices, tails).astype(INDEX)
-        places[tails < 0] = -1
-        return cls(vertices, places, arcs_between(graph, tails, vertices), _order_kernel(places))
+class TreeSums:
+    """Sums along the trees of a result, block of rows by block of rows, in any thread.
 
-    def places(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Return where `vertices` stand, which must be stored."""
-        return vertices if self.vertices is None else np.searchsorted(self.vertices, vertices)
+    Parameters
+    ----------
+    graph : Graph
+    predecessors : ndarray, shape (rows, n), or csr_array, shape (rows, n)
+    sources : ndarray, int64
+        One a row, or all of the one row.
+    columns : ndarray, shape (width,), int64, or None
+        The vertices that are asked for; None: all.
+    dtype : dtype
+        Of the numbers, int64 or float64.
+    """
 
-    def skim(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the sum of `values` of the arcs on the way to every place."""
-        sums = np.zeros(self.tails.size, values.dtype)
-        _skim_kernel(self.tails, self.arcs, self.order, values, sums)
-        return sums
+    def __init__(
+        self,
+        graph: Graph,
+        predecessors: Any,
+        sources: NDArray[np.int64],
+        columns: NDArray[np.int64] | None,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.graph, self.predecessors, self.sources = graph, predecessors, sources
+        self.columns = None if columns is None else sealed(columns)
+        self.width = graph.n if columns is None else columns.size
+        self.rows: int = predecessors.shape[0]
+        self.missing = unreached(dtype)
+        self.dtype = dtype
+        self._arcs = graph.indptr, graph.tails, graph.indices
+        self._free: list[tuple[NDArray[Any], ...]] = []
 
-    def load(self, places: NDArray[Any], volumes: NDArray[Any], loads: NDArray[Any]) -> None:
-        """Add the flow of `volumes`, from the root to `places`, to `loads` of the arcs."""
-        flows = np.zeros(self.tails.size, volumes.dtype)
-        add_at(flows, places, volumes)
-        _load_kernel(self.tails, self.arcs, self.order, flows, loads)
+    def blocks(self, least: int = 0) -> Iterator[range]:
+        """Cut the rows where `least` vertices and columns are together, and enough for a call."""
+        least = max(least, WORTH_A_CALL)
+        if is_sparse(self.predecessors):
+            stored = self.predecessors.indptr
+        else:
+            stored = np.arange(self.rows + 1) * self.graph.n
+        ends = stored + np.arange(self.rows + 1) * self.width
+        first = 0
+        while first < self.rows:
+            last = int(np.searchsorted(ends, ends[first] + least))
+            yield range(first, min(last, self.rows))
+            first = last
+
+    def skim(self, rows: range, values: NDArray[Any], sums: NDArray[Any]) -> tuple[int, int] | None:
+        """Add values of the arcs along the way to every column.
+
+        Parameters
+        ----------
+        rows : range
+        values : ndarray, shape (m,)
+        sums : ndarray, shape (rows, width)
+            Filled, with what stands for unreached where no path leads.
+
+        Returns
+        -------
+        tuple of two ints, or None
+            Row, counted from the first of `rows`, and column of the first sum that is not finite.
+        """
+        with self._scratch() as scratch:
+            row, column = _skim_kernel(
+                self._arcs,
+                sealed(values),
+                *self._trees(rows),
+                self.columns,
+                self.missing,
+                scratch,
+                sums,
+            )
+        return None if row < 0 else (row, column)
+
+    def load(self, rows: range, volumes: NDArray[Any], loads: NDArray[Any]) -> int | None:
+        """Send volumes along the way to every column, and add them up.
+
+        Parameters
+        ----------
+        rows : range
+        volumes : ndarray, shape (rows, width)
+        loads : ndarray, shape (m,)
+            Flow on every arc, added to.
+
+        Returns
+        -------
+        int or None
+            The first row, counted from the first of `rows`, with a volume that is not finite or
+            leads to what is not reached.
+        """
+        with self._scratch() as scratch:
+            row = _load_kernel(
+                self._arcs, sealed(volumes), *self._trees(rows), self.columns, scratch, loads
+            )
+        return None if row < 0 else int(row)
+
+    def _trees(self, rows: range) -> _Trees:
+        if self.rows == self.sources.size:
+            roots = self.sources[rows.start : rows.stop]
+            first_roots = np.arange(len(rows) + 1)
+        else:
+            roots, first_roots = self.sources, np.array([0, self.sources.size])
+        if is_sparse(self.predecessors):
+            starts = self.predecessors.indptr[rows.start : rows.stop + 1].astype(OFFSET)
+            stored = slice(starts[0], starts[-1])
+            vertices = sealed(self.predecessors.indices[stored].astype(INDEX, copy=False))
+            tails = self.predecessors.data[stored]
+        else:
+            starts = np.arange(len(rows) + 1) * self.graph.n
+            vertices = None
+            tails = self.predecessors[rows.start : rows.stop].reshape(-1)
+        return _Trees(sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails))
+
+    @contextmanager
+    def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Lend memory of one worker; whoever fails has left it dirty, so it is dropped then."""
+        try:
+            memory = self._free.pop()
+        except IndexError:
+            # nothing is known, and the rest is written before it is read: small rows cost little
+            size = self.graph.n + 1
+            memory = (
+                np.empty(size, np.uint32),
+                np.zeros(size, np.bool_),
+                np.empty(size, np.int32),
+                np.empty(size, np.uint32),
+                np.empty(size, self.dtype),
+            )
+        yield memory
+        self._free.append(memory)

@@ -1,0 +1,54 @@
+"""Work in pieces on all cores, whose results come in the order of the pieces."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import islice
+from typing import TypeVar
+
+__all__ = ["in_order"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+#: seconds between two chances for Ctrl-C
+HEARING = 0.2
+#: pieces a thread that are under way or wait for those before them
+AHEAD = 2
+
+
+def in_order(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
+    """Yield ``work(piece)`` of every piece, in their order, whichever thread is done first.
+
+    So what is made of the results does not depend on the number of threads.
+
+    Parameters
+    ----------
+    work : callable
+        Releases the GIL while it is busy.
+    pieces : iterable
+        Taken as threads get to them; few results wait for an earlier one at any time.
+    threads : int
+        How many pieces are worked on side by side; with 1 the caller's thread does it.
+    """
+    if threads <= 1:
+        yield from map(work, pieces)
+        return
+    left = iter(pieces)
+    with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+        under_way: deque[Future[R]] = deque()
+        try:
+            for piece in islice(left, AHEAD * threads):
+                under_way.append(executor.submit(work, piece))
+            while under_way:
+                # with a timeout, for else Ctrl-C is not heard on every system
+                while wait([under_way[0]], HEARING).not_done:
+                    pass
+                done = under_way.popleft()
+                for piece in islice(left, 1):
+                    under_way.append(executor.submit(work, piece))
+                yield done.result()
+        finally:
+            # Ctrl-C, or an exception: the others end after the piece in hand
+            executor.shutdown(wait=False, cancel_futures=True)
