@@ -235,6 +235,17 @@ def test_what_is_wrong_in_a_later_row_is_named_whichever_thread_finds_it() -> No
         r.skim(values)
 
 
+def test_paths_to_targets_are_those_of_the_whole_tree_where_a_float_absorbs_an_arc() -> None:
+    # 0-5-1-4 has the smaller tail at 4, 0-3-4 fewer arcs; 1-2 adds nothing to 1e18
+    tails, heads = [0, 5, 0, 1, 1, 3], [5, 1, 3, 2, 4, 4]
+    far, near = [5e17, 5e17, 1e18, 1.0, 1e18, 1e18], [5.0, 5.0, 10.0, 1.0, 10.0, 10.0]
+    for weights, path in ((far, [0, 3, 4]), (near, [0, 5, 1, 4])):
+        g = sssp.Graph.from_arcs(tails, heads, weights)
+        for targets in (None, [4], [4, 2]):
+            r = sssp.shortest_paths(g, [0], targets=targets, predecessors=True)
+            assert r.path(4).tolist() == path
+
+
 def test_volumes_to_unreached_vertices_are_refused_by_name(streets: sssp.Graph) -> None:
     r = sssp.shortest_paths(streets, [1, 3], predecessors=True, limit=5)
     volumes = np.ones((2, 6))

@@ -81,6 +81,9 @@ class HostRows:
         Of each row the vertices with a distance, in any order.
     predecessors : ndarray, shape (rows, n), int32, or None
         `paths` marks what it has seen in there.
+    branches : list of tuple of two ndarrays, int32, or None
+        Of each row the vertices on the paths to the targets, ascending, and their predecessors,
+        if they were found alone.
     origin : ndarray, shape (n,), int32, or None
     """
 
@@ -89,6 +92,7 @@ class HostRows:
     distances: NDArray[Any]
     reached_vertices: list[NDArray[np.int32]]
     predecessors: NDArray[np.int32] | None = None
+    branches: list[tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None
     origin: NDArray[np.int32] | None = None
 
     def copy_distances(self, out: NDArray[Any]) -> None:
@@ -117,17 +121,23 @@ class HostRows:
 
     def paths(self) -> Entries:
         """Return the vertices on the paths to the targets with their predecessors."""
+        branches = self._cut_branches() if self.branches is None else self.branches
+        counts = np.array([vertices.size for vertices, _ in branches], np.int64)
+        vertices, tails = map(list, zip(*branches, strict=True))
+        return Entries(counts, _joined(vertices), None, _joined(tails))
+
+    def _cut_branches(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """Return what the predecessors of each row hold of the paths to the targets."""
         assert self.predecessors is not None
         assert self.targets is not None
-        rows, tails = [], []
+        branches = []
         for i, predecessors in enumerate(self.predecessors):
             ends = self.targets[self.distances[i, self.targets] != unreached(self.distances.dtype)]
             vertices = np.empty(self.reached_vertices[i].size, INDEX)
             count = _paths_kernel(ends, predecessors, vertices)
-            rows.append(np.sort(vertices[:count]))
-            tails.append(-3 - predecessors[rows[-1]])
-        counts = np.array([row.size for row in rows], np.int64)
-        return Entries(counts, _joined(rows), None, _joined(tails))
+            vertices = np.sort(vertices[:count])
+            branches.append((vertices, -3 - predecessors[vertices]))
+        return branches
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
         """Return one number a row; of an integer sum its halves, shape (rows, 2)."""

@@ -274,12 +274,24 @@ class _Rows:
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.query.nearest:
             found.origin = tree.origins()
-        if self.query.predecessors:
+        if self.query.predecessors and self._branches_suffice(tree):
+            found.branches = [tree.branches(self.targets, scratch.predecessors[0])]
+        elif self.query.predecessors:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
             if place is not None:
                 place[0].fill(-1)
             tree.predecessors(found.origin, found.predecessors[0], self.query.fewest_arcs)
+
+    def _branches_suffice(self, tree: Tree) -> bool:
+        """Whether the paths to the targets can be found without those to all other vertices."""
+        query = self.query
+        if query.targets is None or query.nearest or query.fewest_arcs:
+            return False
+        farthest = tree.final
+        if farthest == self.bound and tree.reached.size:
+            farthest = tree.distances[tree.reached].max()
+        return not tree.has_light_arcs(farthest)
 
     def _final(self, distances: NDArray[Any]) -> Any:
         """Greatest distance up to which a row is final: that of the farthest target, if reached.

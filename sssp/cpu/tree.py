@@ -4,7 +4,8 @@ Solvers find distances only. A tree follows from them in one pass over the tight
 ``d[tail] + w == d[head]``), always the same one: the smallest tail. Where a tight arc joins two
 vertices at the same distance (a zero weight, or a float absorbed by rounding), or weights are
 negative, tails chosen one by one might close a cycle; then the whole row takes, among all
-trees of tight arcs, the fewest arcs from the source, and then the smallest tail.
+trees of tight arcs, the fewest arcs from the source, and then the smallest tail. Where no arc is
+as light as that, the paths to a few targets are found from their ends, in time of their own.
 
 Over negative float weights, rounding can lower the distances around a cycle of length zero, until
 they are tight along the cycle and along nothing that leads there. Where a tree of tight arcs does
@@ -20,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.cycles import rounding
+from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX
+from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
 __all__ = ["Tree", "reset"]
@@ -59,6 +61,33 @@ def _smallest_tails_kernel(
             if predecessors[head] < 0 or np.int32(tail) < predecessors[head]:
                 predecessors[head] = tail
     return False
+
+
+@njit
+def _branches_kernel(indptr, tails, weights, targets, distances, unseen, predecessors, vertices):
+    """Walk back from every reached target along the smallest tight tails.
+
+    Only arcs that are longer than 0, in sums too, may be tight. `predecessors` are -1 on entry;
+    on return those of the vertices that were met are -2 for the source, and the others' tails.
+    Return how many were met.
+    """
+    count = 0
+    for target in targets:
+        vertex = np.uint64(target)
+        if distances[vertex] == unseen:
+            continue
+        while predecessors[vertex] == -1:
+            vertices[count] = vertex
+            count += 1
+            predecessors[vertex] = -2
+            end = distances[vertex]
+            for place in range(indptr[vertex], indptr[vertex + ONE]):
+                tail = np.uint64(tails[place])
+                if distances.dtype.type(distances[tail] + weights[place]) == end:
+                    predecessors[vertex] = tail
+                    vertex = tail
+                    break
+    return count
 
 
 @njit
@@ -192,6 +221,48 @@ class Tree:
             if not self.may_be_inexact or claimed == self._final_count():
                 break
         return origin
+
+    def has_light_arcs(self, farthest: Any) -> bool:
+        """Whether a tight arc may join vertices at one distance, of those up to `farthest`.
+
+        A float absorbs what is no more than its distance from the next one.
+        """
+        least = self.graph.least_weight
+        dtype = self.distances.dtype
+        absorbed = np.spacing(dtype.type(farthest)) if dtype.kind == "f" else 0
+        return bool(least <= absorbed)
+
+    def branches(
+        self, targets: NDArray[np.int64], predecessors: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the vertices on the paths to some targets, ascending, and their predecessors.
+
+        Parameters
+        ----------
+        targets : ndarray, shape (t,), int64
+        predecessors : ndarray, shape (n,), int32
+            Scratch: -1 everywhere, and again on return.
+
+        Notes
+        -----
+        For a row of one source without `has_light_arcs`. Takes O(s log s) time for s vertices on
+        the paths, and time in the arcs that end at them.
+        """
+        dtype = self.distances.dtype
+        vertices = np.empty(self.reached.size, INDEX)
+        count = _branches_kernel(
+            *arcs_by_head(self.graph, dtype),
+            targets,
+            self.distances,
+            unreached(dtype),
+            predecessors,
+            vertices,
+        )
+        vertices = np.sort(vertices[:count])
+        tails = predecessors[vertices]
+        reset(predecessors, vertices, -1)
+        tails[tails == -2] = -1
+        return vertices, tails
 
     def predecessors(
         self,

@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.graph.csr import order_by_head
 from sssp.graph.frozen import frozen
+from sssp.graph.rows import picked
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["ArcsByWeight", "arcs_by_weight", "typical_weight", "unsigned_arcs"]
+__all__ = [
+    "ArcsByHead",
+    "ArcsByWeight",
+    "arcs_by_head",
+    "arcs_by_weight",
+    "typical_weight",
+    "unsigned_arcs",
+]
 
 #: up to this many arcs insertion beats a general sort
 FEW = 16
@@ -108,3 +117,39 @@ def unsigned_arcs(
             graph.weights_as(dtype),
         ),
     )
+
+
+class ArcsByHead(NamedTuple):
+    """The arcs of a graph in order of head, then of tail.
+
+    Attributes
+    ----------
+    indptr : ndarray, shape (n + 1,), int64
+        Where the arcs into each vertex begin.
+    tails : ndarray, shape (m,), int32
+    weights : ndarray, shape (m,)
+        In the dtype that was asked for.
+    """
+
+    indptr: NDArray[np.int64]
+    tails: NDArray[np.int32]
+    weights: NDArray[Any]
+
+
+def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
+    """Return the arcs of `graph` by head; made on first use and kept. O(n + m) time.
+
+    All but the weights is shared by graphs that differ in weights alone.
+    """
+
+    def build() -> tuple[NDArray[Any], ...]:
+        order = order_by_head(graph.n, graph.indices)
+        counts = np.bincount(graph.indices, minlength=graph.n)
+        indptr = np.concatenate(([0], np.cumsum(counts, dtype=OFFSET)))
+        return frozen(indptr), frozen(picked(graph.tails, order)), order
+
+    indptr, tails, order = graph._shared("arcs by head", build)
+    weights = graph.derived(
+        f"weights by head, {dtype}", lambda: frozen(picked(graph.weights_as(dtype), order))
+    )
+    return ArcsByHead(indptr, tails, weights)
