@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -21,7 +24,15 @@ from tests.strategies import (
     vertex_lists,
 )
 
-REDUCTIONS = ["eccentricity", "sum", "count", "weight"]
+REDUCTIONS = ["eccentricity", "sum", "mean", "count", "weight", "closeness"]
+#: sums that are rounded, to other numbers in another order
+TENTHS = st.integers(-9, 9).map(lambda tenths: tenths / 10)
+DECAYS = [
+    ("step", 3),
+    ("exponential", 0.3),
+    ("power", 2),
+    ([1, 5.5], [1.0, 0.3]),
+]
 
 
 def ring_with_chords(n: int) -> sssp.Graph:
@@ -33,62 +44,165 @@ def ring_with_chords(n: int) -> sssp.Graph:
     return sssp.Graph.from_arcs(tails, heads, random.permutation(2 * n), n=n)
 
 
-def reduced(what: str, row: naive.Row, vertex_weights: list[Any] | None) -> Any:
-    """Reduce a row as the words say."""
+def reduced(what: str, distances: dict[int, Any], others: int, source: int) -> Any:
+    """Reduce the distances of the vertices that count as the words say."""
+    total = in_order(distances.values())
     if what == "eccentricity":
-        return max(row.distances.values())
-    if what == "sum":
-        return sum(row.distances.values())
-    if what == "count":
-        return len(row.distances)
-    assert vertex_weights is not None
-    return sum(vertex_weights[v] for v in row.distances)
+        floats = any(isinstance(d, float) for d in distances.values())
+        return max(distances.values(), default=math.inf if floats else 2**63 - 1)
+    if what == "mean":
+        return total / len(distances) if distances else math.nan
+    if what == "closeness":
+        reached = len(distances) - (source in distances)
+        return (reached / total) * (reached / others) if total > 0 else 0
+    return total if what == "sum" else len(distances)
 
 
-@pytest.mark.parametrize("what", REDUCTIONS)
-@settings(max_examples=120)
-@given(
-    network=networks(SMALL_INTEGERS, least_n=1)
-    | networks(LARGE_INTEGERS, least_n=1)
-    | networks(DYADIC, least_n=1)
-    | negative_networks(),
-    data=st.data(),
-)
-def test_reductions_agree_with_the_reference(
-    what: str, network: naive.Network, data: st.DataObject
-) -> None:
-    sources: Any = data.draw(vertex_lists(network.n))
-    if len(sources) == 1 and data.draw(st.booleans()):
+def in_order(numbers: Iterable[Any]) -> Any:
+    """Add up, one after the other: `sum` rounds floats in a way of its own."""
+    total: Any = 0
+    for number in numbers:
+        total = total + number
+    return total
+
+
+def factor(decay: Any, distance: Any) -> float:
+    """By how much a vertex counts."""
+    kind, number = decay
+    if kind == "step":
+        return 1.0 if distance <= number else 0.0
+    if kind == "exponential":
+        return math.exp(-number * distance)
+    if kind == "power":
+        return float(max(distance, 1) ** -number)
+    values: list[float] = [v for edge, v in zip(kind, number, strict=True) if distance <= edge]
+    return values[0] if values else 0.0
+
+
+class Asked(NamedTuple):
+    """A call of `reduce` but for what it asks, and the distances that count for each source."""
+
+    graph: sssp.Graph
+    sources: Any
+    options: dict[str, Any]
+    rows: list[dict[int, Any]]
+    #: number of vertices that count, less the source
+    others: list[int]
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> Asked:
+    network = draw(
+        networks(SMALL_INTEGERS, least_n=1)
+        | networks(LARGE_INTEGERS, least_n=1)
+        | networks(DYADIC, least_n=1)
+        | networks(TENTHS.map(abs), least_n=1)
+        | negative_networks()
+    )
+    sources: Any = draw(vertex_lists(network.n))
+    starts = sources
+    if len(sources) == 1 and draw(st.booleans()):
         sources = sources[0]
-    limit = data.draw(st.none() | st.integers(0, 100))
-    weights = None
-    if what == "weight":
-        numbers: st.SearchStrategy[Any] = st.integers(-9, 9) | st.integers(2**53, 2**54)
-        numbers = data.draw(st.sampled_from([numbers, st.booleans(), DYADIC]))
-        weights = data.draw(st.lists(numbers, min_size=network.n, max_size=network.n))
+    limit = draw(st.none() | st.integers(0, 100))
+    targets = draw(st.none() | vertex_lists(network.n) | st.just([]))
+    counting = range(network.n) if targets is None else sorted(set(targets))
     try:
         rows = [
-            naive.solve(network, [source], limit=np.inf if limit is None else limit)
-            for source in ([sources] if isinstance(sources, int) else sources)
+            naive.solve(network, [source], limit=math.inf if limit is None else limit)
+            for source in starts
         ]
     except naive.NegativeCycle:
         assume(False)
-    values = sssp.reduce(
-        graph_of(network),
-        sources,
-        what,
-        limit=limit,
-        vertex_weights=weights,
-        threads=data.draw(st.sampled_from([1, 2])),
-    )
-    expected = [reduced(what, row, weights) for row in rows]
-    if isinstance(sources, int):
+    options = {"limit": limit, "targets": targets, "threads": draw(st.sampled_from([1, 2]))}
+    found = [{v: row.distances[v] for v in counting if v in row.distances} for row in rows]
+    others = [len(counting) - (source in counting) for source in starts]
+    return Asked(graph_of(network), sources, options, found, others)
+
+
+@pytest.mark.parametrize("what", [what for what in REDUCTIONS if what != "weight"])
+@settings(max_examples=100)
+@given(call=asked())
+def test_reductions_agree_with_the_reference(what: str, call: Asked) -> None:
+    values = sssp.reduce(call.graph, call.sources, what, **call.options)
+    starts = np.atleast_1d(call.sources).tolist()
+    expected = [
+        reduced(what, row, others, source)
+        for row, others, source in zip(call.rows, call.others, starts, strict=True)
+    ]
+    if call.graph.weights.dtype == np.float64 and what == "eccentricity":
+        expected = [math.inf if value == 2**63 - 1 else value for value in expected]
+    if isinstance(call.sources, int):
         assert type(values) in (int, float)
-        assert values == expected[0]
-    else:
-        assert isinstance(values, np.ndarray)
-        assert values.dtype in (np.int64, np.float64)
-        assert values.tolist() == expected
+        values, expected = np.array(values), expected[:1]
+    assert values.dtype in (np.int64, np.float64)
+    np.testing.assert_array_equal(np.atleast_1d(values), expected)
+
+
+@settings(max_examples=150)
+@given(call=asked(), data=st.data())
+def test_weights_of_vertices_agree_with_the_reference(call: Asked, data: st.DataObject) -> None:
+    n = call.graph.n
+    numbers: st.SearchStrategy[Any] = st.integers(-9, 9) | st.integers(2**53, 2**54)
+    numbers = data.draw(st.sampled_from([numbers, st.booleans(), DYADIC, TENTHS]))
+    shape = data.draw(st.sampled_from([(n,), (n, 1), (n, 3)]))
+    size = math.prod(shape)
+    weights = np.array(data.draw(st.lists(numbers, min_size=size, max_size=size))).reshape(shape)
+    decay = data.draw(st.none() | st.sampled_from(DECAYS))
+    values = sssp.reduce(
+        call.graph, call.sources, "weight", vertex_weights=weights, decay=decay, **call.options
+    )
+    columns = (weights if weights.ndim == 2 else weights[:, np.newaxis]).T.tolist()
+    expected: Any = [
+        [
+            in_order(
+                column[v] if decay is None else factor(decay, d) * column[v] for v, d in row.items()
+            )
+            for column in columns
+        ]
+        for row in call.rows
+    ]
+    if isinstance(call.sources, int):
+        expected = expected[0]
+    if len(shape) == 1:
+        expected = [row[0] for row in expected] if isinstance(call.sources, list) else expected[0]
+    assert np.shape(values) == np.shape(expected)
+    if decay is None:
+        np.testing.assert_array_equal(values, expected)
+    else:  # a power may be off by the last bit
+        np.testing.assert_allclose(values, np.asarray(expected, float), rtol=1e-13, atol=1e-13)
+
+
+def test_closeness_is_that_of_networkx_on_the_reversed_graph() -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2, 3, 0, 5], [1, 2, 0, 1, 3, 0], [3, 1, 4, 1, 5, 9], n=7)
+    reversed_graph = g.reverse().to_networkx()
+    theirs = nx.closeness_centrality(reversed_graph, distance="weight")
+    found = sssp.reduce(g, range(7), "closeness")
+    assert dict(enumerate(found.tolist())) == pytest.approx(theirs)
+
+
+def test_a_decay_counts_vertices_where_they_have_no_weights() -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [4, 4, 4])
+    assert sssp.reduce(g, 0, "weight", decay=("step", 8)) == 3.0
+    assert sssp.reduce(g, [0, 2], "weight", decay=("power", 1)).tolist() == [
+        1 + 1 / 4 + 1 / 8 + 1 / 12,
+        1 + 1 / 4,
+    ]
+    by_bands = sssp.reduce(g, [0, 3], "weight", decay=([0, 7.5, 8], [10, 3, 1]), targets=[0, 1, 2])
+    assert by_bands.tolist() == [14.0, 0.0]
+    # a negative arc may lead back within a step
+    back = sssp.Graph.from_arcs([0, 1], [1, 2], [5, -4])
+    assert sssp.reduce(back, 0, "weight", decay=("step", 2)) == 2.0
+
+
+def test_without_a_vertex_that_counts_a_mean_is_nan_and_nothing_is_farthest() -> None:
+    g = sssp.Graph.from_arcs([0], [1], [7], n=3)
+    assert math.isnan(sssp.reduce(g, 0, "mean", targets=2))
+    assert sssp.reduce(g, 0, "eccentricity", targets=2) == 2**63 - 1
+    assert sssp.reduce(g.with_weights([0.5]), 0, "eccentricity", targets=[]) == math.inf
+    assert sssp.reduce(g, 0, "mean", targets=[1, 1, 0]) == 3.5
+    # larger than int64, but its mean is not
+    heavy = sssp.Graph.from_arcs(np.zeros(8, int), np.arange(1, 9), np.full(8, 2**61))
+    assert sssp.reduce(heavy, 0, "mean", targets=range(1, 9)) == 2.0**61
 
 
 def test_the_numbers_of_floats_are_floats_and_counts_are_integers() -> None:
@@ -148,12 +262,13 @@ def test_a_sum_beyond_int64_is_refused() -> None:
 @pytest.mark.parametrize(
     ("what", "vertex_weights", "error", "message"),
     [
-        ("mean", None, ValueError, "mean.*eccentricity, sum, count, weight"),
+        ("median", None, ValueError, "median.*eccentricity, sum, mean, count, weight"),
         ("weight", None, ValueError, "vertex_weights"),
         ("sum", [1, 1, 1], ValueError, "vertex_weights"),
-        ("weight", [1, 1], ValueError, r"\(3,\), not \(2,\)"),
-        ("weight", [[1, 1, 1]], ValueError, r"\(3,\), not \(1, 3\)"),
-        ("weight", 1, ValueError, r"\(3,\), not \(\)"),
+        ("weight", [1, 1], ValueError, r"\(3, c\), not \(2,\)"),
+        ("weight", [[1, 1, 1]], ValueError, r"\(3, c\), not \(1, 3\)"),
+        ("weight", 1, ValueError, r"\(3,\) or .* not \(\)"),
+        ("weight", [1, np.nan, 1], ValueError, "vertex 1 is nan"),
         ("weight", ["a", "b", "c"], TypeError, "integers or floats"),
         ("weight", [1j, 1, 1], TypeError, "complex"),
     ],
@@ -164,6 +279,29 @@ def test_a_bad_reduction_is_refused(
     g = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1])
     with pytest.raises(error, match=message):
         sssp.reduce(g, 0, what, vertex_weights=vertex_weights)
+
+
+@pytest.mark.parametrize(
+    ("decay", "error", "message"),
+    [
+        ("step", TypeError, "decay must be .'step'"),
+        (("linear", 3), ValueError, "unknown decay 'linear'"),
+        (("step", "far"), TypeError, "distance of a decay must be a number"),
+        (("exponential", -1), ValueError, "rate of a decay must be 0 or more, not -1"),
+        (("power", np.nan), ValueError, "exponent of a decay must be 0 or more"),
+        (([1, 2], [1]), ValueError, "a value for every edge, not 1 for 2"),
+        (([2, 2], [1, 1]), ValueError, "edges of a decay must ascend"),
+        (([], []), ValueError, "one row of finite numbers"),
+        (([1], [np.inf]), ValueError, "values of a decay must be one row of finite"),
+        ((["a"], [1]), TypeError, "edges of a decay must be numbers"),
+    ],
+)
+def test_a_bad_decay_is_refused(decay: Any, error: type[Exception], message: str) -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1])
+    with pytest.raises(error, match=message):
+        sssp.reduce(g, 0, "weight", decay=decay)
+    with pytest.raises(ValueError, match="decay belongs to what='weight'"):
+        sssp.reduce(g, 0, "count", decay=decay)
 
 
 def test_other_arguments_of_a_reduction_are_checked_as_ever() -> None:

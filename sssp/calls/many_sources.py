@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,8 @@ from numpy.typing import ArrayLike
 from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.engine.bounds import with_fixed_dtype
-from sssp.engine.checks import as_network, as_reduction
+from sssp.engine.checks import as_limit, as_network, as_reduction
+from sssp.engine.query import Reduction
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ def reduce(
     what: str,
     *,
     limit: float | None = None,
+    targets: ArrayLike | None = None,
     vertex_weights: ArrayLike | None = None,
+    decay: tuple[Any, Any] | None = None,
     method: str | Method = "auto",
     device: str = "auto",
     threads: int | None = None,
@@ -42,38 +46,75 @@ def reduce(
     ----------
     g : Graph
     sources : int, or array_like of int, shape (k,)
-    what : {"eccentricity", "sum", "count", "weight"}
-        The greatest distance; the sum of the distances; the number of reached vertices, the
-        source among them; the sum of their `vertex_weights` (inhabitants within ten minutes,
-        say). Unreached vertices do not count.
+    what : {"eccentricity", "sum", "mean", "count", "weight", "closeness"}
+        Of the vertices that are reached, of those that count; see Notes.
     limit : float, optional
         Greatest distance of interest, inclusive.
-    vertex_weights : array_like, shape (n,)
-        For ``what="weight"``, integers or floats.
+    targets : int, or array_like of int, shape (t,), optional
+        The vertices that count, each once however often it is named; by default all. A search
+        stops once it has settled them.
+    vertex_weights : array_like, shape (n,) or (n, c), optional
+        For ``what="weight"``, integers or floats; several columns are summed side by side.
+    decay : tuple, optional
+        For ``what="weight"``: by how much the weight of a vertex (1 without `vertex_weights`) is
+        multiplied for its distance d. ``("step", d0)``: 1 up to d0, 0 beyond;
+        ``("exponential", rate)``: ``exp(-rate * d)``; ``("power", exponent)``:
+        ``max(d, 1) ** -exponent``; ``(edges, values)``, two rows of equal size: the value of the
+        first edge that is no less than d, 0 beyond the last.
     method, device, threads, memory_limit, progress
         As for `sssp.shortest_paths`.
 
     Returns
     -------
     ndarray, shape (k,), int64 or float64
-        A Python number for a single source. Integers are exact.
+        A Python number for a single source; with columns of weights shape (k, c), or (c,).
+        Integers are exact; means, closeness and whatever has a decay are float64.
 
     Raises
     ------
-    ValueError
-        No such reduction; vertex weights missing, superfluous or of another shape.
+    ValueError, TypeError
+        No such reduction or decay; vertex weights or a decay missing, superfluous, of another
+        shape, or not finite.
     DistanceOverflowError
-        A sum does not fit int64.
+        A sum of integers does not fit int64.
 
     Notes
     -----
+    ``"eccentricity"``
+        The greatest distance; without any what stands for unreached, ``iinfo(int64).max`` or inf.
+    ``"sum"``, ``"count"``
+        The sum of the distances; the number of the vertices, the source among them if it counts.
+    ``"mean"``
+        The sum divided by the count; nan if that is 0.
+    ``"weight"``
+        The sum of the `vertex_weights` (inhabitants within ten minutes, say), with a decay of the
+        products.
+    ``"closeness"``
+        ``(r / s) * (r / t)``: s is the sum of the distances, r the count without the source, t
+        the number of vertices or targets without the source; 0 if s is not above 0. It is what
+        ``networkx.closeness_centrality`` finds on the reversed graph, for distances from a vertex
+        instead of to it.
+
     Takes the time of `sssp.shortest_paths`, and memory for one row a thread. A GPU reduces where
-    it searches, and sends back one number a row. Sums of floats are rounded in the order of the
-    vertices on the CPU, on a GPU in another order that is always the same.
+    it searches, and sends back some numbers a row; but for decays it sends the rows, or their
+    targets, for they are computed on the host. Sums of floats are rounded in order of vertex, so
+    that they are the same on every device.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 10])
+    >>> sssp.reduce(g, [0, 1, 2], "mean").tolist()
+    [6.666666666666667, 5.0, 0.0]
+    >>> jobs = [0, 100, 40]
+    >>> sssp.reduce(g, [0, 1, 2], "weight", vertex_weights=jobs, decay=("step", 12)).tolist()
+    [100.0, 140.0, 40.0]
     """
-    reduction = as_reduction(what, vertex_weights, as_network(g).n)
+    network = as_network(g)
+    reduction = as_reduction(what, vertex_weights, decay, network.n)
     options = Options(
-        limit=limit,
+        limit=_within_reach(limit, reduction, network),
+        targets=targets,
         method=method,
         device=device,
         threads=threads,
@@ -82,7 +123,17 @@ def reduce(
     )
     question = ask(g, sources, options, reduction)
     values = answered(question.plan).distances
-    return values[0].item() if question.single else values
+    if not question.single:
+        return values
+    return values[0].item() if reduction.one_column else values[0]
+
+
+def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> float | None:
+    """Return a limit that leaves out what a decay does not count either."""
+    if reduction.decay is None or network.weight_range.least < 0:
+        return limit
+    wanted = as_limit(limit, integral=False)
+    return min(math.inf if wanted is None else wanted, reduction.decay.reach)
 
 
 def iter_blocks(

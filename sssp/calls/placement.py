@@ -11,8 +11,9 @@ on whole calls, from and to arrays of the host (``bench/devices.py``):
   of a method that were worth the GPU have taken it that long together. A single call of that
   length goes to the GPU at once, and so does any that is worth it once the process has used that
   method on a GPU.
-- What could differ between the two (sums of floats added in another order), and a call with a
-  ``memory_limit`` of the caller's, who means the memory of the host, stay on the CPU.
+- What could differ between the two (sums of floats added in another order), what the host has a
+  share in (a decay), and a call with a ``memory_limit`` of the caller's, who means the memory of
+  the host, stay on the CPU.
 
 Times are estimated from sizes, so that no driver is asked, and nothing imported, before it pays.
 """

@@ -88,6 +88,8 @@ def ask(
     targets, single_target = None, False
     if options.targets is not None:
         targets, single_target = as_vertices(options.targets, graph, "target")
+        if reduction is not None:
+            targets = np.unique(targets)
     out, dtype = as_out(options.out, options.dtype, weights)
     integral = weights.kind == "i" and (dtype is None or dtype.kind == "i")
     query = Query(
@@ -124,8 +126,10 @@ def _choose_method(graph: Graph, method: str | Method) -> Method:
 
 
 def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
-    if "cuda" not in method.solvers or not _same_everywhere(graph, query):
+    if "cuda" not in method.solvers:
         return None
+    if query.reduction is not None and query.reduction.decay is not None:
+        return None  # the host computes it, from whole rows
     rows, n = query.rows, graph.n
     host_bytes = 0
     if query.output == "host" and query.reduction is None:
@@ -142,15 +146,6 @@ def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
         limited=query.limit is not None,
         host_bytes=host_bytes,
     )
-
-
-def _same_everywhere(graph: Graph, query: Query) -> bool:
-    """Whether no sum of floats is rounded in an order that depends on the device."""
-    reduction = query.reduction
-    if reduction is None or reduction.what not in ("sum", "weight"):
-        return True
-    summed = graph.weights if reduction.vertex_weights is None else reduction.vertex_weights
-    return summed.dtype.kind != "f"
 
 
 def _check_output(query: Query, out: NDArray[Any] | None) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.forms import Entries
+from sssp.engine.decay import ordered_sums
+from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Reduction
 from sssp.kernels.dtypes import INDEX, unreached
@@ -39,31 +40,20 @@ def _paths_kernel(targets, predecessors, vertices):
 
 
 @njit
-def _greatest_kernel(values, vertices):
-    greatest = values[vertices[0]]  # a source at least is reached
+def _greatest_kernel(distances, vertices, greatest):
     for vertex in vertices:
-        greatest = max(greatest, values[vertex])
+        greatest = max(greatest, distances[vertex])
     return greatest
 
 
 @njit
-def _float_sum_kernel(values, vertices):
-    """Sum in order of vertex, which is the same whatever method found them."""
-    total = 0.0
+def _integer_sum_kernel(distances, weights, vertices, halves):
+    """Add up distances, or columns of weights, in two halves that cannot overflow."""
     for vertex in vertices:
-        total += values[vertex]
-    return total
-
-
-@njit
-def _integer_sum_kernel(values, vertices):
-    """Sum in two halves that cannot overflow."""
-    high, low = np.int64(0), np.int64(0)
-    for vertex in vertices:
-        value = np.int64(values[vertex])
-        high += value >> 32
-        low += value & 0xFFFFFFFF
-    return high, low
+        for column in range(halves.shape[0]):
+            value = np.int64(distances[vertex] if weights is None else weights[vertex, column])
+            halves[column, 0] += value >> 32
+            halves[column, 1] += value & 0xFFFFFFFF
 
 
 @dataclass
@@ -140,20 +130,32 @@ class HostRows:
         return branches
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return one number a row; of an integer sum its halves, shape (rows, 2)."""
-        what, weights = reduction.what, reduction.vertex_weights
+        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        return np.array([self._reduced(i, reduction) for i in range(len(self.rows))])
+
+    def _reduced(self, i: int, reduction: Reduction) -> Any:
+        what, weights, distances = reduction.what, reduction.vertex_weights, self.distances[i]
+        exact = reduction.is_exact(distances.dtype)
+        vertices = self._counting(i, in_order=not exact)
         if what == "count":
-            return np.array([vertices.size for vertices in self.reached_vertices])
-        found = []
-        for i, vertices in enumerate(self.reached_vertices):
-            values = self.distances[i] if weights is None else weights
-            if what == "eccentricity":
-                found.append(_greatest_kernel(values, vertices))
-            elif values.dtype.kind == "f":
-                found.append(_float_sum_kernel(values, self._in_order(i)))
-            else:
-                found.append(_integer_sum_kernel(values, vertices))
-        return np.array(found)
+            return vertices.size
+        if what == "eccentricity":
+            least = least_number(reduction.dtype_of(distances.dtype))
+            return _greatest_kernel(distances, vertices, least)
+        if not exact:
+            unseen = unreached(distances.dtype)
+            return ordered_sums(distances, unseen, vertices, weights, reduction.decay)
+        halves: NDArray[np.int64] = np.zeros((reduction.columns, 2), np.int64)
+        _integer_sum_kernel(distances, weights, vertices, halves)
+        return halves
+
+    def _counting(self, i: int, *, in_order: bool) -> NDArray[Any]:
+        """Return the reached vertices of a row, of those that the query wants."""
+        if self.targets is not None:
+            unseen = unreached(self.distances.dtype)
+            counting: NDArray[Any] = self.targets[self.distances[i, self.targets] != unseen]
+            return counting
+        return self._in_order(i) if in_order else self.reached_vertices[i]
 
     def _in_order(self, i: int) -> NDArray[np.int32]:
         """Return the reached vertices of a row in order."""

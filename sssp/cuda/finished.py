@@ -18,9 +18,11 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.memory import download
+from sssp.engine.decay import ordered_sums
 from sssp.engine.forms import Entries
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Query, Reduction
+from sssp.engine.workers import in_order
 from sssp.kernels.dtypes import INDEX, INT64
 
 __all__ = ["DeviceRows", "FormScratch", "form_bytes", "gather", "on_host"]
@@ -172,9 +174,9 @@ class FormScratch:
     counts, offsets : device arrays, shape (rows, tiles), int32 and int64
     vertices, numbers, tails : device arrays, one axis
         Compacted entries, at most all.
-    words : tuple of device arrays
+    words : Words
         Of a reduction.
-    weights : device array
+    weights : device array, shape (c, n)
         Of the vertices, for a reduction.
     """
 
@@ -211,7 +213,7 @@ class FormScratch:
             vertices=column(True, INDEX),
             numbers=column(needs.numbers, dtype),
             tails=column(needs.tails, INDEX),
-            words=reduce.allocate(rows, reduction.dtype_of(dtype)) if reduction else None,
+            words=reduce.Words.allocate(rows, reduction, dtype) if reduction else None,
             weights=weights,
         )
 
@@ -222,7 +224,9 @@ class _Needs:
     def __init__(self, query: Query) -> None:
         targeted = query.targets is not None
         sparse = query.output == "sparse" and query.reduction is None
-        self.columns = targeted and query.output == "host"
+        reduction = query.reduction
+        on_host = reduction is None or reduction.decay is not None
+        self.columns = targeted and query.output == "host" and on_host
         self.paths = targeted and query.predecessors
         self.entries = sparse or self.paths
         self.numbers = sparse
@@ -242,7 +246,7 @@ def form_bytes(n: int, query: Query, dtype: np.dtype[Any]) -> int:
         entry = INDEX.itemsize * (1 + needs.tails) + dtype.itemsize * needs.numbers
         size += n * entry + _tiles(n) * (INDEX.itemsize + INT64.itemsize)
     if query.reduction is not None:
-        size += reduce.ROW_BYTES
+        size += reduce.row_bytes(query.reduction)
     return size
 
 
@@ -260,6 +264,8 @@ class DeviceRows:
     on_device_origin : device array, shape (n,), int32, or None
     targeted : bool
         Whether the query wants the columns of targets only.
+    threads : int
+        Of the host, for what it has to compute.
     """
 
     rows: range
@@ -268,6 +274,7 @@ class DeviceRows:
     predecessors: Any
     on_device_origin: Any
     targeted: bool
+    threads: int
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
@@ -310,12 +317,36 @@ class DeviceRows:
         return Entries(counts, columns[0], None, columns[2])
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return one number a row; of an integer sum its halves, shape (rows, 2)."""
-        words = self.scratch.words
-        reduce.launch(reduction.what, self.batch, self.scratch.weights, words)
-        totals: NDArray[Any] = on_host(words[-1], self.batch.stream)[: self.batch.rows]
-        halves = totals.dtype == INT64 and reduction.what != "eccentricity"
-        return totals if halves else totals[:, 0]
+        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        batch = self.batch
+        if reduction.decay is not None:
+            return self._reduced_on_host(reduction)
+        exact = reduction.is_exact(batch.distances.dtype)
+        make = reduce.fold if exact else reduce.add_in_order
+        found = make(reduction, batch, self.targeted, self.scratch.weights, self.scratch.words)
+        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
+        if reduction.what == "count":
+            numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
+        elif reduction.what == "eccentricity":
+            numbers = numbers[:, 0, 0]
+        return numbers
+
+    def _reduced_on_host(self, reduction: Reduction) -> NDArray[Any]:
+        """Return sums with a decay, from rows that travel to the host."""
+        batch, weights = self.batch, reduction.vertex_weights
+        found = batch.distances
+        if self.targeted:
+            if batch.targets.size == 0:
+                return np.zeros((batch.rows, reduction.columns))
+            found = self.scratch.columns[: batch.rows]
+            gather(batch, found)
+            weights = None if weights is None else weights[on_host(batch.targets, batch.stream)]
+
+        def sums(row: NDArray[Any]) -> NDArray[Any]:
+            return ordered_sums(row, batch.unseen, None, weights, reduction.decay)
+
+        rows = on_host(found, batch.stream)
+        return np.array(list(in_order(sums, rows, self.threads)))
 
     def _compacted(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool

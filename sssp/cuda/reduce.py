@@ -1,45 +1,48 @@
-"""One number for every row of a batch, found on the device.
+"""Some numbers for every row of a batch, found on the device.
 
-Every block of a row folds its share of the vertices into two words, then one thread a row folds
-those of the blocks, always in the same order: sums of floats are the same in every call.
-Integers are summed in two halves, which cannot overflow.
+What is exact in any order (counts, greatest distances, sums of integers) is folded: every block of
+a row folds its share of the vertices into two words, then one thread a row folds those of the
+blocks. Integers are summed in two halves, which cannot overflow. Floats are added in order of
+vertex, as everywhere: one block a row brings them, and one thread of it adds.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import float64, int64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.engine.query import Reduction
+from sssp.kernels.dtypes import FLOAT64, INT64
 
 if TYPE_CHECKING:
     from sssp.cuda.batch import Batch
 
-__all__ = ["ROW_BYTES", "allocate", "launch"]
+__all__ = ["Words", "add_in_order", "fold", "on_device", "row_bytes"]
 
 #: threads of a block, a power of two
 THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row
 BLOCKS = 2 if SIMULATOR else 64
-#: scratch of a row: two words a block, and two in all
-ROW_BYTES = 16 * (BLOCKS + 1)
 LOW_HALF = 0xFFFFFFFF
 
 
 @cache
-def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
+def _make_kernels(what: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
     """Return the kernels that fold the vertices of a block, and the blocks of a row.
 
     Parameters
     ----------
     what : str
-        One of `sssp.engine.query.REDUCTIONS`.
+        A step of a reduction (`sssp.engine.query.Reduction.steps`).
     integral : bool
         Whether the result is an integer; then a sum is in two words, of its upper and its
         lower 32 bits, else it is in the first alone.
+    targeted : bool
+        Whether only targets count.
     """
     number = int64 if integral else float64
     greatest, counts, weighted = what == "eccentricity", what == "count", what == "weight"
@@ -53,38 +56,42 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
         return number(a + b)
 
     @kernel
-    def _fold_vertices_kernel(distances, unseen, weights, found):
+    def _fold_vertices_kernel(distances, unseen, targets, weights, column, found):
         """Fold a block's share of the vertices of a row, and those of its threads.
 
         A total is an int64 or float64.
 
-        ========= ================= ====== =====================================
+        ========= ================= ====== ==============================================
         argument  shape             dtype  written by
-        ========= ================= ====== =====================================
+        ========= ================= ====== ==============================================
         distances (rows, n)         number the search
         unseen    scalar            number host: what stands for none
-        weights   (n,)              total  host; not read but for a weighted sum
+        targets   (t,)              int64  host; not read unless only they count
+        weights   (c, n)            total  host; not read but for a weighted sum
+        column    scalar            int    host: which row of the weights
         found     (rows, BLOCKS, 2) total  here
-        ========= ================= ====== =====================================
+        ========= ================= ====== ==============================================
         """
         block, row, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
         words = cuda.shared.array((2, THREADS), number)
         first, second = number(start), number(start)
-        vertex = cuda.grid(1)
-        while vertex < distances.shape[1]:
+        size = targets.size if targeted else distances.shape[1]
+        i = cuda.grid(1)
+        while i < size:
+            vertex = targets[i] if targeted else i
             distance = distances[row, vertex]
             if distance != unseen:
                 value = number(distance)
                 if counts:
                     value = number(1)
                 if weighted:
-                    value = number(weights[vertex])
+                    value = number(weights[column, vertex])
                 if halves:
                     first = fold(first, number(int64(value) >> 32))
                     second = fold(second, number(int64(value) & LOW_HALF))
                 else:
                     first = fold(first, value)
-            vertex += THREADS * BLOCKS
+            i += THREADS * BLOCKS
         words[0, thread], words[1, thread] = first, second
         reach = THREADS // 2
         while reach > 0:
@@ -97,45 +104,163 @@ def _make_kernels(what: str, integral: bool) -> tuple[Any, Any]:
             found[row, block, 0], found[row, block, 1] = words[0, 0], words[1, 0]
 
     @kernel
-    def _fold_blocks_kernel(found, rows, totals):
-        """Fold what the blocks of a row found, one thread a row."""
+    def _fold_blocks_kernel(found, column, totals):
+        """Fold what the blocks of a row found, one thread a row.
+
+        ========= ================= ====== =======================
+        argument  shape             dtype  written by
+        ========= ================= ====== =======================
+        found     (rows, BLOCKS, 2) total  `_fold_vertices_kernel`
+        column    scalar            int    host: where totals go
+        totals    (rows, c, 2)      total  here
+        ========= ================= ====== =======================
+        """
         row = cuda.grid(1)
-        if row >= rows:
+        if row >= found.shape[0]:
             return
         first, second = number(start), number(start)
         for block in range(BLOCKS):
             first = fold(first, found[row, block, 0])
             second = fold(second, found[row, block, 1])
-        totals[row, 0], totals[row, 1] = first, second
+        totals[row, column, 0], totals[row, column, 1] = first, second
 
     return _fold_vertices_kernel, _fold_blocks_kernel
 
 
-def allocate(rows: int, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return words of the blocks, and of the rows; int64 or float64."""
-    return (
-        cuda.device_array((rows, BLOCKS, 2), dtype),
-        cuda.device_array((rows, 2), dtype),
-    )
-
-
-def launch(what: str, batch: Batch, weights: Any, scratch: tuple[Any, Any]) -> None:
-    """Reduce the rows of a batch.
+@cache
+def _make_ordered_kernel(weighted: bool, targeted: bool) -> Any:
+    """Return the kernel that adds up floats in order of vertex.
 
     Parameters
     ----------
-    what : str
+    weighted : bool
+        Whether weights are added up, instead of distances.
+    targeted : bool
+        Whether only targets count.
+    """
+
+    @kernel
+    def _add_in_order_kernel(distances, unseen, targets, weights, sums):
+        """Add up what counts of a row, one block for a row and a column of the weights.
+
+        All threads bring a tile, and one adds it: nothing but additions, in one order. What does
+        not count is a 0, which changes no sum.
+
+        ========= ========= ======= ==============================================
+        argument  shape     dtype   written by
+        ========= ========= ======= ==============================================
+        distances (rows, n) number  the search
+        unseen    scalar    number  host: what stands for none
+        targets   (t,)      int64   host: ascending; not read unless only they count
+        weights   (c, n)    float64 host; not read but for a weighted sum
+        sums      (rows, c) float64 here
+        ========= ========= ======= ==============================================
+        """
+        row, column, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+        tile = cuda.shared.array(THREADS, float64)
+        size = targets.size if targeted else distances.shape[1]
+        total = float64(0)
+        first = int64(0)
+        while first < size:
+            i = first + thread
+            value = float64(0)
+            if i < size:
+                vertex = int64(targets[i] if targeted else i)
+                distance = distances[row, vertex]
+                if distance != unseen:
+                    value = float64(weights[column, vertex] if weighted else distance)
+            tile[thread] = value
+            cuda.syncthreads()
+            if thread == 0:
+                for place in range(THREADS):
+                    total += tile[place]
+            cuda.syncthreads()
+            first += THREADS
+        if thread == 0:
+            sums[row, column] = total
+
+    return _add_in_order_kernel
+
+
+class Words(NamedTuple):
+    """Memory of the device for the numbers of a batch.
+
+    Attributes
+    ----------
+    found : device array, shape (rows, BLOCKS, 2), int64 or float64
+        Of the blocks.
+    totals : device array, shape (rows, c, 2), the same
+    sums : device array, shape (rows, c), float64
+    """
+
+    found: Any
+    totals: Any
+    sums: Any
+
+    @classmethod
+    def allocate(cls, rows: int, reduction: Reduction, dtype: np.dtype[Any]) -> Words:
+        """Return memory for at most so many rows of distances in a dtype."""
+        columns = reduction.columns
+        floats = reduction.what == "eccentricity" and dtype.kind == "f"
+        kind = FLOAT64 if floats else INT64
+        return cls(
+            cuda.device_array((rows, BLOCKS, 2), kind),
+            cuda.device_array((rows, columns, 2), kind),
+            cuda.device_array((rows, columns), FLOAT64),
+        )
+
+
+def row_bytes(reduction: Reduction) -> int:
+    """Bytes of `Words` that a row takes."""
+    return 16 * BLOCKS + 24 * reduction.columns
+
+
+def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
+    """Return the weights of the vertices, shape (c, n), as kernels take them.
+
+    Where there are none, what is never read, but of the type that kernels for such distances have.
+    """
+    weights = reduction.vertex_weights
+    if weights is None or reduction.decay is not None:
+        weights = np.zeros((1, 1), FLOAT64 if dtype.kind == "f" else INT64)
+    return cuda.to_device(np.ascontiguousarray(weights.T))
+
+
+def fold(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
+    """Reduce the rows of a batch to what is exact in any order.
+
+    Parameters
+    ----------
+    step : Reduction
+        Of `Reduction.steps`.
     batch : Batch
         Solved.
-    weights : device array, shape (n,)
-        Of the vertices; unused but for ``"weight"``.
-    scratch : tuple
-        From `allocate`. The second array receives the totals: upper and lower half of an
-        integer sum, else the number itself and something.
+    targeted : bool
+        Whether only its targets count.
+    weights : device array
+        From `on_device`.
+    words : Words
+
+    Returns
+    -------
+    device array, shape (rows, c, 2)
+        Upper and lower half of an integer sum, else the number itself and something.
     """
-    found, totals = scratch
-    fold_vertices, fold_blocks = _make_kernels(what, found.dtype == np.int64)
-    fold_vertices[(BLOCKS, batch.rows), THREADS, batch.stream](
-        batch.distances, batch.unseen, weights, found
+    found = words.found[: batch.rows]
+    kernels = _make_kernels(step.what, found.dtype == INT64, targeted)
+    fold_vertices, fold_blocks = kernels
+    for column in range(step.columns):
+        fold_vertices[(BLOCKS, batch.rows), THREADS, batch.stream](
+            batch.distances, batch.unseen, batch.targets, weights, column, found
+        )
+        fold_blocks[-(-batch.rows // THREADS), THREADS, batch.stream](found, column, words.totals)
+    return words.totals
+
+
+def add_in_order(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
+    """Reduce the rows of a batch to sums of floats; as `fold`, but it returns (rows, c)."""
+    kernel_of_sums = _make_ordered_kernel(step.what == "weight", targeted)
+    kernel_of_sums[(batch.rows, step.columns), THREADS, batch.stream](
+        batch.distances, batch.unseen, batch.targets, weights, words.sums
     )
-    fold_blocks[-(-batch.rows // THREADS), THREADS, batch.stream](found, batch.rows, totals)
+    return words.sums

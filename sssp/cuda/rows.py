@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from sssp.cuda import reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import after, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
@@ -179,12 +180,7 @@ class _Rows:
 
     def _upload_vertex_weights(self) -> Any:
         reduction = self.query.reduction
-        if reduction is None:
-            return None
-        weights = reduction.vertex_weights
-        if weights is None:  # never read, but of the type that a kernel for integers or floats has
-            weights = np.empty(0, np.float64 if self.dtype.kind == "f" else np.int64)
-        return cuda.to_device(weights)
+        return None if reduction is None else reduce.on_device(reduction, self.dtype)
 
     def _plan(self) -> tuple[int, int]:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""
@@ -289,4 +285,6 @@ class _Rows:
                 place = None if self.on_host else self.form.tree_place(lane.rows)
                 tails = tree.predecessors(origin, place, query.fewest_arcs)
         targeted = query.targets is not None
-        return DeviceRows(lane.rows, batch, lane.form_scratch, tails, origin, targeted)
+        return DeviceRows(
+            lane.rows, batch, lane.form_scratch, tails, origin, targeted, query.threads
+        )

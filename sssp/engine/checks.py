@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sssp.engine.decay import Decay
 from sssp.engine.query import NO_LIMIT, REDUCTIONS, Reduction
 from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.checks import refuse_mask
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sssp.methods import Method
 
 __all__ = [
+    "as_decay",
     "as_flag",
     "as_limit",
     "as_memory_limit",
@@ -49,6 +51,10 @@ REMEDIES = (
     ("encode", "sssp.read_graph(path) makes one"),
 )
 LABELS_HINT = "; g.vertices(labels) turns labels into vertices"
+#: the forms of a decay
+DECAYS = (
+    "('step', distance), ('exponential', rate), ('power', exponent) or a tuple of edges and values"
+)
 HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
 
 
@@ -263,29 +269,99 @@ def as_out(
     return out, distance_dtype(out.dtype, weights)
 
 
-def as_reduction(what: Any, vertex_weights: Any, n: int) -> Reduction:
+def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reduction:
     """Check what rows are to be reduced to.
 
     Raises
     ------
     ValueError, TypeError
-        No such reduction; vertex weights missing, superfluous, of another shape, or no numbers.
+        No such reduction or decay; vertex weights or a decay missing, superfluous, of another
+        shape, or no numbers.
     """
-    if what not in REDUCTIONS:
+    if not isinstance(what, str) or what not in REDUCTIONS:
         raise ValueError(f"unknown reduction {what!r}; choose from {', '.join(REDUCTIONS)}")
-    if (what == "weight") != (vertex_weights is not None):
-        raise ValueError("vertex_weights belong to what='weight', and to nothing else")
-    if vertex_weights is None:
+    given = {"vertex_weights": vertex_weights, "decay": decay}
+    odd = [name for name, value in given.items() if value is not None]
+    if what != "weight" and odd:
+        raise ValueError(f"{odd[0]} belongs to what='weight', and to nothing else")
+    if what != "weight":
         return Reduction(what)
+    if not odd:
+        raise ValueError("what='weight' needs vertex_weights, or a decay, or both")
+    form = None if decay is None else as_decay(decay)
+    if vertex_weights is None:
+        return Reduction(what, decay=form)
+    weights = _as_vertex_weights(vertex_weights, n)
+    columns = np.ascontiguousarray(weights if weights.ndim == 2 else weights[:, np.newaxis])
+    if form is not None:
+        columns = columns.astype(FLOAT64, copy=False)
+    return Reduction(what, columns, form, one_column=weights.ndim == 1)
+
+
+def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
+    """Return weights as int64 or float64, shape (n,) or (n, c)."""
     refuse_mask(vertex_weights, "vertex_weights")
     weights = np.asarray(vertex_weights)
-    if weights.shape != (n,):
-        raise ValueError(f"vertex_weights must have shape ({n},), not {weights.shape}")
+    if weights.ndim not in (1, 2) or weights.shape[0] != n:
+        raise ValueError(f"vertex_weights must have shape ({n},) or ({n}, c), not {weights.shape}")
     if weights.dtype.kind not in "iubf":
         raise TypeError(f"vertex_weights must be integers or floats, not {weights.dtype}")
     if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
         raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
-    return Reduction(what, weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64))
+    odd = np.argwhere(~np.isfinite(weights))
+    if odd.size:
+        raise ValueError(
+            f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; what is not to "
+            "count weighs 0"
+        )
+    return weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
+
+
+def as_decay(decay: Any) -> Decay:
+    """Check how much vertices count by their distance.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Not one of the forms that `sssp.reduce` takes, or not with such numbers.
+    """
+    if not isinstance(decay, tuple) or len(decay) != 2:
+        raise TypeError(f"decay must be {DECAYS}, not {decay!r}")
+    kind, number = decay
+    if not isinstance(kind, str):
+        return _as_table(*decay)
+    names = {"step": "distance", "exponential": "rate", "power": "exponent"}
+    if kind not in names:
+        raise ValueError(f"unknown decay {kind!r}; decay must be {DECAYS}")
+    if not _is_real(number):
+        raise TypeError(f"the {names[kind]} of a decay must be a number, not {number!r}")
+    if not 0 <= number < math.inf:
+        raise ValueError(f"the {names[kind]} of a decay must be 0 or more, not {number}")
+    if kind == "step":
+        return Decay.table(np.array([number], FLOAT64), np.ones(1))
+    return Decay.exponential(float(number)) if kind == "exponential" else Decay.power(float(number))
+
+
+def _as_table(edges: Any, values: Any) -> Decay:
+    """Check the edges and the values of a decay that is constant between them."""
+    parts = []
+    for name, given in (("edges", edges), ("values", values)):
+        refuse_mask(given, name)
+        numbers = np.asarray(given)
+        if numbers.dtype.kind not in "iubf":
+            raise TypeError(f"the {name} of a decay must be numbers, not {numbers.dtype}")
+        if numbers.ndim != 1 or numbers.size == 0 or not np.isfinite(numbers).all():
+            raise ValueError(f"the {name} of a decay must be one row of finite numbers")
+        parts.append(numbers.astype(FLOAT64))
+    edges, values = parts
+    if edges.size != values.size:
+        raise ValueError(
+            f"a decay needs a value for every edge, not {values.size} for {edges.size}: that of "
+            "the distances up to the edge, from the one before"
+        )
+    if edges[0] < 0 or (np.diff(edges) <= 0).any():
+        raise ValueError("the edges of a decay must ascend, from 0 or more")
+    return Decay.table(edges, values)
 
 
 def refuse_negative(graph: Graph, method: Method) -> None:

@@ -8,6 +8,7 @@ the targets, or one number a row (`FinishedRows`). The form that stays on a GPU 
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,7 +20,7 @@ from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.errors import DistanceOverflowError
 from sssp.graph.interop import scipy_offsets
-from sssp.kernels.dtypes import INDEX, INT64
+from sssp.kernels.dtypes import INDEX, INT64, unreached
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -32,6 +33,7 @@ __all__ = [
     "ReducedForm",
     "SparseForm",
     "joined_halves",
+    "least_number",
     "make_form",
 ]
 
@@ -79,7 +81,12 @@ class FinishedRows(Protocol):
         """Return the vertices on the paths to the targets with their predecessors."""
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
-        """Return one number a row; of an integer sum its halves, shape (rows, 2)."""
+        """Return what a step of a reduction makes of each row.
+
+        Counts and greatest distances have shape (rows,), the least number of all where nothing
+        counts; sums of floats (rows, c), and those of integers (rows, c, 2): sums of their upper
+        and of their lower 32 bits.
+        """
 
 
 class Form(Protocol):
@@ -109,7 +116,7 @@ class Form(Protocol):
 def make_form(n: int, query: Query, dtype: np.dtype[Any]) -> Form:
     """Return the form on the host that `query` wants of a search in `dtype` over n vertices."""
     if query.reduction is not None:
-        return ReducedForm(query, query.reduction, dtype)
+        return ReducedForm(n, query, query.reduction, dtype)
     if query.output == "sparse":
         return SparseForm(n, query, dtype)
     return DenseForm(n, query, dtype)
@@ -275,11 +282,12 @@ def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class ReducedForm:
-    """One number a row."""
+    """One number a row, or one for every column of vertex weights."""
 
-    def __init__(self, query: Query, reduction: Reduction, dtype: np.dtype[Any]) -> None:
-        self.reduction = reduction
-        self._values: NDArray[Any] = np.zeros(query.rows, reduction.dtype_of(dtype))
+    def __init__(self, n: int, query: Query, reduction: Reduction, dtype: np.dtype[Any]) -> None:
+        self.n, self.query, self.reduction, self.dtype = n, query, reduction, dtype
+        shape = query.rows, reduction.columns
+        self._values: NDArray[Any] = np.zeros(shape, reduction.dtype_of(dtype))
         self.nbytes = self._values.nbytes
 
     def place(self, rows: range) -> None:
@@ -290,14 +298,51 @@ class ReducedForm:
 
     def take(self, found: FinishedRows) -> None:
         """Reduce the rows."""
-        values = found.reduced(self.reduction)
-        if values.ndim == 2:
-            values = np.array([joined_halves(*halves) for halves in values.tolist()], INT64)
-        self._values[found.rows.start : found.rows.stop] = values
+        parts = [found.reduced(step) for step in self.reduction.steps]
+        kept = self._values[found.rows.start : found.rows.stop]
+        make = getattr(self, f"_{self.reduction.what}", None)
+        if make is not None:
+            kept[:, 0] = [
+                make(row, *numbers) for row, *numbers in zip(found.rows, *parts, strict=True)
+            ]
+        elif parts[0].ndim == 3:
+            for row, columns in zip(kept, parts[0].tolist(), strict=True):
+                row[:] = [joined_halves(*halves) for halves in columns]
+        else:
+            kept[...] = parts[0].reshape(kept.shape)
 
     def answer(self) -> Answer:
         """Return the numbers."""
-        return Answer(self._values)
+        return Answer(self._values[:, 0] if self.reduction.one_column else self._values)
+
+    def _eccentricity(self, row: int, greatest: Any) -> Any:
+        """What stands for unreached, where nothing is reached."""
+        start = least_number(self._values.dtype)
+        return unreached(self._values.dtype) if greatest == start else greatest
+
+    def _mean(self, row: int, total: NDArray[Any], count: int) -> float:
+        return _number(total) / int(count) if count else math.nan
+
+    def _closeness(self, row: int, total: NDArray[Any], count: int) -> float:
+        source, targets = self.query.sources[row], self.query.targets
+        others = self.n if targets is None else targets.size
+        if targets is None or source in targets:
+            others, count = others - 1, count - 1
+        distance = _number(total)
+        return (count / distance) * (count / others) if distance > 0 else 0.0
+
+
+def _number(total: NDArray[Any]) -> int | float:
+    """Return a sum as a Python number, however large."""
+    if total.ndim == 2:
+        high, low = total[0].tolist()
+        return int((high << 32) + low)
+    return float(total[0])
+
+
+def least_number(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest of no numbers: int64 or float64."""
+    return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def joined_halves(high: int, low: int) -> int:

@@ -13,32 +13,60 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.decay import Decay
 from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
 __all__ = ["NO_LIMIT", "REDUCTIONS", "Answer", "Call", "Query", "Reduction"]
 
-REDUCTIONS = ("eccentricity", "sum", "count", "weight")
+REDUCTIONS = ("eccentricity", "sum", "mean", "count", "weight", "closeness")
 #: bytes that stand for "as much as there is"
 NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """What to keep of a row: one number.
+    """What to keep of a row: one number, or one for every column of vertex weights.
 
     Attributes
     ----------
     what : str
         One of `REDUCTIONS`.
-    vertex_weights : ndarray, shape (n,), int64 or float64, or None
-        The numbers that ``"weight"`` adds up.
+    vertex_weights : ndarray, shape (n, c), int64 or float64, or None
+        The numbers that ``"weight"`` adds up; None: 1 for every vertex.
+    decay : Decay or None
+        How much a vertex counts by its distance; weights are float64 then.
+    one_column : bool
+        Whether the answer has no axis for columns.
     """
 
     what: str
     vertex_weights: NDArray[Any] | None = None
+    decay: Decay | None = None
+    one_column: bool = True
+
+    @property
+    def columns(self) -> int:
+        """Numbers of a row."""
+        return 1 if self.vertex_weights is None else int(self.vertex_weights.shape[1])
+
+    @property
+    def steps(self) -> tuple[Reduction, ...]:
+        """The reductions that rows are asked for: this one follows from them."""
+        if self.what in ("mean", "closeness"):
+            return Reduction("sum"), Reduction("count")
+        return (self,)
+
+    def is_exact(self, distances: np.dtype[Any]) -> bool:
+        """Whether it only counts, compares or adds integers, where distances have a dtype."""
+        if self.what in ("count", "eccentricity"):
+            return True
+        values = distances if self.vertex_weights is None else self.vertex_weights.dtype
+        return values.kind != "f" and self.decay is None
 
     def dtype_of(self, distances: np.dtype[Any]) -> np.dtype[Any]:
         """Return the dtype of the numbers, where distances have another: int64 or float64."""
+        if self.what in ("mean", "closeness") or self.decay is not None:
+            return FLOAT64
         values = distances if self.vertex_weights is None else self.vertex_weights.dtype
         return FLOAT64 if values.kind == "f" and self.what != "count" else INT64
 
@@ -92,7 +120,8 @@ class Query(Call):
         Whether every tree takes the fewest arcs and then the smallest tail, instead of only
         those in which the smallest tail alone might close a cycle.
     reduction : Reduction or None
-        Keep one number a row instead of distances.
+        Keep a number or some of each row instead of distances; `targets` are ascending then, and
+        only they count.
     out : ndarray, shape (k, n) or (k, t), or None
         Where the distances go.
     """
@@ -136,7 +165,7 @@ class Answer:
     Attributes
     ----------
     distances : ndarray, shape (rows, n) or (rows, t), or csr_array, shape (rows, n)
-        Of a reduction: ndarray, shape (rows,). With ``output="device"`` all arrays are
+        Of a reduction: ndarray, shape (rows,) or (rows, c). With ``output="device"`` all arrays are
         `sssp.cuda.arrays.DeviceArray`.
     predecessors : the same for predecessors, or None
         Always n wide; with targets a csr_array of the vertices on paths to them.

@@ -14,6 +14,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,11 +167,12 @@ def ask_reductions(dtypes: list[str]) -> None:
         heavy = 1 << 40 if dtype == "int64" else 1
         weighted = g.with_weights(g.weights.astype(dtype) * np.dtype(dtype).type(heavy))
         for what in REDUCTIONS:
-            inhabitants = [None] if what != "weight" else [np.ones(3, int), np.ones(3)]
-            for numbers in inhabitants:
+            inhabitants = [None] if what != "weight" else [np.ones((3, 2), int), np.ones(3)]
+            for numbers, targets in product(inhabitants, (None, [1, 2])):
                 sssp.reduce(
                     *(weighted, 0, what),
                     vertex_weights=numbers,
+                    targets=targets,
                     method="delta-stepping",
                     device="cuda",
                 )

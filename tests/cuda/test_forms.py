@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from tests.strategies import DYADIC, LARGE_INTEGERS, SMALL_INTEGERS, graph_of, n
 pytestmark = pytest.mark.gpu
 EXAMPLES = 8 if SIMULATOR else 300
 METHOD = "threshold-dijkstra"
-REDUCTIONS = ["eccentricity", "sum", "count", "weight"]
+#: sums that are rounded
+TENTHS = st.integers(-9, 9).map(lambda tenths: tenths / 10)
+REDUCTIONS = ["eccentricity", "sum", "mean", "count", "weight", "closeness"]
+DECAYS = [None, ("exponential", 0.3), ("power", 2), ([1, 5], [1.0, 0.3])]
 large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand threads a second")
 
 
@@ -27,20 +31,28 @@ def small_batches(monkeypatch):
 
 
 @pytest.mark.parametrize("what", REDUCTIONS)
-@settings(max_examples=EXAMPLES)
+@settings(max_examples=5 if SIMULATOR else 300)
 @given(data=st.data())
 def test_reductions_are_those_of_the_cpu(what, data, device):
-    g = graph_of(data.draw(networks(SMALL_INTEGERS | LARGE_INTEGERS | DYADIC, least_n=1)))
+    g = graph_of(
+        data.draw(networks(SMALL_INTEGERS | LARGE_INTEGERS | DYADIC | TENTHS.map(abs), least_n=1))
+    )
     vertex = st.integers(0, g.n - 1)
     sources = data.draw(vertex | st.lists(vertex, max_size=5))
-    weights = None
+    options: dict[str, Any] = {
+        "limit": data.draw(st.none() | st.integers(0, 20)),
+        "targets": data.draw(st.none() | st.lists(vertex, max_size=4)),
+    }
     if what == "weight":
-        number = data.draw(st.sampled_from([st.integers(-9, 9), st.integers(-1, 2**54), DYADIC]))
-        weights = data.draw(st.lists(number, min_size=g.n, max_size=g.n))
-    options = {"limit": data.draw(st.none() | st.integers(0, 20)), "vertex_weights": weights}
+        number = data.draw(st.sampled_from([st.integers(-9, 9), st.integers(-1, 2**54), TENTHS]))
+        shape = data.draw(st.sampled_from([(g.n,), (g.n, 1), (g.n, 3)]))
+        weights = data.draw(st.lists(number, min_size=math.prod(shape), max_size=math.prod(shape)))
+        options["vertex_weights"] = np.reshape(weights, shape)
+        options["decay"] = data.draw(st.sampled_from(DECAYS))
     found = sssp.reduce(g, sources, what, method=METHOD, device=device, **options)
     expected = sssp.reduce(g, sources, what, method=METHOD, **options)
     assert type(found) is type(expected)
+    # (to the bit, floats too)
     np.testing.assert_array_equal(found, expected)
     if not isinstance(sources, int):
         assert found.dtype == expected.dtype

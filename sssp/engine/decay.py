@@ -1,0 +1,136 @@
+"""How much a vertex counts by its distance, and sums of floats in order of vertex.
+
+They are computed on the host for rows from every device: exponentials and powers are not the same
+to the last bit on a GPU, and a sum of floats depends on its order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.kernels.dtypes import FLOAT64
+from sssp.kernels.jit import njit
+
+__all__ = ["Decay", "ordered_sums"]
+
+#: what the kernel adds up of a vertex: its distance, 1, or what a decay makes of the distance
+DISTANCE, ONE, EXPONENTIAL, POWER, TABLE = range(5)
+_NOTHING = np.empty(0, FLOAT64)
+
+
+class Decay(NamedTuple):
+    """How much a vertex counts by its distance.
+
+    Attributes
+    ----------
+    kind : int
+        `EXPONENTIAL`, `POWER` or `TABLE`; `ONE` and `DISTANCE` are no decays.
+    number : float
+        Rate or exponent.
+    edges, values : ndarray, float64
+        Of a table: the first edge that is no less than the distance tells the value, 0 beyond.
+    """
+
+    kind: int
+    number: float = 0.0
+    edges: NDArray[np.float64] = _NOTHING
+    values: NDArray[np.float64] = _NOTHING
+
+    @classmethod
+    def exponential(cls, rate: float) -> Decay:
+        """Return the decay ``exp(-rate * distance)``."""
+        return cls(EXPONENTIAL, rate)
+
+    @classmethod
+    def power(cls, exponent: float) -> Decay:
+        """Return the decay ``max(distance, 1) ** -exponent``."""
+        return cls(POWER, exponent)
+
+    @classmethod
+    def table(cls, edges: NDArray[np.float64], values: NDArray[np.float64]) -> Decay:
+        """Return a decay that is constant between edges."""
+        return cls(TABLE, 0.0, edges, values)
+
+    @property
+    def reach(self) -> float:
+        """The greatest distance at which a vertex may count."""
+        return float(self.edges[-1]) if self.kind == TABLE else math.inf
+
+
+@njit
+def _factor(kind, number, edges, values, distance):
+    """Return what is added up of a vertex at a distance, a float64."""
+    if kind == DISTANCE:
+        return distance
+    if kind == EXPONENTIAL:
+        return math.exp(-number * distance)
+    if kind == POWER:
+        return max(distance, 1.0) ** -number
+    if kind == TABLE:
+        place = np.searchsorted(edges, distance)
+        return values[place] if place < edges.size else 0.0
+    return 1.0
+
+
+@njit
+def _ordered_sums_kernel(distances, unseen, vertices, weights, decay, totals):
+    """Add up what the reached vertices of a row count, times their weights, in order of vertex.
+
+    ========= ======== ======= ==============================================================
+    argument  shape    dtype   written by
+    ========= ======== ======= ==============================================================
+    distances (n,)     number  a search
+    unseen    scalar   number  host: what stands for none
+    vertices  (s,)     integer host: those to look at, ascending; None: all
+    weights   (n, c)   float64 host; None: all 1, and c is 1
+    decay     4        mixed   host: a `Decay`
+    totals    (c,)     float64 host: zeros; here
+    ========= ======== ======= ==============================================================
+    """
+    kind, number, edges, values = decay
+    for i in range(distances.size if vertices is None else vertices.size):
+        vertex = i if vertices is None else vertices[i]
+        distance = distances[vertex]
+        if distance == unseen:
+            continue
+        factor = _factor(kind, number, edges, values, np.float64(distance))
+        if weights is None:
+            totals[0] += factor
+        else:
+            for column in range(totals.size):
+                totals[column] += factor * weights[vertex, column]
+
+
+def ordered_sums(
+    distances: NDArray[Any],
+    unseen: Any,
+    vertices: NDArray[Any] | None,
+    weights: NDArray[np.float64] | None,
+    decay: Decay | None,
+) -> NDArray[np.float64]:
+    """Return the sums of a row, rounded in order of vertex.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n,)
+    unseen : number
+        What stands for unreached.
+    vertices : ndarray, ascending, or None
+        Those to look at; None: all.
+    weights : ndarray, shape (n, c), or None
+    decay : Decay or None
+        None: the weights alone are added up, or the distances if there are none.
+
+    Returns
+    -------
+    ndarray, shape (c,) or (1,), float64
+    """
+    totals = np.zeros(1 if weights is None else weights.shape[1], FLOAT64)
+    if decay is None:
+        decay = Decay(DISTANCE if weights is None else ONE)
+    _ordered_sums_kernel(distances, unseen, vertices, weights, tuple(decay), totals)
+    return totals
