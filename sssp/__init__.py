@@ -42,6 +42,7 @@ _HOMES = {
     "VerificationError": "errors",
     "VertexError": "errors",
     "all_pairs": "calls.all_pairs",
+    "betweenness": "calls.betweenness",
     "iter_blocks": "calls.many_sources",
     "read_graph": "graph",
     "reduce": "calls.many_sources",

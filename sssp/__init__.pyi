@@ -6,6 +6,7 @@ from sssp import loaders as loaders
 from sssp import methods as methods
 from sssp.calls.all_pairs import all_pairs as all_pairs
 from sssp.calls.all_pairs import transitive_closure as transitive_closure
+from sssp.calls.betweenness import betweenness as betweenness
 from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths

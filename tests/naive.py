@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -176,6 +177,49 @@ def load(network: Network, row: Row, volumes: Mapping[int, Number]) -> list[Numb
         for pair in _arcs_of(path(row.predecessors, v)):
             flow[rows[pair]] += volume
     return flow
+
+
+class EndlessPaths(Exception):
+    """Tight arcs close a cycle, so that shortest paths cannot be counted."""
+
+
+def path_counts(network: Network, source: int) -> dict[int, int]:
+    """Count the shortest paths from a source to every reached vertex."""
+    lengths = network.lengths()
+    final = distances(lengths, [source])
+    tight = {
+        (tail, head)
+        for (tail, head), weight in lengths.items()
+        if tail in final and head in final and final[tail] + weight == final[head]
+    }
+    counts: dict[int, int] = {}
+    while len(counts) < len(final):
+        ready = {
+            v
+            for v in final
+            if v not in counts and all(tail in counts for tail, head in tight if head == v)
+        }
+        if not ready:
+            raise EndlessPaths
+        for v in ready:
+            entering = [counts[tail] for tail, head in tight if head == v]
+            counts[v] = sum(entering) if v != source else 1
+    return counts
+
+
+def betweenness(network: Network, sources: Sequence[int]) -> list[Fraction]:
+    """Add up the shares of the shortest paths between two vertices that pass a third one."""
+    lengths = network.lengths()
+    counts = {v: path_counts(network, v) for v in range(network.n) if v in sources}
+    final = {v: distances(lengths, [v]) for v in range(network.n)}
+    shares = [Fraction(0)] * network.n
+    for s in sources:
+        for v in set(final[s]) - {s}:
+            onward = path_counts(network, v)
+            for t in set(final[v]) - {s, v}:
+                if final[s][v] + final[v][t] == final[s][t]:
+                    shares[v] += Fraction(counts[s][v] * onward[t], counts[s][t])
+    return shares
 
 
 class Phases(NamedTuple):

@@ -39,6 +39,7 @@ DOCUMENTED = {
     "VerificationError",
     "VertexError",
     "all_pairs",
+    "betweenness",
     "iter_blocks",
     "read_graph",
     "reduce",

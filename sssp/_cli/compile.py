@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sssp.graph.graph import Graph
+    from sssp.results import ShortestPaths
 
 __all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
 
@@ -128,21 +129,37 @@ def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> It
     """Yield calls that use every kernel of a search, and every form of an answer."""
     import numpy as np
 
+    from sssp.calls.betweenness import betweenness
     from sssp.calls.many_sources import reduce
     from sssp.calls.shortest_paths import shortest_paths
 
     ask = partial(shortest_paths, g, method=method, device=device, dtype=dtype)
     several = np.arange(SEVERAL)
     yield partial(ask, 0, predecessors=True)
-    yield partial(ask, several, predecessors=True)
-    yield partial(ask, several, targets=several, predecessors=True)
+    yield partial(_use_trees, ask, several)
+    yield partial(_use_trees, partial(ask, targets=several), several)
     yield partial(ask, several, nearest=True, predecessors=True)
     yield partial(ask, several, limit=g.weights.max(), output="sparse")
     summed = partial(reduce, g, several, method=method, device=device)
-    for what in ("eccentricity", "sum", "count"):
-        yield partial(summed, what)
-    for weights in (np.ones(g.n), np.ones(g.n, np.int64)):
-        yield partial(summed, "weight", vertex_weights=weights)
+    for targets in (None, several):
+        for what in ("eccentricity", "sum", "count"):
+            yield partial(summed, what, targets=targets)
+        for weights in (np.ones(g.n), np.ones(g.n, np.int64)):
+            yield partial(summed, "weight", vertex_weights=weights, targets=targets)
+        decayed = partial(summed, "weight", targets=targets, decay=("power", 1))
+        yield decayed
+        yield partial(decayed, vertex_weights=np.ones(g.n))
+    yield partial(betweenness, g, several, method=method, device=device)
+
+
+def _use_trees(ask: Callable[..., ShortestPaths], sources: NDArray[np.int64]) -> None:
+    """Find trees, and sums along them."""
+    import numpy as np
+
+    result = ask(sources, predecessors=True)
+    for dtype in (np.int64, np.float64):
+        result.skim(np.ones(result.graph.m, dtype))
+        result.load(np.zeros(result.distances.shape, dtype))
 
 
 def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -1,0 +1,157 @@
+"""`betweenness`: on how many shortest paths each vertex lies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.calls.question import Options, ask
+from sssp.calls.shortest_paths import answered
+from sssp.cpu.betweenness import Dependencies
+from sssp.engine.checks import as_flag, as_network, refuse_negative
+from sssp.engine.memory import check_memory
+from sssp.engine.plan import Plan
+from sssp.engine.progress import progress_bar
+from sssp.engine.query import Query
+from sssp.engine.workers import in_order
+from sssp.errors import DistanceOverflowError
+from sssp.kernels.dtypes import FLOAT64
+from sssp.kernels.status import DONE, OVERFLOW
+from sssp.methods import Dijkstra, Method
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["betweenness"]
+
+#: bytes of distances that are found before their paths are counted
+BLOCK_BYTES = 64 << 20
+#: least number of rows for every thread in such a block
+ROWS_A_THREAD = 4
+REMEDY = "threads=1 takes least, and memory_limit sets the limit"
+
+
+def betweenness(
+    g: Graph,
+    sources: ArrayLike | None = None,
+    *,
+    normalized: bool = False,
+    method: str | Method = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> NDArray[np.float64]:
+    """Count the shortest paths that pass each vertex (betweenness centrality).
+
+    Parameters
+    ----------
+    g : Graph
+        With weights of 0 or more.
+    sources : int, or array_like of int, shape (k,), optional
+        Where paths begin; by default at every vertex. A sample gives an estimate: multiply it by
+        ``g.n / k``. What is named twice counts twice.
+    normalized : bool
+        Divide by the number ``(n - 1) * (n - 2)`` of pairs of other vertices.
+    method, device, threads, memory_limit, progress
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    ndarray, shape (n,), float64
+        For each vertex v the sum, over all sources s and all vertices t, both other than v, of
+        the share of the shortest paths from s to t that pass v. In an undirected graph a path
+        and its reverse are one, so it is half of that, unless it is normalized.
+
+    Raises
+    ------
+    NegativeWeightError
+        A weight is negative.
+    ValueError
+        Arcs of weight 0 (or floats that are absorbed by rounding) close a cycle that a source
+        reaches: there is no end to shortest paths round it.
+    DistanceOverflowError
+        There are more shortest paths between two vertices than a float64 counts.
+    VertexError, DeviceError, TypeError
+        As `sssp.shortest_paths` does.
+
+    Notes
+    -----
+    The algorithm of Brandes (2001): a search from every source, then O(n + m) more time and
+    O(n + m) memory for every thread. On a GPU the searches run there, and the paths are counted on
+    the host. The result has the same bits whatever device, method and number of threads: what
+    sources contribute is added in their order.
+
+    It is what ``networkx.betweenness_centrality`` finds, and with some sources
+    ``betweenness_centrality_subset`` with all vertices as targets; but those count arcs of weight
+    0 wrongly. Paths are told apart by their vertices: parallel arcs are one, the lightest. With
+    float weights two paths are equally short if their rounded lengths are the same number.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 0, 2], [1, 3, 2, 3], [1, 1, 1, 1])
+    >>> sssp.betweenness(g).tolist()
+    [0.0, 0.5, 0.5, 0.0]
+    """
+    network = as_network(g)
+    normalized = as_flag(normalized, "normalized")
+    refuse_negative(network, Dijkstra())
+    options = Options(
+        method=method,
+        device=device,
+        threads=threads,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+    plan = ask(network, np.arange(network.n) if sources is None else sources, options).plan
+    total = _sum_of_dependencies(plan)
+    n = network.n
+    if normalized:
+        return total / ((n - 1) * (n - 2)) if n > 2 else total
+    return total if network.tree_graph.directed else total / 2
+
+
+def _sum_of_dependencies(plan: Plan[Query]) -> NDArray[np.float64]:
+    """Add up what every source contributes, in their order."""
+    query, graph = plan.query, plan.network.tree_graph.open_part()
+    dependencies = Dependencies(graph, plan.method.weighted)
+    rows = max(ROWS_A_THREAD * query.threads, BLOCK_BYTES // max(1, 8 * graph.n))
+    if query.device == "cpu":
+        needed = {
+            "distances of a block": 8 * graph.n * min(rows, query.rows),
+            "the workers": dependencies.nbytes * min(query.threads, query.rows),
+        }
+        check_memory(needed, query.memory_limit, "cpu", REMEDY)
+
+    def contribution(row: tuple[int, NDArray[np.generic]]) -> NDArray[np.float64]:
+        status, shares = dependencies.of(*row)
+        if status != DONE:
+            raise _failure(status, row[0])
+        return shares
+
+    total = np.zeros(graph.n, FLOAT64)
+    with progress_bar(query.rows, query.progress) as advance:
+        for part in plan.split(rows):
+            part.query.progress = False
+            found = answered(part).distances
+            sources = part.query.sources.tolist()
+            for shares in in_order(contribution, zip(sources, found, strict=True), query.threads):
+                total += shares
+                advance(1)
+    return total
+
+
+def _failure(status: int, source: int) -> Exception:
+    if status == OVERFLOW:
+        return DistanceOverflowError(
+            f"more shortest paths lead from source {source} to a vertex than float64 counts; "
+            "weights that differ more have fewer ties"
+        )
+    return ValueError(
+        f"shortest paths from source {source} cannot be counted: arcs of weight 0, or too light "
+        "beside the distance for a float, close a cycle; merge the ends of such arcs, or give "
+        "them a weight (g.scaled(1000) makes integers)"
+    )
