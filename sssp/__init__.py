@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 
 #: the module that defines each public name
 _HOMES = {
+    "AStar": "methods",
     "BellmanFord": "methods",
     "BreadthFirst": "methods",
     "ClosureBySquaring": "methods",
@@ -38,12 +39,14 @@ _HOMES = {
     "SSSPError": "errors",
     "ShortestPaths": "results",
     "ThresholdDijkstra": "methods",
+    "Trips": "results",
     "UnreachableError": "errors",
     "VerificationError": "errors",
     "VertexError": "errors",
     "all_pairs": "calls.all_pairs",
     "betweenness": "calls.betweenness",
     "iter_blocks": "calls.many_sources",
+    "pairs": "calls.pairs",
     "read_graph": "graph",
     "reduce": "calls.many_sources",
     "road_like": "generate",

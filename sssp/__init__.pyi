@@ -9,6 +9,7 @@ from sssp.calls.all_pairs import transitive_closure as transitive_closure
 from sssp.calls.betweenness import betweenness as betweenness
 from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
+from sssp.calls.pairs import pairs as pairs
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
 from sssp.certificate import verify as verify
 from sssp.engine.threads import set_threads as set_threads
@@ -25,6 +26,7 @@ from sssp.errors import VertexError as VertexError
 from sssp.generate import road_like as road_like
 from sssp.graph.graph import Graph as Graph
 from sssp.graph.graph import read_graph as read_graph
+from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst
 from sssp.methods import ClosureBySquaring as ClosureBySquaring
@@ -36,6 +38,7 @@ from sssp.methods import Johnson as Johnson
 from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
 from sssp.results.shortest_paths import ShortestPaths as ShortestPaths
+from sssp.results.trips import Trips as Trips
 
 __version__: str
 __all__: list[str]

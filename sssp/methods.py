@@ -19,6 +19,7 @@ __all__ = [
     "CLOSURE_METHODS",
     "DENSE_METHODS",
     "METHODS",
+    "AStar",
     "BellmanFord",
     "BreadthFirst",
     "ClosureBySquaring",
@@ -42,7 +43,7 @@ class Method:
     ----------
     name : str
         The name on the command line, in tables and in ``result.method``.
-    task : {"search", "matrix", "closure"}
+    task : {"search", "trips", "matrix", "closure"}
         What it does: a method object is taken by the calls that take other methods of its task.
     solvers : dict of str to str
         Module of its solver by the kind of device that it runs on: ``"cpu"``, ``"cuda"``.
@@ -185,6 +186,19 @@ class BreadthFirst(Method):
 
 
 @dataclass(frozen=True)
+class AStar(Method):
+    """Search towards one target, led by landmarks (Goldberg and Harrelson 2005); for trips."""
+
+    name: ClassVar[str] = "a-star"
+    task: ClassVar[str] = "trips"
+    solvers: ClassVar[dict[str, str]] = {"cpu": "sssp.cpu.search.a_star"}
+    statistics: ClassVar[dict[str, str]] = {
+        "expanded": "vertices expanded, with repetition",
+        "phases": "buckets emptied",
+    }
+
+
+@dataclass(frozen=True)
 class FloydWarshall(Method):
     """All pairs in n^3 steps, block by block (Floyd 1962, Warshall 1962); for dense graphs."""
 
@@ -281,6 +295,8 @@ METHODS = _by_name(
     ThresholdDijkstra,
     BreadthFirst,
 )
+#: methods of ``pairs`` alone
+TRIP_METHODS = _by_name(AStar)
 #: methods of ``all_pairs`` alone
 DENSE_METHODS = _by_name(
     FloydWarshall,

@@ -16,6 +16,7 @@ import pytest
 import sssp
 
 DOCUMENTED = {
+    "AStar",
     "BellmanFord",
     "BreadthFirst",
     "ClosureBySquaring",
@@ -35,12 +36,14 @@ DOCUMENTED = {
     "SSSPError",
     "ShortestPaths",
     "ThresholdDijkstra",
+    "Trips",
     "UnreachableError",
     "VerificationError",
     "VertexError",
     "all_pairs",
     "betweenness",
     "iter_blocks",
+    "pairs",
     "read_graph",
     "reduce",
     "road_like",

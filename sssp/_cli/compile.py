@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Method
+from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, TRIP_METHODS, Method
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ EXAMPLES = """examples:
   # two methods for the GPU, into a folder that goes into an image
   SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
 """
-ALL = METHODS | DENSE_METHODS | CLOSURE_METHODS
+ALL = METHODS | TRIP_METHODS | DENSE_METHODS | CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")
 #: vertices of the graph that is searched, so many that one source gets a team; of the matrices
 SEARCHED, DENSE = 20_000, 200
@@ -113,16 +113,27 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
     for name in dtypes:
         dtype = np.dtype(name)
         # integers that only int64 has room for
-        weights = g.weights << 31 if name == "int64" else g.weights.astype(dtype)
+        weights = g.weights.astype(np.int64) << 31 if name == "int64" else g.weights.astype(dtype)
         weighted = g.with_weights(weights)
         for method in methods:
             if method.task == "search":
                 yield from _searches(weighted, method, device, dtype)
+            elif method.task == "trips":
+                yield from _trips(weighted, method, device, dtype)
             elif method.task == "matrix":
                 yield from _matrices(method, device, dtype)
     for method in methods:
         if method.task == "closure":
             yield partial(_close, method, device)
+
+
+def _trips(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+    """Yield calls that use every kernel of trips."""
+    from sssp.calls.pairs import pairs
+
+    ask = partial(pairs, g, range(SEVERAL), 0, device=device, dtype=dtype)
+    yield partial(ask, method=method)
+    yield partial(ask, predecessors=True)
 
 
 def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:

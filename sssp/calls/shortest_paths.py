@@ -16,7 +16,7 @@ from sssp.results.shortest_paths import ShortestPaths
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["shortest_paths"]
+__all__ = ["answered", "failure", "shortest_paths", "solved"]
 
 
 def shortest_paths(
@@ -186,11 +186,11 @@ def answered(plan: Plan[Query]) -> Answer:
     """
     answer = plan.run()
     if answer is None:
-        raise _failure(plan)
+        raise failure(plan)
     return answer
 
 
-def _failure(plan: Plan[Query]) -> Exception:
+def failure(plan: Plan[Query]) -> Exception:
     """Return the error for a plan that has run without an answer."""
     graph = plan.network.tree_graph.open_part()
     if graph.least_weight < 0:

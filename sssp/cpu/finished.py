@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sssp.engine.decay import ordered_sums
 from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
-from sssp.engine.query import Reduction
+from sssp.engine.query import Reduction, Walks
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
@@ -75,6 +75,8 @@ class HostRows:
         Of each row the vertices on the paths to the targets, ascending, and their predecessors,
         if they were found alone.
     origin : ndarray, shape (n,), int32, or None
+    walks : Walks or None
+        Of trips: the paths to the targets.
     """
 
     rows: range
@@ -84,6 +86,7 @@ class HostRows:
     predecessors: NDArray[np.int32] | None = None
     branches: list[tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None
     origin: NDArray[np.int32] | None = None
+    walks: Walks | None = None
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the query wants, unless they were found in place."""

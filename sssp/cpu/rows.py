@@ -37,12 +37,13 @@ from numpy.typing import NDArray
 
 from sssp.cpu.finished import HostRows
 from sssp.cpu.tree import Tree, reset
+from sssp.cpu.walks import walks_to
 from sssp.engine.cycles import error_of
 from sssp.engine.forms import make_form
 from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Answer, Query
+from sssp.engine.query import Answer, Query, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -160,7 +161,6 @@ class _Rows:
         self.graph, self.query, self.method = graph, query, method
         self.search, self.dtype = search, dtype
         self.arcs = unsigned_arcs(graph, dtype)
-        self.targets = NO_TARGETS if query.targets is None else query.targets
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)
         self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
@@ -232,6 +232,7 @@ class _Rows:
         """Search from the sources of one row, and hand it to the form."""
         query = self.query
         sources = query.sources if query.nearest else query.sources[rows.start : rows.stop]
+        targets = query.targets_of(rows.start)
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         row = distances[0]
@@ -240,7 +241,7 @@ class _Rows:
         status, count = self.search.kernel(
             *self.arcs,
             sources,
-            self.targets,
+            NO_TARGETS if targets is None else targets,
             self.bound,
             row,
             scratch.reached,
@@ -253,14 +254,17 @@ class _Rows:
             self.stop = True
             raise error_of(int(sources[0]), reached)
         if status == OVERFLOW or (
-            self.test.concerns(status == CLIPPED) and self.test.overflowed(self.arcs, row, reached)
+            self.test.concerns(status == CLIPPED)
+            and self.test.overflowed(self.arcs, row, reached, rows.start)
         ):
             self.overflow = True
         else:
             self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
-            found = HostRows(rows, query.targets, distances, [reached])
+            found = HostRows(rows, targets, distances, [reached])
             if query.wants_tree:
                 self._find_tree(found, sources, scratch)
+            elif query.predecessors:
+                found.walks = self._walks(found, sources, scratch)
             self.form.take(found)
             if found.predecessors is scratch.predecessors:
                 reset(scratch.predecessors[0], reached, -1)
@@ -270,12 +274,12 @@ class _Rows:
     def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: _Scratch) -> None:
         """Complete a search: origins and predecessors."""
         distances, reached = found.distances[0], found.reached_vertices[0]
-        final = self._final(distances)
+        final = self._final(distances, found.targets)
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.query.nearest:
             found.origin = tree.origins()
         if self.query.predecessors and self._branches_suffice(tree):
-            found.branches = [tree.branches(self.targets, scratch.predecessors[0])]
+            found.branches = [tree.branches(found.targets, scratch.predecessors[0])]
         elif self.query.predecessors:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
@@ -293,15 +297,29 @@ class _Rows:
             farthest = tree.distances[tree.reached].max()
         return not tree.has_light_arcs(farthest)
 
-    def _final(self, distances: NDArray[Any]) -> Any:
+    def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: _Scratch) -> Walks:
+        """Return the paths of a trip's row to its own targets."""
+        assert found.targets is not None
+        return walks_to(
+            self.graph,
+            self.arcs,
+            sources,
+            found.targets,
+            found.distances[0],
+            found.reached_vertices[0],
+            self.bound,
+            scratch.predecessors[0],
+        )
+
+    def _final(self, distances: NDArray[Any], targets: NDArray[np.int64] | None) -> Any:
         """Greatest distance up to which a row is final: that of the farthest target, if reached.
 
         Over negative arcs a path may pass through vertices farther away than its end, so then
         all the row is needed, and the search has completed it.
         """
-        if self.targets.size == 0 or self.graph.least_weight < 0:
+        if targets is None or targets.size == 0 or self.graph.least_weight < 0:
             return self.bound
-        farthest = distances[self.targets].max()
+        farthest = distances[targets].max()
         return farthest if farthest < self.unseen else self.bound
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.memory import FEWER_ROWS, FEWER_TRIPS, check_memory
 from sssp.engine.narrow import narrowed
-from sssp.engine.query import Answer, Query, Reduction
+from sssp.engine.query import Answer, Query, Reduction, Walks
 from sssp.errors import DistanceOverflowError
 from sssp.graph.interop import scipy_offsets
 from sssp.kernels.dtypes import INDEX, INT64, unreached
@@ -32,7 +32,9 @@ __all__ = [
     "Form",
     "ReducedForm",
     "SparseForm",
+    "TripsForm",
     "joined_halves",
+    "joined_walks",
     "least_number",
     "make_form",
 ]
@@ -67,6 +69,10 @@ class FinishedRows(Protocol):
     @property
     def origin(self) -> NDArray[np.int32] | None:
         """Winning source of every vertex, of a nearest search."""
+
+    @property
+    def walks(self) -> Walks | None:
+        """The paths to the row's own targets, of trips."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the query wants, shape (rows, n) or (rows, t)."""
@@ -117,6 +123,8 @@ def make_form(n: int, query: Query, dtype: np.dtype[Any]) -> Form:
     """Return the form on the host that `query` wants of a search in `dtype` over n vertices."""
     if query.reduction is not None:
         return ReducedForm(n, query, query.reduction, dtype)
+    if query.shares is not None:
+        return TripsForm(query, dtype)
     if query.output == "sparse":
         return SparseForm(n, query, dtype)
     return DenseForm(n, query, dtype)
@@ -279,6 +287,63 @@ def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         joined[place - part.size : place] = part
         place -= part.size
     return joined
+
+
+class TripsForm:
+    """For every source the distances to its own targets, and the paths if wanted."""
+
+    def __init__(self, query: Query, dtype: np.dtype[Any]) -> None:
+        assert query.shares is not None
+        assert query.targets is not None
+        self.query, self.shares, self.dtype = query, query.shares, dtype
+        self._distances: NDArray[Any] = np.empty(query.targets.size, dtype)
+        self.nbytes = self._distances.nbytes
+        self._walks: dict[int, Walks] = {}
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def place(self, rows: range) -> None:
+        """Nowhere: rows are not kept."""
+
+    def tree_place(self, rows: range) -> None:
+        """Nowhere."""
+
+    def take(self, found: FinishedRows) -> None:
+        """Keep the distances and paths of one row.
+
+        Raises
+        ------
+        DeviceError
+            The paths found so far are more than the call may take.
+        """
+        row = found.rows.start
+        found.copy_distances(self._distances[np.newaxis, self.shares[row] : self.shares[row + 1]])
+        walks = found.walks
+        if walks is None:
+            return
+        with self._lock:
+            self._walks[row] = walks
+            self._held += walks.firsts.nbytes + walks.vertices.nbytes
+            needed = {"the distances": self.nbytes, "the paths so far": self._held}
+            if self.query.device == "cpu":
+                check_memory(needed, self.query.memory_limit, "cpu", FEWER_TRIPS)
+
+    def answer(self) -> Answer:
+        """Return all trips, in the dtype that the call fixed or in the narrowest that fits."""
+        distances = narrowed(self._distances, self.query.dtype)
+        if not self.query.predecessors:
+            return Answer(distances)
+        kept = [self._walks.pop(row) for row in sorted(self._walks)]
+        return Answer(distances, walks=joined_walks(kept))
+
+
+def joined_walks(parts: list[Walks]) -> Walks:
+    """Return the paths of all parts, in order; the list is used up."""
+    counts = [np.diff(walks.firsts) for walks in parts]
+    firsts = np.cumsum(np.concatenate([np.zeros(1, INT64), *counts]), dtype=INT64)
+    vertices = [walks.vertices for walks in parts]
+    parts.clear()
+    return Walks(firsts, _joined(vertices, int(firsts[-1]), INDEX))
 
 
 class ReducedForm:

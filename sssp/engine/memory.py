@@ -10,13 +10,15 @@ from collections.abc import Mapping
 
 from sssp.errors import DeviceError
 
-__all__ = ["FEWER_ROWS", "NO_MATRIX", "check_memory"]
+__all__ = ["FEWER_ROWS", "FEWER_TRIPS", "NO_MATRIX", "check_memory"]
 
 #: what to do where an answer of many rows does not fit
 FEWER_ROWS = (
     "ask for fewer sources at a time (sssp.iter_blocks), for less of each (targets, limit with "
     "output='sparse', sssp.reduce), pass a memmap as out, or raise memory_limit"
 )
+#: and where the paths of many trips do not
+FEWER_TRIPS = "ask for fewer trips at a time, leave predecessors out, or raise memory_limit"
 #: and where a matrix of all pairs does not
 NO_MATRIX = (
     "for a sparse graph sssp.iter_blocks and sssp.reduce keep no whole matrix, dtype='int32' or "

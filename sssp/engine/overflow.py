@@ -64,6 +64,7 @@ class OverflowTest:
 
     def __init__(self, query: Query, n: int, weights: WeightRange, dtype: np.dtype[Any]) -> None:
         self.unseen = unreached(dtype)
+        self._query = query
         self.targets = None if weights.least < 0 else query.targets
         largest = largest_distance(dtype)
         self._possible = query.limit is None or query.limit >= largest
@@ -88,12 +89,15 @@ class OverflowTest:
         arcs: tuple[NDArray[Any], ...],
         distances: NDArray[Any],
         reached: NDArray[np.integer[Any]],
+        row: int = 0,
     ) -> bool:
-        """Whether a wanted vertex may be unreached only because the dtype is too narrow.
+        """Whether a wanted vertex of a row may be unreached only because the dtype is too narrow.
 
         Over negative arcs every vertex may lie on the way to a wanted one. O(arcs of the reached
         vertices) time.
         """
-        if self.targets is not None and not (distances[self.targets] == self.unseen).any():
-            return False
+        if self.targets is not None:
+            wanted = self._query.targets_of(row)
+            if not (distances[wanted] == self.unseen).any():
+                return False
         return bool(_leads_on_kernel(*arcs, distances, reached, self.unseen, self.limit))

@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from sssp.engine.checks import as_memory_limit
+from sssp.engine.forms import joined_walks
 from sssp.engine.narrow import convert_into
-from sssp.engine.query import Answer, Call
+from sssp.engine.query import Answer, Call, Query
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.checks import is_sparse
-from sssp.kernels.dtypes import INT32, WeightRange, largest_distance
+from sssp.kernels.dtypes import INT32, INT64, WeightRange, largest_distance
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Plan",
+    "is_symmetric",
     "merged",
     "overflow_error",
     "placed",
@@ -119,6 +121,17 @@ def weights_of(network: Network, method: Method) -> WeightRange:
     return network.weight_range if method.weighted else UNIT_WEIGHTS
 
 
+def is_symmetric(query: Query, n: int, weights: WeightRange) -> bool:
+    """Whether distances are the same, found from their other ends on the reversed graph.
+
+    Sums of integers are. Floats are rounded from the source outward; over negative arcs what a
+    source reaches (a negative cycle, what lies within a limit) is no matter of the target; and
+    whether a distance leaves int64 is asked of what the source reaches.
+    """
+    exact = weights.dtype.kind == "i" and (query.dtype is None or query.dtype.kind == "i")
+    return exact and weights.least >= 0 and int(weights.greatest) * n <= largest_distance(INT64)
+
+
 def placed(query: Q, by_rule: bool, answer: Callable[[Q], T]) -> T:
     """Return ``answer(query)``; on the CPU if a GPU that the rule has chosen cannot do it."""
     try:
@@ -149,7 +162,8 @@ def solver_of(method: Method, device: str) -> Any:
 def merged(answers: Sequence[Answer]) -> Answer:
     """Put the answers to the parts of a plan together, in order.
 
-    Rows, sparse or dense, stand one below the other in the widest of their dtypes.
+    Rows, sparse or dense, stand one below the other in the widest of their dtypes, trips one
+    behind the other.
     """
     if len(answers) == 1:
         return answers[0]
@@ -160,6 +174,7 @@ def merged(answers: Sequence[Answer]) -> Answer:
         first.origin,
         {name: np.concatenate([a.stats[name] for a in answers]) for name in first.stats},
         first.device,
+        joined_walks([a.walks for a in answers if a.walks is not None]) if first.walks else None,
     )
 
 

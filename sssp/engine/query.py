@@ -8,7 +8,7 @@ that a call on a small graph takes.)
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sssp.engine.decay import Decay
 from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
-__all__ = ["NO_LIMIT", "REDUCTIONS", "Answer", "Call", "Query", "Reduction"]
+__all__ = ["NO_LIMIT", "REDUCTIONS", "Answer", "Call", "Query", "Reduction", "Walks"]
 
 REDUCTIONS = ("eccentricity", "sum", "mean", "count", "weight", "closeness")
 #: bytes that stand for "as much as there is"
@@ -108,6 +108,10 @@ class Query(Call):
     sources : ndarray, shape (k,), int64
     targets : ndarray, shape (t,), int64, or None
         None: all vertices.
+    shares : ndarray, shape (k + 1,), int64, or None
+        Of trips: source i is asked for ``targets[shares[i]:shares[i + 1]]`` alone, and the answer
+        is one row of t distances, with the paths there instead of trees. None: every source is
+        asked for all targets.
     limit : int, float or None
         Inclusive; an int for integer arithmetic.
     dtype : dtype or None
@@ -128,6 +132,7 @@ class Query(Call):
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64] | None = None
+    shares: NDArray[np.int64] | None = None
     limit: int | float | None = None
     dtype: np.dtype[Any] | None = None
     nearest: bool = False
@@ -145,10 +150,16 @@ class Query(Call):
         """Number of distances in a row, of a graph with `n` vertices."""
         return n if self.targets is None else self.targets.size
 
+    def targets_of(self, row: int) -> NDArray[np.int64] | None:
+        """Return the targets of one row; None: all vertices."""
+        if self.shares is None or self.targets is None:
+            return self.targets
+        return self.targets[self.shares[row] : self.shares[row + 1]]
+
     @property
     def wants_tree(self) -> bool:
         """Whether distances alone do not answer it."""
-        return self.predecessors or self.nearest
+        return (self.predecessors and self.shares is None) or self.nearest
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""
@@ -158,6 +169,21 @@ class Query(Call):
         return dtype.type(self.limit)
 
 
+class Walks(NamedTuple):
+    """Paths, one behind the other.
+
+    Attributes
+    ----------
+    firsts : ndarray, shape (t + 1,), int64
+        Path i is ``vertices[firsts[i]:firsts[i + 1]]``, from its source on; empty where there is
+        none.
+    vertices : ndarray, int32
+    """
+
+    firsts: NDArray[np.int64]
+    vertices: NDArray[np.int32]
+
+
 @dataclass
 class Answer:
     """What a solver hands back.
@@ -165,8 +191,8 @@ class Answer:
     Attributes
     ----------
     distances : ndarray, shape (rows, n) or (rows, t), or csr_array, shape (rows, n)
-        Of a reduction: ndarray, shape (rows,) or (rows, c). With ``output="device"`` all arrays are
-        `sssp.cuda.arrays.DeviceArray`.
+        Of a reduction: ndarray, shape (rows,) or (rows, c); of trips, shape (t,). With
+        ``output="device"`` all arrays are `sssp.cuda.arrays.DeviceArray`.
     predecessors : the same for predecessors, or None
         Always n wide; with targets a csr_array of the vertices on paths to them.
     origin : ndarray, shape (n,), int32, or None
@@ -175,6 +201,8 @@ class Answer:
         Counters by name, each an int64 array with an entry a row.
     device : str
         Where it was found.
+    walks : Walks or None
+        Of trips: the path to every target, if wanted.
     """
 
     distances: Any
@@ -182,3 +210,4 @@ class Answer:
     origin: Any = None
     stats: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     device: str = "cpu"
+    walks: Walks | None = None

@@ -1,5 +1,6 @@
 """What calls return, and sums along shortest-path trees."""
 
 from sssp.results.shortest_paths import ShortestPaths
+from sssp.results.trips import Trips
 
-__all__ = ["ShortestPaths"]
+__all__ = ["ShortestPaths", "Trips"]

@@ -341,6 +341,11 @@ def test_what_compile_has_compiled_is_there_for_the_next_process():
     assert compiled_again == 0 < found_again <= compiled + found
 
 
+def test_compile_makes_weights_that_only_int64_holds(capsys):
+    assert main(["compile", "--methods", "a-star", "--dtypes", "int64"]) == 0
+    assert "compiled" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

@@ -22,12 +22,18 @@ from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.methods import DeltaStepping
 
-__all__ = ["solve"]
+__all__ = ["bucket_width", "finest_width", "solve"]
 
 #: vertices from which on a search may last long enough for a team to pay
 WORTH_A_TEAM = 1 << 14
 #: whose inverse is a number
 LEAST_WIDTH = float(np.finfo(np.float64).tiny)
+
+
+def finest_width(graph: Graph) -> float:
+    """Least width of buckets that all distances of a graph can be numbered by."""
+    finest = 1.0 if graph.weights.dtype.kind == "i" else graph.greatest_weight * 2.0**-60 * graph.n
+    return max(finest, LEAST_WIDTH)
 
 
 def bucket_width(graph: Graph, method: DeltaStepping) -> float:
@@ -41,8 +47,7 @@ def bucket_width(graph: Graph, method: DeltaStepping) -> float:
     ValueError
         The method's delta is too fine to number the buckets of this graph.
     """
-    finest = 1.0 if graph.weights.dtype.kind == "i" else graph.greatest_weight * 2.0**-60 * graph.n
-    finest = max(finest, LEAST_WIDTH)
+    finest = finest_width(graph)
     if method.delta is None:
         return max(typical_weight(graph), finest)
     if method.delta < finest:

@@ -1,0 +1,366 @@
+"""`pairs`: trips, each from its own source to its own target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sssp.calls.placement import place_call, search_work
+from sssp.calls.shortest_paths import failure
+from sssp.calls.trip_tables import solve_by_tables
+from sssp.cpu.search.a_star import landmark_bytes
+from sssp.cpu.walks import may_tie, reversed_graph
+from sssp.engine.checks import as_flag, as_limit, as_network, as_vertices, refuse_negative
+from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
+from sssp.engine.query import Answer, Query
+from sssp.engine.threads import check_threads
+from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, infinity
+from sssp.methods import (
+    METHODS,
+    TRIP_METHODS,
+    AStar,
+    BellmanFord,
+    DeltaStepping,
+    Method,
+    as_method,
+)
+from sssp.results.trips import Trips
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["pairs"]
+
+#: up to so many targets of a source, A* to each is faster than one search that goes all ways
+FEW = 8
+#: trips for every thread from which on landmarks pay, which take 18 searches of one thread
+WORTH_LANDMARKS = 45
+#: so many times fewer targets than sources are worth searching from the other end
+WORTH_TURNING = 2
+#: vertices from which on a search takes longer than all that goes with it
+WORTH_A_STAR = 1 << 12
+#: time of A* with its landmarks, as a share of a search to one target
+A_STAR_SHARE = 0.25
+
+
+def pairs(
+    g: Graph,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    limit: float | None = None,
+    method: str | Method = "auto",
+    device: str = "auto",
+    predecessors: bool = False,
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Trips:
+    """Find the shortest path of every trip, each with a source and a target of its own.
+
+    Parameters
+    ----------
+    g : Graph
+        The graph.
+    sources, targets : int, or array_like of int, shape (p,)
+        The ends of the trips, in their order. An int stands for as many as the other side has.
+        Duplicates are kept; empty is allowed.
+    limit : float, optional
+        Greatest distance of interest, inclusive.
+    method : str or Method
+        As for `sssp.shortest_paths`, or ``"a-star"``, which needs weights >= 0 (> 0 for paths) and
+        keeps a table of landmarks with the graph. A name is obeyed for all trips.
+    device : str
+        As for `sssp.shortest_paths`.
+    predecessors : bool
+        Also find the paths, for `Trips.path`.
+    dtype, threads, memory_limit, progress
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    Trips
+
+    Raises
+    ------
+    VertexError
+        A source or target is no vertex.
+    ValueError
+        Not as many sources as targets; paths from ``"a-star"`` in a graph with weights of 0, or
+        floats that others absorb; another argument is not what it should be.
+    NegativeWeightError, NegativeCycleError, DistanceOverflowError, DeviceError, TypeError
+        As `sssp.shortest_paths`.
+
+    Notes
+    -----
+    Trips with the same source share a search, which ends when their targets are settled. Where
+    there are fewer targets than sources, the search is for exact weights, and no paths are wanted,
+    those with the same target do, on the reversed graph. Sources with up to 8 targets go by A* with
+    landmarks on the CPU (`sssp.cpu.search.a_star`), one search a trip, if there are enough of them
+    to pay for the landmarks: 45 a thread, without a limit, on graphs of 4,096 vertices or more. On
+    New York (264,000 vertices) A* takes a sixth of the time, and the landmarks as much as 35
+    searches to a target; they stay with the graph: 16 numbers a vertex.
+
+    Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
+    bit, whatever trips go with it. Memory: the answer, 8 to 20 bytes a vertex for every thread, and
+    with paths the reversed graph, which is kept.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
+    >>> trips = sssp.pairs(g, [0, 1, 0], [2, 2, 1], predecessors=True)
+    >>> trips.distances.tolist(), trips.path(0).tolist()
+    ([10, 5, 5], [0, 1, 2])
+    """
+    network = as_network(g)
+    chosen: Method = DeltaStepping() if network.least_weight >= 0 else BellmanFord()
+    if not (isinstance(method, str) and method == "auto"):
+        chosen = as_method(method, METHODS | TRIP_METHODS)
+    refuse_negative(network, chosen)
+    weights = weights_of(network, chosen).dtype
+    starts, ends = _ends(network, sources, targets)
+    asked = distance_dtype(dtype, weights)
+    query = Query(
+        sources=starts,
+        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
+        dtype=asked,
+        predecessors=as_flag(predecessors, "predecessors"),
+        threads=check_threads(threads),
+        progress=progress,
+    )
+    call = _Call(network, starts, ends, query, chosen)
+    if isinstance(chosen, AStar):
+        call.refuse_ties()
+    elif method == "auto":
+        call.consider_a_star()
+    call.place(device, memory_limit)
+    return call.answer()
+
+
+def _ends(
+    network: Graph, sources: ArrayLike, targets: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Check the ends of the trips, and give both sides the same length."""
+    starts, one_start = as_vertices(sources, network, "source")
+    ends, one_end = as_vertices(targets, network, "target")
+    if one_start != one_end:
+        starts, ends = (side.copy() for side in np.broadcast_arrays(starts, ends))
+    if starts.size != ends.size:
+        raise ValueError(
+            f"{starts.size} sources and {ends.size} targets: a trip has one of each; for all "
+            "distances between them call shortest_paths(g, sources, targets=targets)"
+        )
+    return starts, ends
+
+
+class _Groups(NamedTuple):
+    """Trips that differ, those of a source together.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that is searched.
+    sources : ndarray, shape (k,), int64
+        None twice.
+    counts : ndarray, shape (k,), int64
+        How many targets each has.
+    targets : ndarray, shape (t,), int64
+    trip_of : ndarray, shape (p,), int64
+        Which of the t trips each trip of the call is.
+    """
+
+    graph: Graph
+    sources: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    trip_of: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, graph: Graph, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> _Groups:
+        trips, trip_of = np.unique(starts * graph.n + ends, return_inverse=True)
+        sources, counts = np.unique(trips // max(graph.n, 1), return_counts=True)
+        return cls(graph, sources, counts, trips % max(graph.n, 1), trip_of)
+
+
+class _Found(NamedTuple):
+    """Answer to the trips that differ, and which of them each trip of the call is."""
+
+    answer: Answer
+    method: str
+    trip_of: NDArray[np.int64]
+
+
+class _Call:
+    """A checked call, and what is decided about it.
+
+    Attributes
+    ----------
+    method : Method
+        Of trips that are found together.
+    by_a_star : bool
+        Whether the trips of sources with few targets go by A*, on the CPU.
+    by_rule : bool
+        Whether the rule of ``"auto"`` has chosen a GPU.
+    """
+
+    def __init__(
+        self,
+        network: Graph,
+        starts: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        query: Query,
+        method: Method,
+    ) -> None:
+        self.network, self.starts, self.ends = network, starts, ends
+        self.query, self.method = query, method
+        self.graph = network.open_part()
+        self.weights = weights_of(self.graph, method)
+        self.groups = _Groups.of(self.graph, starts, ends)
+        if self._turns():
+            self.groups = _Groups.of(reversed_graph(self.graph), ends, starts)
+        self.by_a_star = self.by_rule = False
+
+    def _turns(self) -> bool:
+        """Whether searches from the targets, on the reversed graph, are fewer and find the same."""
+        return (
+            not self.query.predecessors
+            and not isinstance(self.method, AStar)
+            and is_symmetric(self.query, self.graph.n, self.weights)
+            and WORTH_TURNING * np.unique(self.ends).size <= self.groups.sources.size
+        )
+
+    def _gives_paths(self) -> bool:
+        """Whether A*, which does not see all of a row, finds the paths that are wanted."""
+        graph, dtype = self.graph, self.weights.working_dtypes(self.query.dtype)[0]
+        longest = dtype.type(min(float(graph.greatest_weight) * graph.n, float(infinity(dtype))))
+        return not (self.query.predecessors and may_tie(graph, longest, dtype))
+
+    def refuse_ties(self) -> None:
+        """Refuse paths by A* where they might not be those of other methods."""
+        if not self._gives_paths():
+            raise ValueError(
+                "a-star finds paths only where every weight is above 0, and none so small that a "
+                "sum of floats absorbs it; leave method away"
+            )
+
+    def consider_a_star(self) -> None:
+        """Choose A* where it pays."""
+        query, graph = self.query, self.graph
+        few = self.groups.counts[self.groups.counts <= FEW]
+        self.by_a_star = (
+            graph.least_weight >= 0
+            and graph.n >= WORTH_A_STAR
+            and few.sum() >= WORTH_LANDMARKS * query.threads
+            and query.limit is None
+            # float32 rounds too much for bounds to help
+            and query.dtype != FLOAT32
+            and self._gives_paths()
+        )
+
+    def place(self, device: str, memory_limit: float | None) -> None:
+        """Choose where the call runs."""
+        query, graph, rows = self.query, self.graph, self.groups.sources.size
+        work = None
+        if "cuda" in self.method.solvers:
+            each = max(1, self.groups.targets.size // max(rows, 1))
+            work = search_work(
+                self.method,
+                graph.n,
+                graph.m,
+                rows,
+                query.threads,
+                targets=each,
+                limited=query.limit is not None,
+            )
+        if work is not None and self.by_a_star:
+            work = work._replace(seconds=work.seconds * A_STAR_SHARE)
+        place = place_call(query, device, self.method, work, stream=None, memory_limit=memory_limit)
+        self.by_rule = place.by_rule
+        # (in the wider of the dtypes that may be needed)
+        self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= query.memory_limit
+
+    def answer(self) -> Trips:
+        """Find all trips.
+
+        Raises
+        ------
+        NegativeCycleError, DistanceOverflowError, DeviceError
+            As `pairs` documents.
+        """
+        found = placed(self.query, self.by_rule, self._found)
+        if found is None:
+            raise failure(Plan(self.network, self.query, self.method))
+        answer, method, trip_of = found
+        return Trips(
+            self.network.tree_graph,
+            self.starts,
+            self.ends,
+            answer.distances[trip_of],
+            limit=self.query.limit,
+            walks=answer.walks,
+            walk_of=trip_of,
+            method=method,
+            device=answer.device,
+            stats={name: values[trip_of] for name, values in answer.stats.items()},
+        )
+
+    def _found(self, query: Query) -> _Found | None:
+        """Find the trips of all groups; None after an overflow."""
+        groups = self.groups
+        if query.device != "cpu":
+            whole = self._asked(query, np.ones(groups.sources.size, np.bool_))
+            answer = solve_by_tables(groups.graph, whole, self.method)
+            if answer is None:
+                return None
+            return _Found(_by_trip(answer, whole), self.method.name, groups.trip_of)
+        by_a_star = np.full(groups.sources.size, isinstance(self.method, AStar))
+        if self.by_a_star:
+            by_a_star = groups.counts <= FEW
+        parts = []
+        if by_a_star.any():
+            parts.append(Plan(groups.graph, _singly(self._asked(query, by_a_star)), AStar()))
+        if not by_a_star.all() or not parts:
+            parts.append(Plan(groups.graph, self._asked(query, ~by_a_star), self.method))
+        answers = []
+        for part in parts:
+            answer = part.run()
+            if answer is None:
+                return None
+            answers.append(_by_trip(answer, part.query))
+        # those by A* stand first now
+        places = np.argsort(np.argsort(~np.repeat(by_a_star, groups.counts), kind="stable"))
+        methods = "+".join(part.method.name for part in parts)
+        return _Found(merged(answers), methods, places[groups.trip_of])
+
+    def _asked(self, query: Query, chosen: NDArray[np.bool_]) -> Query:
+        """Return the question for some of the sources."""
+        groups = self.groups
+        return replace(
+            query,
+            sources=groups.sources[chosen],
+            targets=groups.targets[np.repeat(chosen, groups.counts)],
+            shares=np.concatenate(([0], np.cumsum(groups.counts[chosen]))),
+        )
+
+
+def _singly(query: Query) -> Query:
+    """Return the same question with one target a source."""
+    assert query.shares is not None
+    return replace(
+        query,
+        sources=np.repeat(query.sources, np.diff(query.shares)),
+        shares=np.arange(query.shares[-1] + 1),
+    )
+
+
+def _by_trip(answer: Answer, query: Query) -> Answer:
+    """Return an answer whose counters have an entry a trip instead of one a source."""
+    assert query.shares is not None
+    counts = np.diff(query.shares)
+    stats = {name: np.repeat(values, counts) for name, values in answer.stats.items()}
+    return replace(answer, stats=stats)

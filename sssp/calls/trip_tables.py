@@ -1,0 +1,155 @@
+"""Trips on a device that knows nothing of trips: as parts of tables, one a block of sources.
+
+A block of sources is searched at once, all of them to the targets of any, and each keeps its own.
+For paths the block is searched again, up to the farthest of its targets, and whole rows come to the
+host, where paths are read from them (`sssp.cpu.walks`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.walks import walks_to
+from sssp.engine.forms import joined_walks
+from sssp.engine.narrow import convert_into, narrowed
+from sssp.engine.plan import solver_of, weights_of
+from sssp.engine.progress import progress_bar
+from sssp.engine.query import Answer, Query, Walks
+from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, unreached
+from sssp.methods import Method
+
+__all__ = ["solve_by_tables"]
+
+#: bytes of a table on the host, and most sources of one
+BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
+
+
+def solve_by_tables(graph: Graph, query: Query, method: Method) -> Answer | None:
+    """Answer a question about trips on its device; None if a distance fits no dtype.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    query : Query
+        With shares.
+    method : Method
+
+    Raises
+    ------
+    DeviceError, NegativeCycleError
+        As the solver of the method does.
+    """
+    for dtype in weights_of(graph, method).working_dtypes(query.dtype):
+        answer = _Tables(graph, query, method, dtype).answer()
+        if answer is not None:
+            answer.device = query.device
+            return answer
+    return None
+
+
+class _Tables:
+    """All trips in one dtype."""
+
+    def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
+        assert query.shares is not None
+        assert query.targets is not None
+        self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
+        self.shares, self.targets = query.shares, query.targets
+        self.distances: NDArray[Any] = np.empty(query.targets.size, dtype)
+        self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
+        self.walks: list[Walks] = []
+        self.tails = np.full(graph.n if query.predecessors else 0, -1, INDEX)
+        self.arcs = unsigned_arcs(graph, dtype) if query.predecessors else None
+
+    def answer(self) -> Answer | None:
+        rows = self.query.rows
+        with progress_bar(rows, self.query.progress) as advance:
+            first = 0
+            while first < rows:
+                block = self._block(first)
+                if not self._find(block):
+                    return None
+                advance(len(block))
+                first = block.stop
+        distances = narrowed(self.distances, self.query.dtype)
+        walks = joined_walks(self.walks) if self.query.predecessors else None
+        return Answer(distances, stats=self.stats, walks=walks)
+
+    def _block(self, first: int) -> range:
+        """Return the rows from one on that are searched together."""
+        size = min(LARGEST_BLOCK, self.query.rows - first)
+        while size > 1:
+            targets = int(self.shares[first + size] - self.shares[first])
+            columns = self.graph.n if self.query.predecessors else min(targets, self.graph.n)
+            if size * columns * self.dtype.itemsize <= BLOCK_BYTES:
+                break
+            size //= 2
+        return range(first, first + size)
+
+    def _find(self, rows: range) -> bool:
+        """Find the trips of a block; False after an overflow."""
+        own = self.targets[self.shares[rows.start] : self.shares[rows.stop]]
+        targets, columns = np.unique(own, return_inverse=True)
+        answer = self._searched(rows, targets=targets)
+        if answer is None:
+            # perhaps what is too long is no trip
+            return len(rows) > 1 and all(self._find(range(row, row + 1)) for row in rows)
+        for values, found in zip(self.stats.values(), answer.stats.values(), strict=True):
+            values[rows.start : rows.stop] = found
+        table = answer.distances
+        shares = self.shares[rows.start : rows.stop + 1]
+        which = np.repeat(np.arange(len(rows)), np.diff(shares))
+        convert_into(table[which, columns], self.distances[shares[0] : shares[-1]])
+        return not self.query.predecessors or self._find_paths(rows)
+
+    def _find_paths(self, rows: range) -> bool:
+        """Find the paths of a block whose distances are known; False after an overflow."""
+        own = self.distances[self.shares[rows.start] : self.shares[rows.stop]]
+        limit = self.query.limit
+        if self.graph.least_weight >= 0:
+            limit = own[own != unreached(self.dtype)].max(initial=self.dtype.type(0)).item()
+        answer = self._searched(rows, limit=limit)
+        if answer is None:
+            return False
+        assert self.arcs is not None
+        distances = np.empty(self.graph.n, self.dtype)
+        for row, found in zip(rows, answer.distances, strict=True):
+            convert_into(found, distances)
+            self.walks.append(
+                walks_to(
+                    self.graph,
+                    self.arcs,
+                    self.query.sources[row : row + 1],
+                    self.targets[self.shares[row] : self.shares[row + 1]],
+                    distances,
+                    np.flatnonzero(distances != unreached(self.dtype)).astype(INDEX),
+                    self.query.bound(self.dtype),
+                    self.tails,
+                )
+            )
+        return True
+
+    def _searched(self, rows: range, **asked: Any) -> Answer | None:
+        """Search from the sources of a block, for a table that is no part of the answer."""
+        query = replace(
+            self.query,
+            sources=self.query.sources[rows.start : rows.stop],
+            targets=None,
+            shares=None,
+            # what is no trip may be too long for the dtype of the call
+            dtype=None if self.dtype.kind == "i" else self.dtype,
+            predecessors=False,
+            progress=False,
+        )
+        solver = solver_of(self.method, query.device)
+        found: Answer | None = solver.solve(
+            self.graph, replace(query, **asked), self.method, self.dtype
+        )
+        return found

@@ -1,0 +1,279 @@
+"""A* with landmarks: a search that goes towards its target first.
+
+A. V. Goldberg and C. Harrelson, "Computing the shortest path: A* search meets graph theory", SODA
+2005. From a few landmarks the distances to and from all vertices are known. By the triangle
+inequality each bounds what is left of the way: d(v, t) >= d(v, L) - d(t, L), and
+d(v, t) >= d(L, t) - d(L, v). A vertex is expanded in the order of its distance plus the greatest of
+these bounds (its key), and the search ends where keys exceed the distance of the target: on road
+networks with a tenth of the vertices that Dijkstra's algorithm expands.
+
+It needs bounds that do not exceed the truth, and nothing else: a vertex whose distance falls is
+expanded again, in buckets as in `sssp.cpu.search.delta_alone`. So a distance too long for the dtype
+may stand in the table as the longest that fits; and sums of floats, rounded from the source outward
+as everywhere, are the least once the search goes on for what all rounding together may amount to.
+
+The landmarks lie far apart: each is the vertex farthest from those before. They belong to a graph
+and a dtype, are found by 18 searches when they are first asked for, take 16 numbers a vertex, and
+are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.buckets import BEYOND, BUCKETS, NONE, least_beyond, link, rebase, unlink
+from sssp.cpu.rows import COUNTERS, Search, solve_rows
+from sssp.cpu.search.delta_alone import EXPANDED, PHASES, delta_stepping_kernel, own_links
+from sssp.cpu.search.delta_stepping import bucket_width, finest_width
+from sssp.cpu.walks import reversed_graph
+from sssp.engine.memory import check_memory
+from sssp.engine.query import Answer, Query
+from sssp.graph.arc_orders import typical_weight, unsigned_arcs
+from sssp.graph.frozen import frozen
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
+from sssp.kernels.jit import njit
+from sssp.kernels.status import CLIPPED, DONE
+from sssp.methods import AStar, DeltaStepping
+
+__all__ = ["landmark_bytes", "solve"]
+
+ONE = np.uint64(1)
+LANDMARKS = 8
+#: bounds on what is left of the way: two for every landmark
+BOUNDS = 2 * LANDMARKS
+#: searches for a place to begin at, while they reach less than half of the graph
+BEGINNINGS = 4
+#: buckets for one of delta-stepping: keys grow little along an arc that leads to the target
+FINER = 16
+#: what to do where landmarks need too much memory
+NO_LANDMARKS = "take method='delta-stepping', which needs none, or raise memory_limit"
+
+
+@njit
+def _ahead(heights, vertex, goal):
+    """Greatest lower bound on the distance from a vertex to the target."""
+    number = heights.dtype.type
+    most = number(0)
+    for i in range(BOUNDS):
+        most = max(most, number(heights[vertex, i] - goal[i]))
+    return most
+
+
+@njit
+def _a_star_kernel(
+    indptr, indices, weights, sources, targets, bound, distances, reached, counters,
+    scale, heights, limited, rounding, highest, links, keys,
+):  # fmt: skip
+    """Search from one source to one target; a kernel as `sssp.cpu.rows` wants them.
+
+    - ``scale`` float64: buckets for a unit of a key.
+    - ``heights`` number, shape (n, BOUNDS): a column's difference between two vertices is no more
+      than the distance from the first to the second.
+    - ``limited`` bool: whether what is longer than ``bound`` is of no interest.
+    - ``rounding`` float64: how far sums may be off, relative to the greatest; 0 for integers.
+    - ``highest`` number: no height has a greater absolute value.
+    - ``links``, ``keys`` number: a record of `sssp.cpu.buckets` and a key for every vertex.
+    """
+    number = distances.dtype.type
+    unseen = distances[0]  # as every entry is still
+    heads = np.empty(BUCKETS + 1, np.int32)
+    heads[:] = NONE
+    source, target = np.uint32(sources[0]), np.uint32(targets[0])
+    goal = np.empty(BOUNDS, heights.dtype)
+    for i in range(BOUNDS):
+        goal[i] = heights[target, i]
+    distances[source] = 0
+    reached[0] = source
+    keys[source] = _ahead(heights, source, goal)
+    link(links, heads, np.int32(BEYOND), source)
+    count, expanded, phases, clipped = 1, 0, 0, False
+    # keys beyond `reach` lead to nothing
+    reach, ending = bound, limited
+    if source == target:
+        reach, ending = number(0), True
+    if ending and rounding > 0:
+        reach = number(reach + rounding * (reach + highest))
+    going_on = True
+    while going_on and heads[BEYOND] != NONE:
+        base = least_beyond(links, heads, keys, scale)
+        rebase(links, heads, keys, base, scale)
+        for bucket in range(np.uint32(BUCKETS)):
+            if heads[bucket] == NONE:
+                continue
+            # (a limit may be beyond all that an int64 can number)
+            if ending and np.float64(base + np.int64(bucket)) > reach * scale:
+                going_on = False
+                break
+            following = NONE
+            while following != NONE or heads[bucket] != NONE:
+                if following == NONE:  # a round
+                    following, heads[bucket] = heads[bucket], NONE
+                tail = np.uint32(following)
+                following = links[tail].next
+                links[tail].bucket = NONE
+                if ending and keys[tail] > reach:
+                    continue
+                expanded += 1
+                length = distances[tail]
+                for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+                    head = indices[arc]
+                    before = distances[head]
+                    candidate = number(length + weights[arc])
+                    if candidate >= before:
+                        continue
+                    if candidate > bound:
+                        clipped = True
+                        continue
+                    distances[head] = candidate
+                    if before == unseen:
+                        reached[count] = head
+                        count += 1
+                        links[head].bucket = NONE
+                    if head == target:
+                        reach, ending = candidate, True
+                        if rounding > 0:
+                            reach = number(reach + rounding * (reach + highest))
+                        continue
+                    key = number(candidate + _ahead(heights, head, goal))
+                    if ending and key > reach:
+                        continue
+                    keys[head] = key
+                    # (rounded, a key may be less than that of its tail)
+                    into = max(np.int64(key * scale) - base, np.int64(bucket))
+                    into = np.int32(min(into, np.int64(BUCKETS)))
+                    was = links[head].bucket
+                    if was == into:
+                        continue
+                    if was != NONE:
+                        unlink(links, heads, head)
+                    link(links, heads, into, head)
+            phases += 1
+    counters[EXPANDED], counters[PHASES] = expanded, phases
+    return CLIPPED if clipped else DONE, count
+
+
+class _Landmarks:
+    """What the searches from and to the landmarks of a graph have found, in one dtype.
+
+    Parameters
+    ----------
+    graph : Graph
+    dtype : dtype
+    starts : ndarray, int64
+        Vertices to begin the choice at: the first from which half of the graph is reached.
+
+    Attributes
+    ----------
+    heights : ndarray, shape (n, BOUNDS)
+        Of every landmark the negated distance from it, and the distance to it; what is unreached
+        or too long counts as `highest`.
+    highest : number
+        The greatest of all: an infinity that can be added, or the longest distance among floats.
+    """
+
+    def __init__(self, graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]) -> None:
+        self.graph, self.dtype = graph, dtype
+        self._scale = 1.0 / bucket_width(graph, DeltaStepping())
+        self._scratch = own_links(graph.n)
+        ways = unsigned_arcs(graph, dtype), unsigned_arcs(reversed_graph(graph), dtype)
+        unseen = unreached(dtype)
+        heights: NDArray[Any] = np.empty((graph.n, BOUNDS), dtype)
+        row = self._first_row(ways[0], starts)
+        nearest = np.full(graph.n, unseen, dtype)
+        for i in range(LANDMARKS):
+            # the vertex farthest from the landmarks before it, of those that they reach
+            landmark = int(np.where(row == unseen, -1, row).argmax())
+            for j, arcs in enumerate(ways):
+                found, _ = self._row(arcs, landmark)
+                np.minimum(nearest, found, out=nearest)
+                heights[:, 2 * i + j] = found
+            row = nearest
+        if dtype.kind == "i":
+            self.highest = infinity(dtype)
+        else:
+            self.highest = heights[heights != unseen].max(initial=dtype.type(0))
+        np.minimum(heights, self.highest, out=heights)
+        np.negative(heights[:, ::2], out=heights[:, ::2])
+        self.heights = frozen(heights)
+
+    def _first_row(self, arcs: tuple[NDArray[Any], ...], starts: NDArray[np.int64]) -> NDArray[Any]:
+        most = -1
+        for start in starts[:BEGINNINGS]:
+            found, reached = self._row(arcs, start)
+            if reached > most:
+                row, most = found, reached
+            if 2 * most >= self.graph.n:
+                break
+        return row
+
+    def _row(
+        self, arcs: tuple[NDArray[Any], ...], source: int | np.int64
+    ) -> tuple[NDArray[Any], int]:
+        """Return the distances from a vertex, and how many others they reach."""
+        row = np.full(self.graph.n, unreached(self.dtype), self.dtype)
+        _, count = delta_stepping_kernel(
+            *arcs,
+            np.array([source], np.int64),
+            np.empty(0, np.int64),
+            largest_distance(self.dtype),
+            row,
+            np.empty(self.graph.n, INDEX),
+            np.zeros(COUNTERS, np.int64),
+            self._scale,
+            *self._scratch,
+        )
+        return row, count
+
+
+def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
+    """Return the bytes that the landmarks of a graph take."""
+    return graph.n * BOUNDS * dtype.itemsize
+
+
+def solve(graph: Graph, query: Query, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
+    """Answer `query`, whose sources have one target each, with one search a source.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights >= 0.
+    query : Query
+    method : AStar
+    dtype : dtype
+
+    Returns
+    -------
+    Answer or None
+        None: a distance may not fit the dtype.
+
+    Raises
+    ------
+    DeviceError
+        The landmarks and a search need more memory than the call may take.
+    """
+    if query.rows == 0:
+        return solve_rows(graph, query, method, dtype, Search(_a_star_kernel))
+    size = landmark_bytes(graph, dtype)
+    check_memory({"the landmarks": size}, query.memory_limit, "cpu", NO_LANDMARKS)
+    landmarks = graph.derived(
+        f"landmarks, {dtype}", lambda: _Landmarks(graph, dtype, query.sources)
+    )
+    # keys are sums of two distances: buckets for twice the range
+    width = max(typical_weight(graph) / FINER, 2 * finest_width(graph))
+    bound = query.bound(dtype)
+    rounding = 0.0 if dtype.kind == "i" else 8.0 * graph.n * float(np.finfo(dtype).eps)
+    options = (
+        1.0 / width,
+        landmarks.heights,
+        bool(bound < largest_distance(dtype)),
+        rounding,
+        landmarks.highest,
+    )
+    search = Search(_a_star_kernel, options, lambda n: (*own_links(n), np.empty(n, dtype)))
+    left = replace(query, memory_limit=query.memory_limit - size)
+    return solve_rows(graph, left, method, dtype, search)

@@ -1,0 +1,1 @@
+"""Calls of the package, one file a call."""
