@@ -9,6 +9,7 @@ from sssp.calls.all_pairs import transitive_closure as transitive_closure
 from sssp.calls.betweenness import betweenness as betweenness
 from sssp.calls.many_sources import iter_blocks as iter_blocks
 from sssp.calls.many_sources import reduce as reduce
+from sssp.calls.nearest import nearest as nearest
 from sssp.calls.pairs import pairs as pairs
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
 from sssp.certificate import verify as verify
@@ -37,6 +38,7 @@ from sssp.methods import FloydWarshall as FloydWarshall
 from sssp.methods import Johnson as Johnson
 from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
+from sssp.results.nearest import NearestFacilities as NearestFacilities
 from sssp.results.shortest_paths import ShortestPaths as ShortestPaths
 from sssp.results.trips import Trips as Trips
 

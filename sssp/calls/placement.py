@@ -34,7 +34,15 @@ from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.methods import METHODS, DeltaStepping, Method
 
-__all__ = ["Place", "Work", "choose_device", "matrix_work", "place_call", "search_work"]
+__all__ = [
+    "Place",
+    "Work",
+    "choose_device",
+    "matrix_work",
+    "named_device",
+    "place_call",
+    "search_work",
+]
 
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
@@ -178,7 +186,7 @@ def choose_device(
         The name is none, the method has no solver there, or the device cannot be used; the
         message says why and what to do.
     """
-    named = _named(device)
+    named = named_device(device)
     if named == "auto" and (output == "device" or stream is not None):
         named = "cuda"
     if memory_limit is not None:
@@ -232,8 +240,14 @@ def place_call(
     return place
 
 
-def _named(device: str) -> str:
-    """Return the device that is named, or ``"auto"``."""
+def named_device(device: str) -> str:
+    """Return the device that the call or the environment names, or ``"auto"``.
+
+    Raises
+    ------
+    DeviceError
+        The name is none.
+    """
     if device != "auto":
         if not _is_name(device):
             raise DeviceError(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sssp.methods import Method
 
 __all__ = [
+    "as_count",
     "as_decay",
     "as_flag",
     "as_limit",
@@ -84,7 +85,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
     graph : Graph
         They belong to.
     what : str
-        ``"source"`` or ``"target"``, for messages.
+        ``"source"``, ``"target"`` or ``"facility"``, for messages.
 
     Returns
     -------
@@ -120,13 +121,13 @@ def _is_integer(value: Any) -> bool:
 
 
 def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
-    refuse_mask(value, f"{what}s")
+    refuse_mask(value, _several(what))
     if value is None or isinstance(value, str | bytes | set | frozenset | dict):
         raise TypeError(_no_integers(value, graph, what))
     try:
         values = np.asarray(value)
     except ValueError:  # of tuples beside numbers, say
-        raise TypeError(f"{what}s must be one row of integers{LABELS_HINT}") from None
+        raise TypeError(f"{_several(what)} must be one row of integers{LABELS_HINT}") from None
     if values.dtype.kind == "f" and isinstance(value, list | tuple):
         values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
     if values.size == 0 and values.ndim == 1:
@@ -140,15 +141,21 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
         entry = values.reshape(-1)[0] if values.size and values.ndim == 1 else value
         if values.ndim > 1:
             raise TypeError(
-                f"{what}s must be one row of integers, not of shape {values.shape}{LABELS_HINT}"
+                f"{_several(what)} must be one row of integers, not of shape "
+                f"{values.shape}{LABELS_HINT}"
             )
         raise TypeError(_no_integers(entry, graph, what))
     return values
 
 
+def _several(what: str) -> str:
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+
+
 def _no_integers(value: Any, graph: Graph, what: str) -> str:
     hint = label_hint(graph, value) or LABELS_HINT
-    return f"{what}s must be an int or one row of integers, not {type(value).__name__}{hint}"
+    text = f"{_several(what)} must be an int or one row of integers, not {type(value).__name__}"
+    return text + hint
 
 
 def _no_vertex(value: Any, graph: Graph, what: str) -> str:
@@ -172,6 +179,19 @@ def as_flag(value: Any, name: str) -> bool:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise TypeError(f"{name} must be True or False, not {value!r}")
+
+
+def as_count(value: Any, name: str) -> int:
+    """Check a number of things, at least one.
+
+    Raises
+    ------
+    ValueError
+        It is no integer of 1 or more.
+    """
+    if not _is_integer(value) or value < 1:
+        raise ValueError(f"{name} must be an integer of 1 or more, not {value!r}")
+    return operator.index(value)
 
 
 def as_limit(limit: Any, *, integral: bool) -> int | float | None:

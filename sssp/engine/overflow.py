@@ -18,7 +18,7 @@ from sssp.engine.query import Query
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["OverflowTest"]
+__all__ = ["OverflowTest", "wide_limit"]
 
 ONE = np.uint64(1)
 
@@ -40,7 +40,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, reached, unseen, limit
 
 
 @lru_cache
-def _limit_of(limit: int | float | None, kind: str) -> Any:
+def wide_limit(limit: int | float | None, kind: str) -> Any:
     """Return a limit in the type in which sums of a kind of numbers are tested."""
     if kind == "f":
         return FLOAT64.type(infinity(FLOAT64) if limit is None else limit)
@@ -69,7 +69,7 @@ class OverflowTest:
         largest = largest_distance(dtype)
         self._possible = query.limit is None or query.limit >= largest
         self.dropped_silently = False
-        self.limit = _limit_of(query.limit, dtype.kind)
+        self.limit = wide_limit(query.limit, dtype.kind)
         if dtype.kind == "f":
             # an infinite sum is no shorter than unreached, so kernels do not notice it
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)

@@ -1,0 +1,206 @@
+"""`nearest`: the k nearest facilities of every vertex."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from sssp.calls.placement import named_device, place_call
+from sssp.calls.shortest_paths import answered, failure
+from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
+from sssp.cpu.walks import reversed_graph
+from sssp.engine.checks import as_count, as_limit, as_network, as_vertices, refuse_negative
+from sssp.engine.memory import check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.plan import Plan, weights_of
+from sssp.engine.progress import progress_bar
+from sssp.engine.query import Query
+from sssp.engine.threads import check_threads
+from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
+from sssp.methods import BellmanFord, DeltaStepping, Dijkstra, Method, as_method
+from sssp.results.nearest import NearestFacilities
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["nearest"]
+
+#: bytes of distances that are merged at once
+BLOCK_BYTES = 256 << 20
+#: what to do where the table does not fit
+FEWER = "ask for a smaller k, pass dtype='int32' or 'float32', or raise memory_limit"
+
+
+def nearest(
+    g: Graph,
+    facilities: ArrayLike,
+    *,
+    k: SupportsIndex = 1,
+    direction: Literal["from", "to"] = "from",
+    limit: float | None = None,
+    method: str | Method = "auto",
+    device: str = "auto",
+    dtype: DTypeLike | None = None,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> NearestFacilities:
+    """Find the k nearest facilities of every vertex.
+
+    Parameters
+    ----------
+    g : Graph
+        The graph.
+    facilities : int, or array_like of int, shape (f,)
+        Their vertices. Several at one vertex are different facilities.
+    k : int
+        How many to find for every vertex.
+    direction : {"from", "to"}
+        From a facility to the vertex (an ambulance), or from the vertex to a facility (a patient).
+    limit : float, optional
+        Greatest distance of interest, inclusive.
+    method : str or Method
+        ``"auto"`` and ``"dijkstra"`` run one search with k labels a vertex, on the CPU; any other
+        method of `sssp.shortest_paths` runs from every facility, and the best are kept. With
+        negative weights ``"auto"`` does that by ``bellman-ford``.
+    device : str
+        As for `sssp.shortest_paths`; ``"auto"`` is the CPU. On a GPU ``"auto"`` runs
+        ``delta-stepping`` from every facility.
+    dtype, memory_limit, progress
+        As for `sssp.shortest_paths`.
+    threads : int, optional
+        Greatest number of threads, for searches from every facility.
+
+    Returns
+    -------
+    NearestFacilities
+        Distances (n, k), ascending, and positions in `facilities`; among facilities at the same
+        distance the smaller position comes first.
+
+    Raises
+    ------
+    VertexError
+        A facility is no vertex.
+    ValueError, TypeError
+        k is no number of 1 or more, another direction, or another argument is not what it should
+        be.
+    NegativeWeightError, NegativeCycleError, DistanceOverflowError, DeviceError
+        As `sssp.shortest_paths`; only distances that are returned can be too long.
+
+    See Also
+    --------
+    shortest_paths : With ``nearest=True`` for one facility a vertex and the paths that lead there.
+
+    Notes
+    -----
+    O(k m log(k m)) time for one search with k labels (`sssp.cpu.search.nearest_labels`), whatever
+    the number of facilities; from every facility f searches and O(f k n) for keeping the best.
+    Memory for the result, and for labels or for 256 MiB of rows.
+
+    Distances are those of ``shortest_paths(g, facility)``, in direction ``"to"`` those on
+    ``g.reverse()``, to the bit. Which of two facilities comes first, if only rounding makes their
+    distances equal floats, may depend on the method.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [4, 1, 1], directed=False)
+    >>> r = sssp.nearest(g, [3, 0], k=2)
+    >>> r.distances.tolist()
+    [[0, 6], [2, 4], [1, 5], [0, 6]]
+    >>> r.index.tolist()
+    [[1, 0], [0, 1], [0, 1], [0, 1]]
+    """
+    network = as_network(g)
+    if direction not in ("from", "to"):
+        raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
+    by_labels = isinstance(method, str) and method == "auto"
+    chosen: Method = BellmanFord() if network.least_weight < 0 else Dijkstra()
+    if by_labels and named_device(device) not in ("auto", "cpu") and network.least_weight >= 0:
+        chosen = DeltaStepping()
+    if not by_labels:
+        chosen = as_method(method)
+    refuse_negative(network, chosen)
+    weights = weights_of(network, chosen).dtype
+    asked = distance_dtype(dtype, weights)
+    places, _ = as_vertices(facilities, network, "facility")
+    query = Query(
+        sources=places,
+        limit=as_limit(limit, integral=(asked or weights).kind == "i"),
+        dtype=asked,
+        threads=check_threads(threads),
+        progress=progress,
+    )
+    place_call(query, device, chosen, None, stream=None, memory_limit=memory_limit)
+    count = as_count(k, "k")
+    part = network.open_part()
+    plan = Plan(part if direction == "from" else reversed_graph(part), query, chosen)
+    size = network.n * count * (INDEX.itemsize + (asked or INT64).itemsize)
+    if query.device == "cpu":
+        check_memory({"the answer": size}, query.memory_limit, "cpu", FEWER)
+    found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)
+    return NearestFacilities(
+        network.tree_graph,
+        places,
+        narrowed(found.table[0], asked),
+        found.table[1],
+        direction=direction,
+        limit=query.limit,
+        method=chosen.name,
+        device=query.device,
+        stats=found.stats,
+    )
+
+
+class _Found(NamedTuple):
+    """A table of facilities, and what its searches have counted."""
+
+    table: Table
+    stats: dict[str, int]
+
+
+def _by_labels(plan: Plan[Query], k: int) -> _Found:
+    """Search once, from all facilities together."""
+    graph = plan.network.tree_graph
+    for dtype in weights_of(graph, plan.method).working_dtypes(plan.query.dtype):
+        found = solve(graph, plan.query, k, dtype)
+        if found is not None:
+            table, settled = found
+            return _Found(table, {"settled": settled})
+    raise failure(plan)
+
+
+def _by_rows(plan: Plan[Query], k: int) -> _Found:
+    """Search from every facility, and keep the best."""
+    graph, query = plan.network.tree_graph, plan.query
+    weights = weights_of(graph, plan.method)
+    dtype: np.dtype[Any] = weights.working_dtypes(query.dtype)[-1]
+    longest = largest_distance(dtype).item()
+    table = empty_table(graph.n, k, dtype)
+    stats = dict.fromkeys(plan.method.statistics, 0)
+    limit = query.limit
+    if weights.least >= 0:
+        # what is too long is left out, and missed only where there is room for it
+        limit = longest if limit is None else min(limit, longest)
+    rows = replace(
+        query,
+        limit=limit,
+        dtype=None if dtype.kind == "i" else dtype,
+        progress=False,
+    )
+    size = max(1, BLOCK_BYTES // max(1, graph.n * dtype.itemsize))
+    first = 0
+    with progress_bar(query.rows, query.progress) as advance:
+        for part in plan._replace(query=rows).split(size):
+            answer = answered(part)
+            merge_rows(table, answer.distances, first)
+            for name, counts in answer.stats.items():
+                stats[name] += int(counts.sum())
+            first += part.query.rows
+            advance(part.query.rows)
+    if float(weights.largest) * graph.n >= longest and leads_on(graph, table, query.limit):
+        raise failure(plan)
+    return _Found(table, stats)

@@ -1,0 +1,217 @@
+"""The k nearest facilities of every vertex: Dijkstra's algorithm with up to k labels a vertex.
+
+A label says that a facility lies so far from a vertex. Labels come off a 4-ary heap in the order of
+distance, then of the facility's position, and a vertex settles the first k of different facilities;
+what comes later leads to nothing. For if a facility is among the k nearest of a vertex, it is among
+those of all vertices on its shortest path there: k others, nearer to one of these, or as near and
+before it, would be so at the end of the path as well. O(k m log(k m)) time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.overflow import wide_limit
+from sssp.engine.query import Query
+from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, largest_distance, unreached
+from sssp.kernels.jit import njit
+
+__all__ = ["Table", "empty_table", "leads_on", "merge_rows", "solve"]
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+FIRST_CAPACITY = 4096
+
+#: distances and positions of facilities, both of shape (n, k)
+Table = tuple[NDArray[Any], NDArray[np.int32]]
+
+
+@njit
+def _grown(array):
+    bigger = np.empty(2 * array.size, array.dtype)
+    bigger[: array.size] = array
+    return bigger
+
+
+@njit
+def _sift_up(keys, places, vertices, position, key, place, vertex):
+    while position > 0:
+        parent = (position - ONE) >> TWO
+        if keys[parent] < key or (keys[parent] == key and places[parent] <= place):
+            break
+        keys[position] = keys[parent]
+        places[position] = places[parent]
+        vertices[position] = vertices[parent]
+        position = parent
+    keys[position] = key
+    places[position] = place
+    vertices[position] = vertex
+
+
+@njit
+def _sift_down(keys, places, vertices, size, key, place, vertex):
+    """Put a label into the vacant root of a heap of `size` labels."""
+    position = np.uint64(0)
+    while True:
+        child = (position << TWO) + ONE
+        if child >= size:
+            break
+        least = child
+        for sibling in range(child + ONE, min(child + (ONE << TWO), size)):
+            if keys[sibling] < keys[least] or (
+                keys[sibling] == keys[least] and places[sibling] < places[least]
+            ):
+                least = sibling
+        if key < keys[least] or (key == keys[least] and place <= places[least]):
+            break
+        keys[position] = keys[least]
+        places[position] = places[least]
+        vertices[position] = vertices[least]
+        position = least
+    keys[position] = key
+    places[position] = place
+    vertices[position] = vertex
+
+
+@njit
+def _is_among(index, vertex, count, place):
+    found = False
+    for i in range(count):
+        found |= index[vertex, i] == place
+    return found
+
+
+@njit
+def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
+    """Settle the labels of all vertices; return how many, and whether one was above ``bound``.
+
+    ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry.
+    """
+    n, k = distances.shape
+    number = distances.dtype.type
+    keys = np.empty(FIRST_CAPACITY, distances.dtype)
+    places = np.empty(FIRST_CAPACITY, np.int32)
+    vertices = np.empty(FIRST_CAPACITY, np.uint32)
+    counts = np.zeros(n, np.int32)
+    size, settled, clipped = np.uint64(0), 0, False
+    for i in range(facilities.size):
+        if size == np.uint64(keys.size):
+            keys, places, vertices = _grown(keys), _grown(places), _grown(vertices)
+        _sift_up(keys, places, vertices, size, number(0), np.int32(i), np.uint32(facilities[i]))
+        size += ONE
+    while size > 0:
+        start, place, tail = keys[0], places[0], vertices[0]
+        size -= ONE
+        _sift_down(keys, places, vertices, size, keys[size], places[size], vertices[size])
+        count = counts[tail]
+        if count == k or _is_among(index, tail, count, place):
+            continue
+        distances[tail, count] = start
+        index[tail, count] = place
+        counts[tail] = count + 1
+        settled += 1
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            head = indices[arc]
+            if counts[head] == k or _is_among(index, head, counts[head], place):
+                continue
+            candidate = number(start + weights[arc])
+            if candidate > bound:
+                clipped = True
+                continue
+            if size == np.uint64(keys.size):
+                keys, places, vertices = _grown(keys), _grown(places), _grown(vertices)
+            _sift_up(keys, places, vertices, size, candidate, place, head)
+            size += ONE
+    return settled, clipped
+
+
+@njit
+def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
+    """Whether a facility near a tail is missing at a head that has room, within the limit.
+
+    ``limit`` has the type in which sums are taken: int64, which none of them leaves, or float64.
+    """
+    n, k = index.shape
+    wide = type(limit)
+    for tail in range(n):
+        for i in range(k):
+            if index[tail, i] < 0:
+                break
+            for arc in range(indptr[tail], indptr[tail + 1]):
+                head = indices[arc]
+                if (
+                    index[head, k - 1] < 0
+                    and not _is_among(index, head, k, index[tail, i])
+                    and wide(distances[tail, i]) + wide(weights[arc]) <= limit
+                ):
+                    return True
+    return False
+
+
+@njit
+def _merge_kernel(row, missing, place, distances, index):
+    """Put a facility into the table, which is in order, wherever it is nearer than another."""
+    number = distances.dtype.type
+    n, k = index.shape
+    for vertex in range(n):
+        if row[vertex] == missing:
+            continue
+        distance = number(row[vertex])
+        i = k
+        # what came before stands before
+        while i > 0 and (index[vertex, i - 1] < 0 or distance < distances[vertex, i - 1]):
+            if i < k:
+                distances[vertex, i] = distances[vertex, i - 1]
+                index[vertex, i] = index[vertex, i - 1]
+            i -= 1
+        if i < k:
+            distances[vertex, i] = distance
+            index[vertex, i] = place
+
+
+def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
+    """Return a table without facilities."""
+    return np.full((n, k), unreached(dtype), dtype), np.full((n, k), -1, INDEX)
+
+
+def merge_rows(table: Table, rows: NDArray[Any], first: int) -> None:
+    """Take the facilities from position `first` on into a table, from their rows of distances."""
+    for place, row in enumerate(rows, first):
+        _merge_kernel(row, unreached(row.dtype), np.int32(place), *table)
+
+
+def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
+    """Whether a facility is missing in a table only because its distance does not fit the dtype."""
+    dtype = table[0].dtype
+    limit = wide_limit(limit, dtype.kind)
+    return bool(_leads_on_kernel(*unsigned_arcs(graph, dtype), *table, limit))
+
+
+def solve(graph: Graph, query: Query, k: int, dtype: np.dtype[Any]) -> tuple[Table, int] | None:
+    """Find the k nearest sources of every vertex, in one dtype.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights >= 0.
+    query : Query
+        Its sources are the facilities.
+    k : int
+    dtype : dtype
+
+    Returns
+    -------
+    table, settled : tuple and int, or None
+        And how many labels were settled. None: a distance may not fit the dtype.
+    """
+    table = empty_table(graph.n, k, dtype)
+    bound = query.bound(dtype)
+    arcs = unsigned_arcs(graph, dtype)
+    settled, clipped = _labels_kernel(*arcs, query.sources, bound, *table)
+    if clipped and bound == largest_distance(dtype) and leads_on(graph, table, query.limit):
+        return None
+    return table, settled
