@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, DTypeLike
 from sssp.calls.placement import named_device, place_call
 from sssp.calls.shortest_paths import answered, failure
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
-from sssp.cpu.walks import reversed_graph
 from sssp.engine.checks import as_count, as_limit, as_network, as_vertices, refuse_negative
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
+from sssp.engine.network import reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Query

@@ -12,8 +12,9 @@ from sssp.calls.placement import place_call, search_work
 from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
-from sssp.cpu.walks import may_tie, reversed_graph
+from sssp.cpu.walks import may_tie
 from sssp.engine.checks import as_flag, as_limit, as_network, as_vertices, refuse_negative
+from sssp.engine.network import reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,8 @@ from sssp.engine.checks import (
     as_vertices,
     refuse_negative,
 )
-from sssp.engine.plan import Plan, weights_of
+from sssp.engine.network import reversed_graph
+from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
@@ -59,18 +60,35 @@ class Question(NamedTuple):
         Whether the call named one source or target with an int.
     out : ndarray or None
         Where the caller wants the distances, in the shape that was given.
+    turned : Plan or None
+        A plan that searches from the targets, on the reversed graph, if that is less work: its
+        answer is the transposed one.
     """
 
     plan: Plan[Query]
     single: bool
     single_target: bool
     out: NDArray[Any] | None = None
+    turned: Plan[Query] | None = None
 
 
 def ask(
-    g: Graph, sources: ArrayLike, options: Options, reduction: Reduction | None = None
+    g: Graph,
+    sources: ArrayLike,
+    options: Options,
+    reduction: Reduction | None = None,
+    *,
+    from_either_end: bool = False,
 ) -> Question:
     """Check the arguments of a search, and choose method and place.
+
+    Parameters
+    ----------
+    g, sources, options
+        As of the call.
+    reduction : Reduction, optional
+    from_either_end : bool
+        Whether the call can do with the answer of a plan that searches from the targets.
 
     Raises
     ------
@@ -104,18 +122,42 @@ def ask(
         threads=check_threads(options.threads),
         progress=options.progress,
     )
+    _check_output(query, out)
+    if out is not None:
+        query.out = _as_matrix(out, query, graph.n, single, single_target)
+    turns = from_either_end and not single and _is_shorter_turned(graph, method, query)
     place = place_call(
         query,
         options.device,
         method,
-        _estimate(graph, method, query),
+        _estimate(graph, method, _turned(query) if turns else query),
         stream=options.stream,
         memory_limit=options.memory_limit,
     )
-    _check_output(query, out)
-    if out is not None:
-        query.out = _as_matrix(out, query, graph.n, single, single_target)
-    return Question(Plan(graph, query, method, place.by_rule), single, single_target, out)
+    plan = Plan(graph, query, method, place.by_rule)
+    turned = None
+    if turns:
+        back = reversed_graph(graph.open_part())
+        turned = Plan(back, _turned(query), method, place.by_rule)
+    return Question(plan, single, single_target, out, turned)
+
+
+def _is_shorter_turned(graph: Graph, method: Method, query: Query) -> bool:
+    """Whether searches from the targets are fewer and find the same."""
+    return (
+        query.targets is not None
+        and query.targets.size < query.sources.size
+        and not query.wants_tree
+        and query.output == "host"
+        and is_symmetric(query, graph.n, weights_of(graph, method))
+    )
+
+
+def _turned(query: Query) -> Query:
+    """Return the same question with its ends exchanged."""
+    assert query.targets is not None
+    out = None if query.out is None else query.out.T
+    return replace(query, sources=query.targets, targets=query.sources, out=out)
 
 
 def _choose_method(graph: Graph, method: str | Method) -> Method:

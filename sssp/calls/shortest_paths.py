@@ -106,6 +106,11 @@ def shortest_paths(
 
     Notes
     -----
+    An OD table of integers with fewer targets than sources, and without trees, is searched from
+    the targets on ``g.reverse()``, which is kept: a million homes and a thousand jobs take a
+    thousand searches. It is the same table; its memory then is that of the transposed one, and
+    `stats` counts the searches, one a target.
+
     O(m log m) time a source for ``dijkstra``, O(n m) for ``bellman-ford``; the other methods lie
     in between, and on road networks all but ``bellman-ford`` are close to O(n + m). Memory: the
     answer, and some 20 to 60 bytes a vertex for every thread.
@@ -146,6 +151,7 @@ def shortest_paths(
                 stream=stream,
                 progress=progress,
             ),
+            from_either_end=True,
         )
     )
 
@@ -159,7 +165,11 @@ def solved(question: Question) -> ShortestPaths:
         As `shortest_paths` documents.
     """
     plan = question.plan
-    answer = answered(plan)
+    if question.turned is None:
+        answer = answered(plan)
+    else:
+        answer = answered(question.turned)
+        answer.distances = answer.distances.T
     result = ShortestPaths(
         plan.network.tree_graph,
         plan.query,

@@ -16,22 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree import Tree, reset
+from sssp.engine.network import reversed_graph
 from sssp.engine.query import Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["may_tie", "reversed_graph", "walks_to"]
+__all__ = ["may_tie", "walks_to"]
 
 ONE = np.uint64(1)
 #: vertices for which there is room at first
 FIRST_CAPACITY = 1024
-
-
-def reversed_graph(graph: Graph) -> Graph:
-    """Return the graph with every arc turned around, made once and kept."""
-    return graph.derived("reversed", graph.reverse)
 
 
 def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:

@@ -10,7 +10,7 @@ from sssp.kernels.dtypes import WeightRange
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["Network"]
+__all__ = ["Network", "reversed_graph"]
 
 T = TypeVar("T")
 
@@ -38,3 +38,8 @@ class Network(Protocol):
 
     def free_device(self) -> None:
         """Drop the copies on CUDA devices."""
+
+
+def reversed_graph(graph: Graph) -> Graph:
+    """Return the graph with every arc turned around, made once and kept."""
+    return graph.derived("reversed", graph.reverse)

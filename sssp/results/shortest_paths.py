@@ -68,7 +68,8 @@ class ShortestPaths:
     method, device : str
         What ran.
     stats : dict
-        Counters of the method, by name: an int for one row, else an int64 array, shape (k,).
+        Counters of the method, by name: an int for one row, else an int64 array, shape (k,); of a
+        table that was searched from its targets, shape (t,).
     """
 
     def __init__(

@@ -29,8 +29,8 @@ from sssp.cpu.buckets import BEYOND, BUCKETS, NONE, least_beyond, link, rebase, 
 from sssp.cpu.rows import COUNTERS, Search, solve_rows
 from sssp.cpu.search.delta_alone import EXPANDED, PHASES, delta_stepping_kernel, own_links
 from sssp.cpu.search.delta_stepping import bucket_width, finest_width
-from sssp.cpu.walks import reversed_graph
 from sssp.engine.memory import check_memory
+from sssp.engine.network import reversed_graph
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight, unsigned_arcs
 from sssp.graph.frozen import frozen
