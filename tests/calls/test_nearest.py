@@ -69,7 +69,7 @@ def expected(question: Question) -> list[list[tuple[Any, int]]]:
 
 def ask(question: Question, device: str) -> None:
     network = question.network
-    methods = ["auto"] if device == "cuda" else ["auto", "delta-stepping", "bellman-ford"]
+    methods = ["auto"] if device == "cuda" else ["auto", "dijkstra", "bellman-ford"]
     least = min((weight for weight in network.lengths().values()), default=0)
     for method in methods if least >= 0 else ["auto"]:
 
@@ -123,7 +123,7 @@ def test_floats_and_negative_weights_agree_with_the_reference(device: str) -> No
 
 def test_floats_that_tie_name_facilities_that_are_so_far() -> None:
     g = sssp.Graph.from_arcs([0, 1, 2, 3], [2, 2, 3, 4], [0.25, 0.5, 1e18, 1.0])
-    for method in ("auto", "delta-stepping"):
+    for method in ("dijkstra", "delta-stepping"):
         r = sssp.nearest(g, [1, 0], k=2, method=method)
         assert r.distances.tolist()[2:] == [[0.25, 0.5], [1e18, 1e18], [1e18, 1e18]]
         assert sorted(r.index[4].tolist()) == [0, 1]
@@ -140,6 +140,10 @@ def test_the_nearest_of_many_on_a_road_network_both_ways() -> None:
         order = np.argsort(table, axis=1, kind="stable")[:, :3]
         np.testing.assert_array_equal(r.index, order)
         np.testing.assert_array_equal(r.distances, np.take_along_axis(table, order, 1))
+        assert r.method == "dijkstra"
+    few = sssp.nearest(g, hospitals, k=5)
+    assert few.method == "delta-stepping"
+    np.testing.assert_array_equal(few.index[:, :3], sssp.nearest(g, hospitals, k=3).index)
     one = sssp.shortest_paths(g, hospitals, nearest=True)
     np.testing.assert_array_equal(sssp.nearest(g, hospitals).distances[:, 0], one.distances)
 

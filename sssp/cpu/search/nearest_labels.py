@@ -86,41 +86,71 @@ def _is_among(index, vertex, count, place):
 
 
 @njit
-def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
-    """Settle the labels of all vertices; return how many, and whether one was above ``bound``.
+def _take(distances, index, vertex, distance, place):
+    """Put a label in its place among the k of a vertex; False if it is not better than what is."""
+    k = index.shape[1]
+    last = k - 1
+    if index[vertex, last] >= 0 and (
+        distances[vertex, last] < distance
+        or (distances[vertex, last] == distance and index[vertex, last] <= place)
+    ):
+        return False
+    # the label that goes: that of the same facility, else the last
+    goes = 0
+    while goes < last and index[vertex, goes] >= 0 and index[vertex, goes] != place:
+        goes += 1
+    if index[vertex, goes] == place and distances[vertex, goes] <= distance:
+        return False
+    while goes > 0 and (
+        distance < distances[vertex, goes - 1]
+        or (distance == distances[vertex, goes - 1] and place < index[vertex, goes - 1])
+    ):
+        distances[vertex, goes] = distances[vertex, goes - 1]
+        index[vertex, goes] = index[vertex, goes - 1]
+        goes -= 1
+    distances[vertex, goes] = distance
+    index[vertex, goes] = place
+    return True
 
-    ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry.
+
+@njit
+def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index):
+    """Find the labels of all vertices; return how many came off the heap, and whether one was long.
+
+    ``distances`` number and ``index`` int32, shape (n, k): unreached and -1 on entry. A label is
+    long if it is above ``bound``.
     """
-    n, k = distances.shape
+    k = index.shape[1]
     number = distances.dtype.type
     keys = np.empty(FIRST_CAPACITY, distances.dtype)
     places = np.empty(FIRST_CAPACITY, np.int32)
     vertices = np.empty(FIRST_CAPACITY, np.uint32)
-    counts = np.zeros(n, np.int32)
     size, settled, clipped = np.uint64(0), 0, False
     for i in range(facilities.size):
+        vertex, place = np.uint32(facilities[i]), np.int32(i)
+        if not _take(distances, index, vertex, number(0), place):
+            continue
         if size == np.uint64(keys.size):
             keys, places, vertices = _grown(keys), _grown(places), _grown(vertices)
-        _sift_up(keys, places, vertices, size, number(0), np.int32(i), np.uint32(facilities[i]))
+        _sift_up(keys, places, vertices, size, number(0), place, vertex)
         size += ONE
     while size > 0:
         start, place, tail = keys[0], places[0], vertices[0]
         size -= ONE
         _sift_down(keys, places, vertices, size, keys[size], places[size], vertices[size])
-        count = counts[tail]
-        if count == k or _is_among(index, tail, count, place):
+        i = 0
+        while i < k and index[tail, i] != place:
+            i += 1
+        if i == k or distances[tail, i] != start:  # a better one has taken its place
             continue
-        distances[tail, count] = start
-        index[tail, count] = place
-        counts[tail] = count + 1
         settled += 1
         for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
             head = indices[arc]
-            if counts[head] == k or _is_among(index, head, counts[head], place):
-                continue
             candidate = number(start + weights[arc])
             if candidate > bound:
                 clipped = True
+                continue
+            if not _take(distances, index, head, candidate, place):
                 continue
             if size == np.uint64(keys.size):
                 keys, places, vertices = _grown(keys), _grown(places), _grown(vertices)
