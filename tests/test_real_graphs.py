@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 import sssp
 from sssp import datasets
 from sssp.methods import Method
 from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
+from tests.solvers import every_device, needs_speed
 
 METHODS: list[Method] = [
     sssp.Dijkstra(),
@@ -63,6 +65,28 @@ def test_many_rows_limits_targets_and_nearest_are_certified(name: str) -> None:
     nearest = sssp.shortest_paths(g, sources, nearest=True, predecessors=True)
     sssp.verify(g, nearest)
     assert (nearest.distances == whole.distances.min(axis=0)).all()
+
+
+@needs_speed
+@every_device
+def test_trips_tables_and_facilities_agree_with_whole_rows(device: str) -> None:
+    g = graph("USA-road-d.NY")
+    random = np.random.default_rng(0)
+    places, targets = random.integers(0, g.n, 12), random.integers(0, g.n, 48)
+    whole = sssp.shortest_paths(g, places, predecessors=True)
+    sources = places.repeat(4)
+    trips = sssp.pairs(g, sources, targets, predecessors=True, device=device, threads=1)
+    assert trips.method == ("a-star" if device == "cpu" else "delta-stepping")
+    for i, (trip, target) in enumerate(zip(trips.distances, targets.tolist(), strict=True)):
+        assert trip == whole.distances[i // 4, target]
+        assert (trips.path(i) == whole.path(target, row=i // 4)).all()
+
+    table = sssp.shortest_paths(g, places, targets=targets[:3], device=device)
+    assert (table.distances == whole.distances[:, targets[:3]]).all()
+
+    nearest = sssp.nearest(g, places, k=3, device=device, limit=10**9)
+    order = whole.distances.argsort(axis=0, kind="stable")[:3].T
+    assert (nearest.index == order).all()
 
 
 def test_breadth_first_counts_the_known_number_of_arcs() -> None:
