@@ -2,8 +2,9 @@
 
 A method object says what to run, never how: the solvers read its fields. ``shortest_paths``
 takes the name (``"delta-stepping"``, default options) or the object
-(``DeltaStepping(delta=5000)``); so do ``all_pairs``, which knows the methods of
-`DENSE_METHODS` as well, and ``transitive_closure`` with those of `CLOSURE_METHODS`.
+(``DeltaStepping(delta=5000)``); so do ``pairs`` and ``all_pairs``, which know the methods of
+`TRIP_METHODS` and `DENSE_METHODS` as well, and ``transitive_closure`` with those of
+`CLOSURE_METHODS`.
 
 A new method is a file with its solver and an entry here.
 """

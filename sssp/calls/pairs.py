@@ -18,7 +18,7 @@ from sssp.engine.network import reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
-from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, infinity
+from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, largest_distance
 from sssp.methods import (
     METHODS,
     TRIP_METHODS,
@@ -237,9 +237,11 @@ class _Call:
 
     def _gives_paths(self) -> bool:
         """Whether A*, which does not see all of a row, finds the paths that are wanted."""
+        if not self.query.predecessors:
+            return True
         graph, dtype = self.graph, self.weights.working_dtypes(self.query.dtype)[0]
-        longest = dtype.type(min(float(graph.greatest_weight) * graph.n, float(infinity(dtype))))
-        return not (self.query.predecessors and may_tie(graph, longest, dtype))
+        longest = min(float(graph.greatest_weight) * graph.n, float(largest_distance(dtype)))
+        return not may_tie(graph, dtype.type(longest), dtype)
 
     def refuse_ties(self) -> None:
         """Refuse paths by A* where they might not be those of other methods."""

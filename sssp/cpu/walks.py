@@ -39,7 +39,7 @@ def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
     least = dtype.type(graph.least_weight)
     if dtype.kind == "i":
         return bool(least <= 0) and graph.m > 0
-    return not (least > 0 and least >= np.spacing(farthest))
+    return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
 
 
 @njit

@@ -315,6 +315,9 @@ def test_what_is_no_trip_is_refused() -> None:
         sssp.pairs(negative, 0, 2, method="a-star")
     zero = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 0])
     assert sssp.pairs(zero, 0, [2], method="a-star").distances.tolist() == [1]
+    long = sssp.Graph.from_arcs([0, 1], [1, 2], [1e308, 1e280])
+    with pytest.raises(ValueError, match="a sum of floats absorbs it"):
+        sssp.pairs(long, 0, 2, method="a-star", predecessors=True)
     with pytest.raises(ValueError, match="every weight is above 0"):
         sssp.pairs(zero, 0, 2, method="a-star", predecessors=True)
     trips = sssp.pairs(g, [1], [2])
