@@ -142,6 +142,7 @@ def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> It
 
     from sssp.calls.betweenness import betweenness
     from sssp.calls.many_sources import reduce
+    from sssp.calls.nearest import nearest
     from sssp.calls.shortest_paths import shortest_paths
 
     ask = partial(shortest_paths, g, method=method, device=device, dtype=dtype)
@@ -151,6 +152,7 @@ def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> It
     yield partial(_use_trees, partial(ask, targets=several), several)
     yield partial(ask, several, nearest=True, predecessors=True)
     yield partial(ask, several, limit=g.weights.max(), output="sparse")
+    yield partial(nearest, g, several, k=2, method=method, device=device, dtype=dtype)
     summed = partial(reduce, g, several, method=method, device=device)
     for targets in (None, several):
         for what in ("eccentricity", "sum", "count"):

@@ -98,16 +98,16 @@ def pairs(
 
     Notes
     -----
-    Trips with the same source share a search, which ends when their targets are settled. Where
-    there are fewer targets than sources, the search is for exact weights, and no paths are wanted,
-    those with the same target do, on the reversed graph. Sources with up to 8 targets go by A* with
+    Trips with the same source share a search, which ends when their targets are settled. Those with
+    the same target do, on the reversed graph, where targets are at most half as many as sources,
+    distances are integers and no paths are wanted. Sources with up to 8 targets go by A* with
     landmarks on the CPU (`sssp.cpu.search.a_star`), one search a trip, if there are enough of them
     to pay for the landmarks: 45 a thread, without a limit, on graphs of 4,096 vertices or more. On
-    New York (264,000 vertices) A* takes a sixth of the time, and the landmarks as much as 35
+    New York (264,000 vertices) A* takes a fifth of the time, and the landmarks as much as 25
     searches to a target; they stay with the graph: 16 numbers a vertex.
 
     Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
-    bit, whatever trips go with it. Memory: the answer, 8 to 20 bytes a vertex for every thread, and
+    bit, whatever trips go with it. Memory: the answer, some 30 bytes a vertex for every thread, and
     with paths the reversed graph, which is kept.
 
     Examples
