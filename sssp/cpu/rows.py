@@ -278,9 +278,11 @@ class _Rows:
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
         if self.query.nearest:
             found.origin = tree.origins()
-        if self.query.predecessors and self._branches_suffice(tree):
+        if not self.query.predecessors:
+            return
+        if found.targets is not None and self._branches_suffice(tree):
             found.branches = [tree.branches(found.targets, scratch.predecessors[0])]
-        elif self.query.predecessors:
+        else:
             place = self.form.tree_place(found.rows)
             found.predecessors = scratch.predecessors if place is None else place
             if place is not None:
@@ -290,7 +292,7 @@ class _Rows:
     def _branches_suffice(self, tree: Tree) -> bool:
         """Whether the paths to the targets can be found without those to all other vertices."""
         query = self.query
-        if query.targets is None or query.nearest or query.fewest_arcs:
+        if query.nearest or query.fewest_arcs:
             return False
         farthest = tree.final
         if farthest == self.bound and tree.reached.size:
