@@ -64,70 +64,76 @@ def _arc(indptr, heads, tail, head):
 
 
 @njit
-def _vertex(vertices, i):
-    """Return the i-th vertex of a row, or of its columns: of those given, or of all."""
-    return np.uint32(i if vertices is None else vertices[i])
+def _plant(vertices, tails, roots, place_of, up, children):
+    """Write down the tree of a row: which place every vertex has, and above it that of its tail.
 
-
-@njit
-def _plant(vertices, tails, roots, up, known, children):
-    """Write down the tree of a row: above every vertex its tail, above roots the vertex n.
-
-    What is not in the tree hangs there too, if it is stored, but is not `known`.
+    Places count the stored vertices; beyond them is that above all roots, and of what is not in
+    the tree.
     """
-    n = up.size - 1
+    top = np.uint32(tails.size)
     for i in range(tails.size):
-        vertex = _vertex(vertices, i)
-        tail = tails[i]
-        known[vertex] = tail >= 0
-        up[vertex] = tail if tail >= 0 else n
-        children[vertex] = 0
-    for root in roots:
-        known[root] = True
+        children[i] = 0
+        if vertices is None:
+            place_of[i] = i if tails[i] >= 0 else top
+        else:
+            place_of[vertices[i]] = i
+    if vertices is None:
+        for root in roots:
+            place_of[root] = root
     for i in range(tails.size):
-        children[up[_vertex(vertices, i)]] += 1
-    up[n] = n
-    children[n] = ENDLESS
+        above = top
+        if tails[i] >= 0:
+            above = np.uint32(tails[i] if vertices is None else place_of[tails[i]])
+        up[i] = above
+        children[above] += 1
+    up[top] = top
+    children[top] = ENDLESS
 
 
 @njit
-def _leaves(vertices, count, children, order):
-    """Put the stored vertices without children first; return how many there are."""
+def _place(vertices, top, place_of, vertex):
+    """Return the place of a vertex, `top` if it is not in the tree."""
+    place = place_of[vertex]
+    if vertices is None:
+        return top if place == top else np.uint32(vertex)
+    if place < top and vertices[place] == vertex:
+        return place
+    return top  # what stands there comes from another row
+
+
+@njit
+def _leaves(top, children, order):
+    """Put the places without children first; return how many there are."""
     size = np.uint64(0)
-    for i in range(count):
-        vertex = _vertex(vertices, i)
-        order[size] = vertex
-        size += np.uint64(children[vertex] == 0)
+    for place in range(top):
+        order[size] = place
+        size += np.uint64(children[place] == 0)
     return size
 
 
 @njit
-def _uproot(vertices, count, roots, known):
-    """Leave nothing `known`."""
-    for i in range(count):
-        known[_vertex(vertices, i)] = False
-    for root in roots:
-        known[root] = False
-
-
-@njit
-def _bring_values(indptr, arc_tails, heads, values, vertices, tails, own):
-    """Write the value of the arc into every stored vertex that has a tail."""
+def _bring_values(indptr, arc_tails, heads, values, vertices, tails, roots, own):
+    """Write the value of the arc into every place that has a tail, and 0 into roots."""
+    nothing = own.dtype.type(0)
     if vertices is None:
         # arcs come in order of tail, so that most is read in order; others go where it is no harm
         nowhere = np.uint32(tails.size)
         for arc in range(heads.size):
             head = np.uint32(heads[arc])
             own[head if tails[head] == arc_tails[arc] else nowhere] = values[arc]
+        for root in roots:
+            if tails[root] < 0:
+                own[root] = nothing
     else:
         for i in range(tails.size):
+            own[i] = nothing
             if tails[i] >= 0:
-                own[vertices[i]] = values[_arc(indptr, heads, tails[i], vertices[i])]
+                own[i] = values[_arc(indptr, heads, tails[i], vertices[i])]
 
 
 @njit
 def _spread_flows(indptr, arc_tails, heads, vertices, tails, flows, loads):
-    """Add the flow through every stored vertex that has a tail to the arc from there."""
+    """Add the flow through every place that has a tail to the arc from there."""
     nothing = loads.dtype.type(0)
     if vertices is None:
         for arc in range(heads.size):
@@ -137,7 +143,7 @@ def _spread_flows(indptr, arc_tails, heads, vertices, tails, flows, loads):
     else:
         for i in range(tails.size):
             if tails[i] >= 0:
-                loads[_arc(indptr, heads, tails[i], vertices[i])] += flows[vertices[i]]
+                loads[_arc(indptr, heads, tails[i], vertices[i])] += flows[i]
 
 
 @njit
@@ -160,50 +166,47 @@ def _skim_kernel(
     tails       (starts[-1],) int32  host: their predecessors
     columns     (width,)      int64  host: the vertices that are asked for; None: all n
     missing     scalar        number host: what stands where no path leads
-    scratch     (n + 1,) each        here: ``up``, ``known``, ``children``, ``order``, and sums
-                                     of the vertices; nothing is ``known`` before and after
+    scratch     (n + 1,) each        here: ``place_of``, ``up``, ``children``, ``order``, and the
+                                     sums of the places
     sums        (rows, width) number here
     =========== ============= ====== ========================================================
     """
     indptr, arc_tails, heads = arcs
-    up, known, children, order, total = scratch
-    n = up.size - 1
+    place_of, up, children, order, total = scratch
     zero = type(missing)(0)
     odd_row, odd_column = -1, -1
     for row in range(starts.size - 1):
         first, last = starts[row], starts[row + 1]
+        top = np.uint32(last - first)
         own = None if vertices is None else vertices[first:last]
         own_roots = roots[first_roots[row] : first_roots[row + 1]]
         own_tails = tails[first:last]
-        _plant(own, own_tails, own_roots, up, known, children)
-        _bring_values(indptr, arc_tails, heads, values, own, own_tails, total)
-        size = _leaves(own, last - first, children, order)
+        _plant(own, own_tails, own_roots, place_of, up, children)
+        _bring_values(indptr, arc_tails, heads, values, own, own_tails, own_roots, total)
+        size = _leaves(top, children, order)
         at = np.uint64(0)
         while at < size:
-            tail = up[order[at]]
+            above = up[order[at]]
             at += ONE
-            left = children[tail] - np.int32(1)
-            children[tail] = left
-            order[size] = tail
+            left = children[above] - np.int32(1)
+            children[above] = left
+            order[size] = above
             size += np.uint64(left == 0)
-        total[n] = zero
-        for root in own_roots:
-            if up[root] == n:
-                total[root] = zero
+        total[top] = zero
         while size > 0:
             size -= ONE
-            vertex = order[size]
-            total[vertex] += total[up[vertex]]
+            place = order[size]
+            total[place] += total[up[place]]
         for column in range(sums.shape[1]):
-            vertex = _vertex(columns, column)
-            if known[vertex]:
-                found = total[vertex]
+            vertex = column if columns is None else columns[column]
+            place = _place(own, top, place_of, vertex)
+            if place < top:
+                found = total[place]
                 sums[row, column] = found
                 if odd_row < 0 and found - found != zero:
                     odd_row, odd_column = row, column
             else:
                 sums[row, column] = missing
-        _uproot(own, last - first, own_roots, known)
     return odd_row, odd_column
 
 
@@ -222,43 +225,41 @@ def _load_kernel(
     starts, vertices, tails,
     columns
     volumes     (rows, width) number host: what travels from the root to each column
-    scratch     (n + 1,) each        as of `_skim_kernel`; last the flows of the vertices
+    scratch     (n + 1,) each        as of `_skim_kernel`; last the flows of the places
     loads       (m,)          number host: zeros; here
     =========== ============= ====== ========================================================
     """
     indptr, arc_tails, heads = arcs
-    up, known, children, order, flows = scratch
+    place_of, up, children, order, flows = scratch
     nothing = loads.dtype.type(0)
     for row in range(starts.size - 1):
         first, last = starts[row], starts[row + 1]
+        top = np.uint32(last - first)
         own = None if vertices is None else vertices[first:last]
         own_roots = roots[first_roots[row] : first_roots[row + 1]]
         own_tails = tails[first:last]
-        _plant(own, own_tails, own_roots, up, known, children)
-        for i in range(last - first):
-            flows[_vertex(own, i)] = nothing
-        for root in own_roots:
-            flows[root] = nothing
+        _plant(own, own_tails, own_roots, place_of, up, children)
+        flows[: np.int64(top) + 1] = nothing
         for column in range(volumes.shape[1]):
             volume = volumes[row, column]
             if volume != nothing:
-                vertex = _vertex(columns, column)
-                if not (known[vertex] and volume - volume == nothing):
+                vertex = column if columns is None else columns[column]
+                place = _place(own, top, place_of, vertex)
+                if place == top or volume - volume != nothing:
                     return row
-                flows[vertex] += volume
-        size = _leaves(own, last - first, children, order)
+                flows[place] += volume
+        size = _leaves(top, children, order)
         at = np.uint64(0)
         while at < size:
-            vertex = order[at]
+            place = order[at]
             at += ONE
-            tail = up[vertex]
-            flows[tail] += flows[vertex]
-            left = children[tail] - np.int32(1)
-            children[tail] = left
-            order[size] = tail
+            above = up[place]
+            flows[above] += flows[place]
+            left = children[above] - np.int32(1)
+            children[above] = left
+            order[size] = above
             size += np.uint64(left == 0)
         _spread_flows(indptr, arc_tails, heads, own, own_tails, flows, loads)
-        _uproot(own, last - first, own_roots, known)
     return -1
 
 
@@ -407,18 +408,12 @@ class TreeSums:
 
     @contextmanager
     def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
-        """Lend memory of one worker; whoever fails has left it dirty, so it is dropped then."""
+        """Lend memory of one worker; what a row reads it has written, so small rows cost little."""
         try:
             memory = self._free.pop()
         except IndexError:
-            # nothing is known, and the rest is written before it is read: small rows cost little
             size = self.graph.n + 1
-            memory = (
-                np.empty(size, np.uint32),
-                np.zeros(size, np.bool_),
-                np.empty(size, np.int32),
-                np.empty(size, np.uint32),
-                np.empty(size, self.dtype),
-            )
+            dtypes = np.uint32, np.uint32, INDEX, np.uint32, self.dtype
+            memory = tuple(np.empty(size, dtype) for dtype in dtypes)
         yield memory
         self._free.append(memory)
