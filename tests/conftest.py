@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -17,6 +19,10 @@ settings.register_profile(
     "long", settings.get_profile("sssp"), derandomize=False, max_examples=1000
 )
 settings.load_profile("sssp")
+
+# in the background of a shell Ctrl-C is ignored, by its children too; tests send it to theirs
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if SIMULATOR:
     from tests.simulator import prepare

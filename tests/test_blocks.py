@@ -138,6 +138,14 @@ def test_reductions_agree_with_the_reference(what: str, call: Asked) -> None:
     np.testing.assert_array_equal(np.atleast_1d(values), expected)
 
 
+@pytest.mark.parametrize("arcs", [[3, 4], [0.5, 0.25]])
+def test_integer_weights_of_vertices_are_exact_whatever_the_distances(arcs: list[Any]) -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], arcs)
+    # which is no float
+    odd = 2**53 + 1
+    assert sssp.reduce(g, 0, "weight", vertex_weights=[0, odd, 0]) == odd
+
+
 @settings(max_examples=150)
 @given(call=asked(), data=st.data())
 def test_weights_of_vertices_agree_with_the_reference(call: Asked, data: st.DataObject) -> None:

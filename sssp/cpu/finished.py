@@ -51,7 +51,11 @@ def _integer_sum_kernel(distances, weights, vertices, halves):
     """Add up distances, or columns of weights, in two halves that cannot overflow."""
     for vertex in vertices:
         for column in range(halves.shape[0]):
-            value = np.int64(distances[vertex] if weights is None else weights[vertex, column])
+            # (not in one expression, which would have the type of both: a float)
+            if weights is None:
+                value = np.int64(distances[vertex])
+            else:
+                value = np.int64(weights[vertex, column])
             halves[column, 0] += value >> 32
             halves[column, 1] += value & 0xFFFFFFFF
 

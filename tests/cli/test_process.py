@@ -200,8 +200,11 @@ def test_ctrl_c_leaves_no_traceback_while_a_graph_is_read(command, tmp_path):
     ) as process:
         descriptor = opened_for_writing(pipe, process)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        os.close(descriptor)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            os.close(descriptor)
     assert (process.returncode, out) == (130, "")
     assert err.endswith(": interrupted\n")
     assert err.count("\n") == 1
