@@ -52,6 +52,21 @@ def test_solves_graphs_whose_arcs_exceed_the_memory_limit(streams, sources, devi
     np.testing.assert_array_equal(r.distances, sssp.shortest_paths(g, sources).distances)
 
 
+def test_a_negative_cycle_whose_arcs_are_never_here_together_is_found(device):
+    n = 120 if SIMULATOR else 600_000
+    cycle = np.arange(12) * (n // 12)
+    others = np.arange(n)
+    tails = np.concatenate((others, cycle))
+    heads = np.concatenate((others // 2, np.roll(cycle, -1)))
+    weights = np.concatenate((np.full(n, 20), np.full(11, 1), [-12]))
+    g = sssp.Graph.from_arcs(tails, heads, weights)
+    # a row, scratch with predecessors, a third of the arcs
+    needed = (n + 1) * (4 + 1 + 8 + 24 + 4 + 4) + g.m * 8 // 3
+    with pytest.raises(sssp.NegativeCycleError) as caught:
+        sssp.shortest_paths(g, 0, method=BellmanFord(streams=2), device=device, memory_limit=needed)
+    assert sorted(caught.value.cycle) == cycle.tolist()
+
+
 def test_refuses_with_numbers_a_tree_whose_arcs_exceed_the_memory_limit(device):
     g = sssp.road_like(60)
     with pytest.raises(sssp.DeviceError, match=r"one search [\d,]+"):

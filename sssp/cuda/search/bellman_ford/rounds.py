@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numba import int32, int64, uint32
+from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
@@ -181,18 +182,41 @@ class BellmanFordSearch(Search):
             counters = batch.counters.copy_to_host(stream=batch.stream)
             waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
             batch.stream.synchronize()
-            rounds = counters[:, ROUNDS]
-            unfinished = waiting[np.arange(batch.rows), rounds % SLOTS] != 0
-            for row in np.flatnonzero(unfinished | (counters[:, CLIPPED_ROW] == OVERFLOW)):
-                cycle = negative_cycle(self.graph, predecessors[row].copy_to_host())
-                if cycle.size:
-                    raise error_of(self._source(batch, int(row)), cycle)
+            unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % SLOTS] != 0
+            never_ends = self.look(batch, counters, unfinished, predecessors)
             if not unfinished.any():
                 return True
-            # rounding can lower the distances around a cycle of length zero for ever
-            if self.dtype.kind == "f" and (rounds[unfinished] > self.most_rounds).all():
+            if never_ends:
                 return False
             allowance *= 2
+
+    def look(
+        self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], tails: Any
+    ) -> bool:
+        """Look for negative cycles; return whether rounding alone keeps the rows going.
+
+        Parameters
+        ----------
+        batch : Batch
+        counters : ndarray, shape (rows, words)
+            Of the batch.
+        unfinished : ndarray, shape (rows,)
+            Rows that have something left to do.
+        tails : device array, shape (rows, n), int32
+            Predecessors.
+
+        Raises
+        ------
+        NegativeCycleError
+            The exact sum of a cycle among the predecessors of a row is below zero.
+        """
+        for row in np.flatnonzero(unfinished | (counters[:, CLIPPED_ROW] == OVERFLOW)):
+            cycle = negative_cycle(self.graph, tails[row].copy_to_host())
+            if cycle.size:
+                raise error_of(self._source(batch, int(row)), cycle)
+        # it can lower the distances around a cycle of length zero for ever
+        late = counters[unfinished, ROUNDS] > self.most_rounds
+        return self.dtype.kind == "f" and bool(late.all())
 
     def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
         """Write distances from `words`, unless they are the distances; look at float cycles."""

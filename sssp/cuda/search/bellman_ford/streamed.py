@@ -18,7 +18,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
 from sssp.cuda.device.slots import slots_of
 from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
-from sssp.cuda.search.bellman_ford.rounds import ROUNDS, THREADS
+from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, EXPANDED, ROUNDS, THREADS
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
@@ -209,6 +209,8 @@ class _Traffic:
         self.search, self.batch, self.arcs, self.chunks = search, batch, arcs, chunks
         self.lists, self.counts, self.predecessors = scratch[2:]
         self.launch = search.launcher(batch, scratch, arcs, chunks)
+        #: expansions of a row until negative cycles are looked for
+        self.allowance = ALLOWANCE * search.graph.n
         #: slots and the chunks in them (-1: none), the one that came first in front
         self.residents = [(slot, -1) for slot in range(search.slots)]
 
@@ -233,6 +235,29 @@ class _Traffic:
                     self._admit(chunk, slot)
                 if not search.run_rounds(self.batch, self.counts, self.predecessors, self.launch):
                     return
+                if search.negative and self._never_ends():
+                    return
+
+    def _never_ends(self) -> bool:
+        """Look for negative cycles whose arcs are never here together, ever more rarely.
+
+        Return whether rounding alone makes vertices wait for their arcs.
+
+        Raises
+        ------
+        NegativeCycleError
+            There is one.
+        """
+        counters = self.batch.counters.copy_to_host(stream=self.batch.stream)
+        self.batch.stream.synchronize()
+        expanded = int(counters[:, EXPANDED].max())
+        if expanded <= self.allowance:
+            return False
+        self.allowance = 2 * expanded
+        pending = self.chunks.pending[: self.batch.rows].copy_to_host()
+        unfinished = pending.any(axis=1)
+        never_ends = self.search.look(self.batch, counters, unfinished, self.predecessors)
+        return never_ends and bool(unfinished.any())
 
     def _vacate(self) -> int:
         """Free the slot that has been in use longest."""
