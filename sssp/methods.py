@@ -33,6 +33,7 @@ __all__ = [
     "RepeatedSquaring",
     "ThresholdDijkstra",
     "as_method",
+    "is_auto",
 ]
 
 
@@ -306,6 +307,11 @@ DENSE_METHODS = _by_name(
 )
 #: methods of ``transitive_closure``
 CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
+
+
+def is_auto(method: str | Method) -> bool:
+    """Whether a call leaves the choice of its method open."""
+    return isinstance(method, str) and method == "auto"
 
 
 def as_method(method: str | Method, known: dict[str, type[Method]] = METHODS) -> Method:

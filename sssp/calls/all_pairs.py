@@ -34,6 +34,7 @@ from sssp.methods import (
     Johnson,
     Method,
     as_method,
+    is_auto,
 )
 from sssp.results.shortest_paths import ShortestPaths
 
@@ -280,7 +281,7 @@ def transitive_closure(
     >>> sssp.transitive_closure([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    chosen = ClosureByWarshall() if _is_auto(method) else as_method(method, CLOSURE_METHODS)
+    chosen = ClosureByWarshall() if is_auto(method) else as_method(method, CLOSURE_METHODS)
     reflexive, packed = as_flag(reflexive, "reflexive"), as_flag(packed, "packed")
     n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
     query = ClosureQuery(
@@ -350,17 +351,13 @@ def _as_pattern(
 
 def _choose_method(graph: Graph, source: Graph | NDArray[Any], method: str | Method) -> Method:
     """Obey the caller; ``"auto"`` is what measured fastest: a dense method, or searches."""
-    if not _is_auto(method):
+    if not is_auto(method):
         return as_method(method, METHODS | DENSE_METHODS)
     n = graph.n
     arcs = graph.m if isinstance(source, Graph) else int(np.count_nonzero(source))
     if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
         return FloydWarshall()
     return Johnson() if graph.weight_range.least < 0 else DeltaStepping()
-
-
-def _is_auto(method: str | Method) -> bool:
-    return isinstance(method, str) and method == "auto"
 
 
 def _estimate(method: Method, graph: Graph, query: Query) -> Work | None:

@@ -20,7 +20,7 @@ from sssp.engine.progress import progress_bar
 from sssp.engine.query import Query
 from sssp.engine.threads import check_threads
 from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
-from sssp.methods import BellmanFord, DeltaStepping, Dijkstra, Method, as_method
+from sssp.methods import BellmanFord, DeltaStepping, Dijkstra, Method, as_method, is_auto
 from sssp.results.nearest import NearestFacilities
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def nearest(
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
-    if isinstance(method, str) and method == "auto":
+    if is_auto(method):
         on_cpu = named_device(device) in ("auto", "cpu")
         few = limit is None and places.size <= FEW * count
         chosen = _fastest(network, by_labels=on_cpu and not few)

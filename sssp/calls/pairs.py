@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.placement import place_call, search_work
+from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
-from sssp.cpu.walks import may_tie
+from sssp.cpu.tree import may_tie
 from sssp.engine.checks import as_flag, as_limit, as_network, as_vertices, refuse_negative
 from sssp.engine.network import reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
@@ -23,10 +24,8 @@ from sssp.methods import (
     METHODS,
     TRIP_METHODS,
     AStar,
-    BellmanFord,
-    DeltaStepping,
     Method,
-    as_method,
+    is_auto,
 )
 from sssp.results.trips import Trips
 
@@ -119,9 +118,7 @@ def pairs(
     ([10, 5, 5], [0, 1, 2])
     """
     network = as_network(g)
-    chosen: Method = DeltaStepping() if network.least_weight >= 0 else BellmanFord()
-    if not (isinstance(method, str) and method == "auto"):
-        chosen = as_method(method, METHODS | TRIP_METHODS)
+    chosen = choose_method(network, method, METHODS | TRIP_METHODS)
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
     starts, ends = _ends(network, sources, targets)
@@ -137,7 +134,7 @@ def pairs(
     call = _Call(network, starts, ends, query, chosen)
     if isinstance(chosen, AStar):
         call.refuse_ties()
-    elif method == "auto":
+    elif is_auto(method):
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()

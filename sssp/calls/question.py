@@ -23,9 +23,9 @@ from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
-from sssp.methods import BellmanFord, DeltaStepping, Method, as_method
+from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
 
-__all__ = ["Options", "Question", "ask"]
+__all__ = ["Options", "Question", "ask", "choose_method"]
 
 #: what ``"auto"`` stands for on road networks
 FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -96,7 +96,7 @@ def ask(
         As `sssp.shortest_paths` documents.
     """
     graph = as_network(g)
-    method = _choose_method(graph, options.method)
+    method = choose_method(graph, options.method)
     refuse_negative(graph, method)
     weights = weights_of(graph, method).dtype
     vertices, single = as_vertices(sources, graph, "source")
@@ -160,11 +160,13 @@ def _turned(query: Query) -> Query:
     return replace(query, sources=query.targets, targets=query.sources, out=out)
 
 
-def _choose_method(graph: Graph, method: str | Method) -> Method:
+def choose_method(
+    graph: Graph, method: str | Method, known: dict[str, type[Method]] = METHODS
+) -> Method:
     """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights."""
-    if isinstance(method, str) and method == "auto":
+    if is_auto(method):
         return WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
-    return as_method(method)
+    return as_method(method, known)
 
 
 def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:

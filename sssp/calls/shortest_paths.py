@@ -120,9 +120,10 @@ def shortest_paths(
 
     ``device="auto"`` leaves small graphs on the CPU, and one source on all but the largest, above
     all where there are many cores. On an H100 beside 16 cores the GPU pays from 64 sources on
-    264,000 vertices or 4 on a million; but starting it takes a process 5 to 16 seconds, so the
-    CPU goes on until that much work was worth it. A call whose `memory_limit` is given stays on
-    the CPU; one with `stream` or ``output="device"`` needs a GPU. See `sssp.calls.placement`.
+    264,000 vertices or 4 on a million; but starting it takes a process 1.5 seconds, and some 10
+    more where kernels have to be compiled, so the CPU goes on until that much work was worth it. A
+    call whose `memory_limit` is given stays on the CPU; one with `stream` or ``output="device"``
+    needs a GPU. See `sssp.calls.placement`.
 
     Examples
     --------

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.finished import HostRows
-from sssp.cpu.tree import Tree, reset
+from sssp.cpu.tree import Tree, may_tie, reset
 from sssp.cpu.walks import walks_to
 from sssp.engine.cycles import error_of
 from sssp.engine.forms import make_form
@@ -44,6 +44,7 @@ from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query, Walks
+from sssp.engine.workers import HEARING
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -56,8 +57,6 @@ __all__ = ["COUNTERS", "Search", "solve_rows"]
 KEPT_SCRATCH = 256 << 20
 #: words of ``counters``
 COUNTERS = 8
-#: seconds between two chances for Ctrl-C
-HEARING = 0.2
 NO_TARGETS = np.empty(0, np.int64)
 
 
@@ -297,7 +296,7 @@ class _Rows:
         farthest = tree.final
         if farthest == self.bound and tree.reached.size:
             farthest = tree.distances[tree.reached].max()
-        return not tree.has_light_arcs(farthest)
+        return not may_tie(self.graph, farthest, self.dtype)
 
     def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: _Scratch) -> Walks:
         """Return the paths of a trip's row to its own targets."""

@@ -26,7 +26,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["Tree", "reset"]
+__all__ = ["Tree", "may_tie", "reset"]
 
 ONE = np.uint64(1)
 
@@ -168,6 +168,18 @@ def _origins_kernel(indptr, indices, weights, sources, distances, final, toleran
     return claimed
 
 
+def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether an arc may lead to a vertex at the same distance, up to `farthest` from a source.
+
+    In exact arithmetic it weighs 0; floats absorb what is below their spacing. `farthest` is a
+    number of the dtype.
+    """
+    least = dtype.type(graph.least_weight)
+    if dtype.kind == "i":
+        return bool(least <= 0) and graph.m > 0
+    return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
+
+
 class Tree:
     """The tree of one row.
 
@@ -222,16 +234,6 @@ class Tree:
                 break
         return origin
 
-    def has_light_arcs(self, farthest: Any) -> bool:
-        """Whether a tight arc may join vertices at one distance, of those up to `farthest`.
-
-        A float absorbs what is no more than its distance from the next one.
-        """
-        least = self.graph.least_weight
-        dtype = self.distances.dtype
-        absorbed = np.spacing(dtype.type(farthest)) if dtype.kind == "f" else 0
-        return bool(least <= absorbed)
-
     def branches(
         self, targets: NDArray[np.int64], predecessors: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -245,7 +247,7 @@ class Tree:
 
         Notes
         -----
-        For a row of one source without `has_light_arcs`. Takes O(s log s) time for s vertices on
+        For a row of one source in which no arc `may_tie`. Takes O(s log s) time for s vertices on
         the paths, and time in the arcs that end at them.
         """
         dtype = self.distances.dtype

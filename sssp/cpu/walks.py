@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.tree import Tree, reset
+from sssp.cpu.tree import Tree, may_tie, reset
 from sssp.engine.network import reversed_graph
 from sssp.engine.query import Walks
 from sssp.graph.arc_orders import unsigned_arcs
@@ -23,23 +23,11 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["may_tie", "walks_to"]
+__all__ = ["walks_to"]
 
 ONE = np.uint64(1)
 #: vertices for which there is room at first
 FIRST_CAPACITY = 1024
-
-
-def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether an arc may lead to a vertex at the same distance, up to `farthest` from a source.
-
-    In exact arithmetic it weighs 0; floats absorb what is below their spacing. `farthest` is a
-    number of the dtype.
-    """
-    least = dtype.type(graph.least_weight)
-    if dtype.kind == "i":
-        return bool(least <= 0) and graph.m > 0
-    return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
 
 
 @njit
@@ -121,8 +109,8 @@ def walks_to(
     targets : ndarray, shape (t,), int64
     distances : ndarray, shape (n,)
         Final up to the farthest target, over negative arcs everywhere. Where no arc may tie
-        (`may_tie`) it is enough that they are on every shortest path to a target, and nowhere too
-        short.
+        (`sssp.cpu.tree.may_tie`) it is enough that they are on every shortest path to a target, and
+        nowhere too short.
     reached : ndarray, int32
         The vertices at a distance.
     bound : number

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["in_order"]
+__all__ = ["HEARING", "in_order"]
 
 T = TypeVar("T")
 R = TypeVar("R")

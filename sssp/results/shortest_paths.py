@@ -20,7 +20,7 @@ from sssp.methods import BreadthFirst
 from sssp.results import frames
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.rows import dense_row, entry, stored_row
-from sssp.results.tree_sums import TreeSums, add_at, arcs_between
+from sssp.results.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -268,7 +268,7 @@ class ShortestPaths:
             leaves int64 on its way and comes back.
         """
         arc_values = as_numbers(values, "values")
-        self._check_values_shape(arc_values.shape)
+        check_arc_values(self.graph, arc_values.shape)
         self._require_predecessors()
         trees = self._tree_sums(arc_values.dtype)
         sums = np.empty((self.rows, self._width), arc_values.dtype)
@@ -333,13 +333,7 @@ class ShortestPaths:
             for load, part in zip(loads, more, strict=True):
                 load += part
             carry(loads)
-        on_input = [np.zeros(g.input_arcs, flows.dtype) for _ in loads]
-        for total, load in zip(on_input, loads, strict=True):
-            add_at(total, g.arc_origin, load)
-        flow = joined(on_input, "volumes on an arc")
-        if not np.isfinite(flow).all():
-            raise DistanceOverflowError("volumes on an arc add up to more than float64 holds")
-        return flow
+        return flow_on_input(g, loads)
 
     def to_float(self) -> Any:
         """Distances for arithmetic: float64, inf where unreached, of the same shape.
@@ -519,15 +513,6 @@ class ShortestPaths:
             return stored_row(self.distances, row)[0]
         missing = unreached(self.distances.dtype)
         return np.flatnonzero(dense_row(self.distances, row, self.rows, missing) != missing)
-
-    def _check_values_shape(self, shape: tuple[int, ...]) -> None:
-        g = self.graph
-        if shape == (g.m,):
-            return
-        hint = "they stand at the positions of graph.indices"
-        if shape == (g.input_arcs,):
-            hint = "values[graph.arc_origin] brings one value an input row there"
-        raise ValueError(f"expected values, one an arc: shape ({g.m},), not {shape}; {hint}")
 
     def _check_volumes_shape(self, shape: tuple[int, ...]) -> None:
         if shape != self._shape():

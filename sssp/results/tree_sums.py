@@ -11,22 +11,24 @@ rows are cut into blocks by what they hold, and the flows of the blocks are adde
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.errors import DistanceOverflowError
 from sssp.graph.checks import is_sparse
 from sssp.graph.csr import arc_position, sealed
 from sssp.kernels.dtypes import INDEX, OFFSET, unreached
 from sssp.kernels.jit import njit
+from sssp.results.exact import joined
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["TreeSums", "add_at", "arcs_between"]
+__all__ = ["TreeSums", "add_at", "arcs_between", "check_arc_values", "flow_on_input"]
 
 ONE = np.uint64(1)
 #: children of the vertex above all roots: it never runs out of them
@@ -268,6 +270,39 @@ def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDAr
     arcs: NDArray[np.int64] = np.empty(heads.size, OFFSET)
     _arcs_kernel(graph.indptr, graph.indices, tails, heads, arcs)
     return arcs
+
+
+def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
+    """Refuse values that are not one an arc.
+
+    Raises
+    ------
+    ValueError
+        The message says how to bring them there.
+    """
+    if shape == (graph.m,):
+        return
+    hint = "they stand at the positions of graph.indices"
+    if shape == (graph.input_arcs,):
+        hint = "values[graph.arc_origin] brings one value an input row there"
+    raise ValueError(f"expected values, one an arc: shape ({graph.m},), not {shape}; {hint}")
+
+
+def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the flow on every row of the input, from the parts of the loads of the arcs.
+
+    Raises
+    ------
+    DistanceOverflowError
+        A flow does not fit the result.
+    """
+    on_input = [np.zeros(graph.input_arcs, load.dtype) for load in loads]
+    for total, load in zip(on_input, loads, strict=True):
+        add_at(total, graph.arc_origin, load)
+    flow = joined(on_input, "volumes on an arc")
+    if not np.isfinite(flow).all():
+        raise DistanceOverflowError("volumes on an arc add up to more than float64 holds")
+    return flow
 
 
 class _Trees(NamedTuple):

@@ -12,7 +12,7 @@ from sssp.engine.query import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.kernels.dtypes import FLOAT64, unreached
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
-from sssp.results.tree_sums import add_at, arcs_between
+from sssp.results.tree_sums import arcs_between, check_arc_values, flow_on_input
 from sssp.results.walk_sums import load_kernel, skim_kernel
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Trips:
             A sum (or a value) that does not fit the result; integers are exact.
         """
         arc_values = as_numbers(values, "values")
-        self._check_values_shape(arc_values.shape)
+        check_arc_values(self.graph, arc_values.shape)
         walks = self._require_walks()
         count = walks.firsts.size - 1
         sums = []
@@ -225,19 +225,12 @@ class Trips:
         self._check_volumes(flows)
         g = self.graph
         wide = may_wrap(flows, flows.size)
-        on_input = []
+        loads = []
         for part in parts_of(flows, wide):
-            load = np.zeros(g.m, flows.dtype)
-            load_kernel(walks.firsts, self._path_arcs(walks), self._walk_of, part, load)
-            on_input.append(load)
-        carry(on_input)
-        for place, load in enumerate(on_input):
-            on_input[place] = np.zeros(g.input_arcs, flows.dtype)
-            add_at(on_input[place], g.arc_origin, load)
-        flow = joined(on_input, "volumes on an arc")
-        if not np.isfinite(flow).all():
-            raise DistanceOverflowError("volumes on an arc add up to more than float64 holds")
-        return flow
+            loads.append(np.zeros(g.m, flows.dtype))
+            load_kernel(walks.firsts, self._path_arcs(walks), self._walk_of, part, loads[-1])
+        carry(loads)
+        return flow_on_input(g, loads)
 
     def _path_arcs(self, walks: Walks) -> NDArray[np.int64]:
         """Return for every vertex of the paths the arc that leads there, -1 at the sources."""
@@ -269,15 +262,6 @@ class Trips:
 
     def _within(self) -> str:
         return "" if self.limit is None else f" within the limit of {self.limit}"
-
-    def _check_values_shape(self, shape: tuple[int, ...]) -> None:
-        g = self.graph
-        if shape == (g.m,):
-            return
-        hint = "they stand at the positions of graph.indices"
-        if shape == (g.input_arcs,):
-            hint = "values[graph.arc_origin] brings one value an input row there"
-        raise ValueError(f"expected values, one an arc: shape ({g.m},), not {shape}; {hint}")
 
     def _check_volumes(self, volumes: NDArray[Any]) -> None:
         odd = np.flatnonzero(~np.isfinite(volumes))

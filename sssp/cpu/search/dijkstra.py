@@ -20,14 +20,15 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import Dijkstra
 
-__all__ = ["solve"]
+__all__ = ["grown", "solve"]
 
 ZERO, ONE, TWO, THREE = (np.uint64(i) for i in range(4))
 FIRST_CAPACITY = 4096
 
 
 @njit
-def _grown(array):
+def grown(array):
+    """Return an array twice as long with the same beginning."""
     bigger = np.empty(2 * array.size, array.dtype)
     bigger[: array.size] = array
     return bigger
@@ -92,7 +93,7 @@ def _dijkstra_kernel(
             reached[count] = source
             count += 1
             if size == np.uint64(keys.size):
-                keys, vertices = _grown(keys), _grown(vertices)
+                keys, vertices = grown(keys), grown(vertices)
             _sift_up(keys, vertices, size, number(0), np.uint32(source))
             size += ONE
     while size > ZERO:
@@ -121,7 +122,7 @@ def _dijkstra_kernel(
                 count += 1
             distances[head] = candidate
             if size == np.uint64(keys.size):
-                keys, vertices = _grown(keys), _grown(vertices)
+                keys, vertices = grown(keys), grown(vertices)
             _sift_up(keys, vertices, size, candidate, head)
             size += ONE
     counters[0] = settled

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.search.dijkstra import grown
 from sssp.engine.overflow import wide_limit
 from sssp.engine.query import Query
 from sssp.graph.arc_orders import unsigned_arcs
@@ -28,13 +29,6 @@ FIRST_CAPACITY = 4096
 
 #: distances and positions of facilities, both of shape (n, k)
 Table = tuple[NDArray[Any], NDArray[np.int32]]
-
-
-@njit
-def _grown(array):
-    bigger = np.empty(2 * array.size, array.dtype)
-    bigger[: array.size] = array
-    return bigger
 
 
 @njit
@@ -131,7 +125,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
         if not _take(distances, index, vertex, number(0), place):
             continue
         if size == np.uint64(keys.size):
-            keys, places, vertices = _grown(keys), _grown(places), _grown(vertices)
+            keys, places, vertices = grown(keys), grown(places), grown(vertices)
         _sift_up(keys, places, vertices, size, number(0), place, vertex)
         size += ONE
     while size > 0:
@@ -153,7 +147,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
             if not _take(distances, index, head, candidate, place):
                 continue
             if size == np.uint64(keys.size):
-                keys, places, vertices = _grown(keys), _grown(places), _grown(vertices)
+                keys, places, vertices = grown(keys), grown(places), grown(vertices)
             _sift_up(keys, places, vertices, size, candidate, place, head)
             size += ONE
     return settled, clipped

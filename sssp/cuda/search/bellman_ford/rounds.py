@@ -216,7 +216,7 @@ class BellmanFordSearch(Search):
                 raise error_of(self._source(batch, int(row)), cycle)
         # it can lower the distances around a cycle of length zero for ever
         late = counters[unfinished, ROUNDS] > self.most_rounds
-        return self.dtype.kind == "f" and bool(late.all())
+        return self.dtype.kind == "f" and late.size > 0 and bool(late.all())
 
     def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
         """Write distances from `words`, unless they are the distances; look at float cycles."""

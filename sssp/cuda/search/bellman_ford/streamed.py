@@ -256,8 +256,7 @@ class _Traffic:
         self.allowance = 2 * expanded
         pending = self.chunks.pending[: self.batch.rows].copy_to_host()
         unfinished = pending.any(axis=1)
-        never_ends = self.search.look(self.batch, counters, unfinished, self.predecessors)
-        return never_ends and bool(unfinished.any())
+        return self.search.look(self.batch, counters, unfinished, self.predecessors)
 
     def _vacate(self) -> int:
         """Free the slot that has been in use longest."""
