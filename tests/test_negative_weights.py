@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sssp
+from sssp.engine.cycles import negative_cycle, negative_cycle_below
 from tests import naive
 from tests.naive import Arc, Network
 from tests.questions import PLAIN, Question, ask_all
@@ -189,6 +190,22 @@ def test_a_cycle_in_a_large_graph_is_found_long_before_n_rounds(solver: Solver) 
     cycle = caught.value.cycle
     lengths = g.to_scipy()
     assert sum(lengths[a, b] for a, b in zip(cycle, cycle[1:] + cycle[:1], strict=True)) < 0
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_distances_alone_show_a_cycle_that_predecessors_hide(dtype: Any) -> None:
+    """Threads that lower vertices 0 and 2 at once may leave them one another's predecessors."""
+    arcs = [(0, 1, -4), (1, 0, -4), (1, 2, -4), (2, 1, -4), (0, 2, 1), (2, 0, 1), (3, 0, 9)]
+    tails, heads, weights = np.array(arcs).T
+    g = sssp.Graph.from_arcs(tails, heads, weights)
+    bounds: dict[str, Any] = {"bound": dtype(100), "lowest": dtype(-(2**40))}
+    assert negative_cycle(g, np.array([2, 0, 0, -1], np.int32)).size == 0
+    distances = np.array([-4000, -4001, -4002, 0], dtype)
+    cycle = negative_cycle_below(g, distances, **bounds).tolist()
+    assert g.weights[g.arcs(cycle, cycle[1:] + cycle[:1])].sum() < 0
+
+    level = g.with_weights([-4, 1, 4, -4, 8, 4, 9])  # in order of tail, then of head
+    assert negative_cycle_below(level, np.array([9, 5, 1, 0], dtype), **bounds).size == 0
 
 
 # -- limits and overflow -----------------------------------------------------------------------

@@ -15,10 +15,22 @@ from numpy.typing import NDArray
 from sssp.errors import NegativeCycleError
 from sssp.graph.csr import arc_positions
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX
+from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["error_of", "has_cycle", "negative_cycle", "rounding", "settle_sources"]
+__all__ = [
+    "error_of",
+    "has_cycle",
+    "negative_cycle",
+    "negative_cycle_below",
+    "rounding",
+    "settle_sources",
+]
+
+#: expansions for every vertex before predecessors are searched for a cycle again
+EXPANSIONS = 4
+#: words of ``state``
+ROUNDS, SIZE = range(2)
 
 
 @njit
@@ -84,6 +96,82 @@ def _is_negative(graph: Graph, cycle: NDArray[np.int32]) -> bool:
     weights = graph.weights[arcs].tolist()
     total = sum(weights) if graph.weights.dtype.kind == "i" else math.fsum(weights)
     return total < 0
+
+
+@njit
+def _fall_on_kernel(
+    indptr, indices, weights, bound, lowest, distances, predecessors, lists, round_of, state
+):
+    """Relax round by round, until nothing falls or every vertex could have fallen a few times.
+
+    The frontier stands in ``lists[ROUNDS % 2]``; ``predecessors`` are those of what fell here.
+    """
+    number = distances.dtype.type
+    rounds, size, left = state[ROUNDS], state[SIZE], EXPANSIONS * distances.size
+    while size > 0 and left > 0:
+        frontier, following = lists[rounds % 2], lists[(rounds + 1) % 2]
+        rounds += 1
+        left -= size
+        fallen = 0
+        for i in range(size):
+            tail = frontier[i]
+            for arc in range(indptr[tail], indptr[tail + 1]):
+                head = indices[arc]
+                candidate = number(distances[tail] + weights[arc])
+                if candidate >= distances[head] or candidate > bound or candidate < lowest:
+                    continue
+                distances[head] = candidate
+                predecessors[head] = tail
+                if round_of[head] != rounds:
+                    round_of[head] = rounds
+                    following[fallen] = head
+                    fallen += 1
+        size = fallen
+    state[ROUNDS], state[SIZE] = rounds, size
+
+
+def negative_cycle_below(
+    graph: Graph, distances: NDArray[Any], bound: Any, lowest: Any
+) -> NDArray[np.int32]:
+    """Vertices of a negative cycle that an unfinished row would fall along for ever, else empty.
+
+    Threads that lower a vertex at once may leave it the predecessor of one that lost, in every
+    round the same, and so hide a cycle from `negative_cycle`. Here one thread goes on with the
+    row. O(n m) time, but what still falls is seldom more than the cycle.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    distances : ndarray, shape (n,)
+        Lengths of walks from a source; lowered in place.
+    bound, lowest : number
+        Greatest distance of interest, and least that the dtype holds.
+    """
+    n = graph.n
+    predecessors, round_of = np.full(n, -1, INDEX), np.zeros(n, INDEX)
+    lists, state = np.empty((2, n), INDEX), np.zeros(2, np.int64)
+    reached = np.flatnonzero(distances != unreached(distances.dtype))
+    state[SIZE] = reached.size
+    lists[0, : reached.size] = reached
+    weights = graph.weights_as(distances.dtype)
+    while state[SIZE] and state[ROUNDS] <= n:
+        _fall_on_kernel(
+            graph.indptr,
+            graph.indices,
+            weights,
+            bound,
+            lowest,
+            distances,
+            predecessors,
+            lists,
+            round_of,
+            state,
+        )
+        cycle = negative_cycle(graph, predecessors)
+        if cycle.size:
+            return cycle
+    return np.empty(0, INDEX)
 
 
 def rounding(distances: NDArray[Any], n: int) -> Any:

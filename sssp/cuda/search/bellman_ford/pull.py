@@ -329,5 +329,5 @@ class PullSearch(BellmanFordSearch):
                 )
 
         # after a round without changes both generations are the same
-        self.run_rounds(batch, changes, predecessors, launch)
+        self.run_rounds(batch, changes, self.keys(batch), predecessors, launch)
         self.finish(batch, self.keys(batch), predecessors)

@@ -455,8 +455,9 @@ class PushSearch(BellmanFordSearch):
         chunks = Chunks(np.uint32(0), places, nothing[0], nothing)
         counts, predecessors = scratch[3:]
         launch = self.launcher(batch, scratch, self.arcs, chunks)
-        self.run_rounds(batch, counts, predecessors, launch)
-        self.finish(batch, self._words(batch, scratch), scratch[-1])
+        words = self.words(batch, scratch)
+        self.run_rounds(batch, counts, words, predecessors, launch)
+        self.finish(batch, words, predecessors)
 
     def _start(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         words, marks, lists, counts, predecessors = scratch
@@ -471,12 +472,12 @@ class PushSearch(BellmanFordSearch):
             batch.sources,
             batch.first_sources,
             self.indptr,
-            self._words(batch, scratch),
+            self.words(batch, scratch),
             lists,
             counts,
         )
 
-    def _words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
+    def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
         """Where the kernels keep distances: those of 64 bits in place."""
         return scratch[0] if self.dtype.itemsize == 4 else self.keys(batch)
 
@@ -503,7 +504,7 @@ class PushSearch(BellmanFordSearch):
                     self.lowest,
                     allowance,
                     first_row,
-                    self._words(batch, scratch),
+                    self.words(batch, scratch),
                     marks,
                     lists,
                     counts,

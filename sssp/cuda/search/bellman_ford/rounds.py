@@ -20,7 +20,13 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.slots import SLOTS
-from sssp.engine.cycles import error_of, has_cycle, negative_cycle, settle_sources
+from sssp.engine.cycles import (
+    error_of,
+    has_cycle,
+    negative_cycle,
+    negative_cycle_below,
+    settle_sources,
+)
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance
 from sssp.kernels.status import OVERFLOW
@@ -153,9 +159,14 @@ class BellmanFordSearch(Search):
         return batch.distances.view(self.integer)
 
     def run_rounds(
-        self, batch: Batch, active: Any, predecessors: Any, launch: Callable[[int], None]
+        self,
+        batch: Batch,
+        active: Any,
+        words: Any,
+        predecessors: Any,
+        launch: Callable[[int], None],
     ) -> bool:
-        """Launch rounds until nothing is active; False if rounding keeps something active.
+        """Launch rounds until nothing is active; False if it is no use to go on.
 
         With negative weights they pause for a search for negative cycles, ever more rarely.
 
@@ -164,6 +175,8 @@ class BellmanFordSearch(Search):
         batch : Batch
         active : device array, shape (rows, SLOTS)
             In turn by round: how much the next round has to do.
+        words : device array, shape (rows, n)
+            Distances as the kernels keep them.
         predecessors : device array, shape (rows, n), int32
         launch : callable
             Runs rounds until so many vertices have been expanded in a row, or none is left.
@@ -171,7 +184,7 @@ class BellmanFordSearch(Search):
         Raises
         ------
         NegativeCycleError
-            The exact sum of a cycle among the predecessors of a row is below zero.
+            A row reaches a cycle with an exact sum below zero.
         """
         if not self.negative:
             launch(FOREVER)
@@ -183,7 +196,7 @@ class BellmanFordSearch(Search):
             waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
             batch.stream.synchronize()
             unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % SLOTS] != 0
-            never_ends = self.look(batch, counters, unfinished, predecessors)
+            never_ends = self.look(batch, counters, unfinished, words, predecessors)
             if not unfinished.any():
                 return True
             if never_ends:
@@ -191,9 +204,17 @@ class BellmanFordSearch(Search):
             allowance *= 2
 
     def look(
-        self, batch: Batch, counters: NDArray[np.int64], unfinished: NDArray[np.bool_], tails: Any
+        self,
+        batch: Batch,
+        counters: NDArray[np.int64],
+        unfinished: NDArray[np.bool_],
+        words: Any,
+        predecessors: Any,
     ) -> bool:
-        """Look for negative cycles; return whether rounding alone keeps the rows going.
+        """Look for negative cycles; return whether it is no use to go on.
+
+        It is none if a distance has left the dtype, for then the rows are thrown away, or if
+        rounding alone keeps the rows going.
 
         Parameters
         ----------
@@ -202,21 +223,36 @@ class BellmanFordSearch(Search):
             Of the batch.
         unfinished : ndarray, shape (rows,)
             Rows that have something left to do.
-        tails : device array, shape (rows, n), int32
-            Predecessors.
+        words : device array, shape (rows, n)
+            Distances as the kernels keep them.
+        predecessors : device array, shape (rows, n), int32
 
         Raises
         ------
         NegativeCycleError
-            The exact sum of a cycle among the predecessors of a row is below zero.
+            A row reaches a cycle with an exact sum below zero.
         """
-        for row in np.flatnonzero(unfinished | (counters[:, CLIPPED_ROW] == OVERFLOW)):
-            cycle = negative_cycle(self.graph, tails[row].copy_to_host())
+        overflowed = counters[:, CLIPPED_ROW] == OVERFLOW
+        late = unfinished & (counters[:, ROUNDS] > self.most_rounds)
+        for row in np.flatnonzero(unfinished | overflowed):
+            cycle = negative_cycle(self.graph, predecessors[row].copy_to_host())
+            if late[row] and not cycle.size:
+                distances = self._distances_of(words[row].copy_to_host())
+                cycle = negative_cycle_below(self.graph, distances, batch.bound, self.lowest)
             if cycle.size:
                 raise error_of(self._source(batch, int(row)), cycle)
-        # it can lower the distances around a cycle of length zero for ever
-        late = counters[unfinished, ROUNDS] > self.most_rounds
-        return self.dtype.kind == "f" and late.size > 0 and bool(late.all())
+        if overflowed.any():
+            return True
+        # rounding can lower the distances around a cycle of length zero for ever
+        return self.dtype.kind == "f" and bool(late.any() and (late == unfinished).all())
+
+    def _distances_of(self, words: NDArray[np.int64]) -> NDArray[Any]:
+        """Distances from words, or from keys, on the host."""
+        packed = words.dtype.itemsize > self.dtype.itemsize
+        keys = (words >> 32).astype(self.integer) if packed else words.view(self.integer)
+        if self.dtype.kind == "f":
+            keys = np.where(keys < 0, keys ^ np.iinfo(self.integer).max, keys)
+        return keys.view(self.dtype)
 
     def finish(self, batch: Batch, words: Any, predecessors: Any) -> None:
         """Write distances from `words`, unless they are the distances; look at float cycles."""

@@ -18,7 +18,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
 from sssp.cuda.device.slots import slots_of
 from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
-from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, EXPANDED, ROUNDS, THREADS
+from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
@@ -192,7 +192,7 @@ class StreamedSearch(PushSearch):
             lists, counts, self.chunk_bits, pending, chunks.wanted
         )
         _Traffic(self, batch, scratch, (heads, weights), chunks).run()
-        self.finish(batch, self._words(batch, scratch), scratch[-1])
+        self.finish(batch, self.words(batch, scratch), scratch[-1])
 
 
 class _Traffic:
@@ -208,9 +208,10 @@ class _Traffic:
     ) -> None:
         self.search, self.batch, self.arcs, self.chunks = search, batch, arcs, chunks
         self.lists, self.counts, self.predecessors = scratch[2:]
+        self.words = search.words(batch, scratch)
         self.launch = search.launcher(batch, scratch, arcs, chunks)
-        #: expansions of a row until negative cycles are looked for
-        self.allowance = ALLOWANCE * search.graph.n
+        #: chunks sent, and how many may be until negative cycles are looked for
+        self.sent, self.allowance = 0, ALLOWANCE * search.chunks
         #: slots and the chunks in them (-1: none), the one that came first in front
         self.residents = [(slot, -1) for slot in range(search.slots)]
 
@@ -233,7 +234,9 @@ class _Traffic:
                 self.batch.stream.synchronize()
                 for chunk, slot in zip(wave, executor.map(self._send, wave, slots), strict=True):
                     self._admit(chunk, slot)
-                if not search.run_rounds(self.batch, self.counts, self.predecessors, self.launch):
+                self.sent += len(wave)
+                state = self.counts, self.words, self.predecessors
+                if not search.run_rounds(self.batch, *state, self.launch):
                     return
                 if search.negative and self._never_ends():
                     return
@@ -241,22 +244,21 @@ class _Traffic:
     def _never_ends(self) -> bool:
         """Look for negative cycles whose arcs are never here together, ever more rarely.
 
-        Return whether rounding alone makes vertices wait for their arcs.
+        Return whether it is no use to wait for arcs any longer.
 
         Raises
         ------
         NegativeCycleError
             There is one.
         """
-        counters = self.batch.counters.copy_to_host(stream=self.batch.stream)
-        self.batch.stream.synchronize()
-        expanded = int(counters[:, EXPANDED].max())
-        if expanded <= self.allowance:
+        if self.sent <= self.allowance:
             return False
-        self.allowance = 2 * expanded
-        pending = self.chunks.pending[: self.batch.rows].copy_to_host()
-        unfinished = pending.any(axis=1)
-        return self.search.look(self.batch, counters, unfinished, self.predecessors)
+        self.allowance = 2 * self.sent
+        batch = self.batch
+        counters = batch.counters.copy_to_host(stream=batch.stream)
+        batch.stream.synchronize()
+        unfinished = self.chunks.pending[: batch.rows].copy_to_host().any(axis=1)
+        return self.search.look(batch, counters, unfinished, self.words, self.predecessors)
 
     def _vacate(self) -> int:
         """Free the slot that has been in use longest."""
