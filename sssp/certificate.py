@@ -512,7 +512,7 @@ class _Certifier:
         branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
         lengths = np.empty((1, wanted.size), FLOAT64)
         trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
-        trees.skim(range(1), g.weights_as(FLOAT64), lengths)
+        trees.skim(range(1), trees.by_head(g.weights_as(FLOAT64)), lengths)
         gap = np.abs(lengths[0] - found.distances[wanted])
         too_long = ~(gap <= self._tolerance(found.distances, rtol))
         self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")

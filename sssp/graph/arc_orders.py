@@ -21,6 +21,7 @@ __all__ = [
     "ArcsByWeight",
     "arcs_by_head",
     "arcs_by_weight",
+    "order_of_heads",
     "typical_weight",
     "unsigned_arcs",
 ]
@@ -136,10 +137,12 @@ class ArcsByHead(NamedTuple):
     weights: NDArray[Any]
 
 
-def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
-    """Return the arcs of `graph` by head; made on first use and kept. O(n + m) time.
+def order_of_heads(
+    graph: Graph,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Return the arcs by head: where those into each vertex begin, tails, and which arcs they are.
 
-    All but the weights is shared by graphs that differ in weights alone.
+    Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.
     """
 
     def build() -> tuple[NDArray[Any], ...]:
@@ -149,6 +152,15 @@ def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
         return frozen(indptr), frozen(picked(graph.tails, order)), order
 
     indptr, tails, order = graph._shared("arcs by head", build)
+    return indptr, tails, order
+
+
+def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
+    """Return the arcs of `graph` by head; made on first use and kept. O(n + m) time.
+
+    All but the weights is shared by graphs that differ in weights alone.
+    """
+    indptr, tails, order = order_of_heads(graph)
     weights = graph.derived(
         f"weights by head, {dtype}", lambda: frozen(picked(graph.weights_as(dtype), order))
     )

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.kernels.dtypes import INDEX, OFFSET
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import UNCOUNTED, njit
 
 __all__ = [
     "CSR",
@@ -34,7 +34,7 @@ __all__ = [
 Array = NDArray[Any]
 
 
-@njit
+@njit(**UNCOUNTED)
 def arc_position(indptr, indices, tail, head):
     """Position of the arc from `tail` to `head`, -1 if there is none.
 

@@ -15,9 +15,14 @@ from numba import config as _config
 
 from sssp.kernels.cache import CodeCache
 
-__all__ = ["njit"]
+__all__ = ["UNCOUNTED", "njit"]
 
 config: Any = _config
+
+#: options of functions that allocate nothing and are called for every vertex, from several threads
+#: or from a loop that LLVM does not merge with their own: no references to arrays are counted, an
+#: atomic operation each, whose counters would travel from core to core besides
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 
 def njit(

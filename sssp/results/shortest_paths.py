@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
@@ -272,10 +273,11 @@ class ShortestPaths:
         self._require_predecessors()
         trees = self._tree_sums(arc_values.dtype)
         sums = np.empty((self.rows, self._width), arc_values.dtype)
-        add_up = _wide_skim if may_wrap(arc_values, self.graph.n) else TreeSums.skim
+        wide = may_wrap(arc_values, self.graph.n)
+        parts = [trees.by_head(part) for part in parts_of(arc_values, wide)]
 
         def fill(rows: range) -> None:
-            odd = add_up(trees, rows, arc_values, sums[rows.start : rows.stop])
+            odd = _skim(trees, rows, parts, sums[rows.start : rows.stop])
             if odd is not None:
                 vertex = self._vertices_of(np.array(odd[1:]))
                 self._refuse_sum(arc_values, int(vertex[0]), rows.start + odd[0])
@@ -333,7 +335,7 @@ class ShortestPaths:
             for load, part in zip(loads, more, strict=True):
                 load += part
             carry(loads)
-        return flow_on_input(g, loads)
+        return flow_on_input(g, [trees.by_tail(load) for load in loads])
 
     def to_float(self) -> Any:
         """Distances for arithmetic: float64, inf where unreached, of the same shape.
@@ -583,12 +585,14 @@ class ShortestPaths:
         return index
 
 
-def _wide_skim(
-    trees: TreeSums, rows: range, values: NDArray[Any], sums: NDArray[Any]
+def _skim(
+    trees: TreeSums, rows: range, values: Sequence[NDArray[Any]], sums: NDArray[Any]
 ) -> tuple[int, int] | None:
-    """Like `TreeSums.skim`, of integers whose sums might leave int64."""
-    parts = [np.empty_like(sums) for _ in range(2)]
-    for part, own in zip(parts, parts_of(values, True), strict=True):
+    """Like `TreeSums.skim`, of values in one part or, if sums might leave int64, in several."""
+    if len(values) == 1:
+        return trees.skim(rows, values[0], sums)
+    parts = [np.empty_like(sums) for _ in values]
+    for part, own in zip(parts, values, strict=True):
         trees.skim(rows, own, part)
     reached = parts[0] != trees.missing
     sums[...] = trees.missing

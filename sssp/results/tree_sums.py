@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
+from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.checks import is_sparse
 from sssp.graph.csr import arc_position, sealed
+from sssp.graph.rows import picked
 from sssp.kernels.dtypes import INDEX, OFFSET, unreached
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.results.exact import joined
 
 if TYPE_CHECKING:
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeSums", "add_at", "arcs_between", "check_arc_values", "flow_on_input"]
 
-ONE = np.uint64(1)
+ONE, TWO = np.uint64(1), np.uint64(2)
 #: children of the vertex above all roots: it never runs out of them
 ENDLESS = np.iinfo(np.int32).max
-#: arcs of a vertex that are looked through one by one
-FEW = 8
+#: what `_arc_into` may look at beyond the last arc
+BEYOND = 3
 #: least number of vertices and columns that a block of rows holds, for calling a kernel to pay
 WORTH_A_CALL = 1 << 16
 
@@ -54,50 +56,55 @@ def add_at(sums, places, values):
         sums[places[i]] += values[i]
 
 
-@njit
-def _arc(indptr, heads, tail, head):
-    """Return the position of an arc that exists; to look through a few arcs takes half the time."""
-    first, last = indptr[tail], indptr[tail + 1] - 1
-    if last - first >= FEW:
-        return arc_position(indptr, heads, tail, head)
-    while first < last and heads[first] != head:
-        first += 1
-    return first
+@njit(**UNCOUNTED)
+def _arc_into(indptr, tails, head, tail):
+    """Return where the arc from `tail` stands among the arcs by head; any arc if there is none.
+
+    Most vertices have few: those are looked at side by side, what lies beyond them as well, so
+    that no branch depends on where it is found.
+    """
+    first = np.uint64(indptr[head])
+    other = np.uint64(tails[first] != tail)
+    others = other & np.uint64(tails[first + ONE] != tail)
+    place = first + other + others + (others & np.uint64(tails[first + TWO] != tail))
+    if tails[place] != tail:
+        place = np.uint64(max(arc_position(indptr, tails, head, tail), 0))
+    return place
 
 
 @njit
 def _plant(vertices, tails, roots, place_of, up, children):
-    """Write down the tree of a row: which place every vertex has, and above it that of its tail.
+    """Write down the tree of a row: above every place that of its tail.
 
-    Places count the stored vertices; beyond them is that above all roots, and of what is not in
-    the tree.
+    Places count the stored vertices; beyond them is that above all roots. Where all vertices are
+    stored, those that are not in the tree are above themselves, and so never come to have no child.
     """
     top = np.uint32(tails.size)
     for i in range(tails.size):
         children[i] = 0
-        if vertices is None:
-            place_of[i] = i if tails[i] >= 0 else top
-        else:
+        if vertices is not None:
             place_of[vertices[i]] = i
-    if vertices is None:
-        for root in roots:
-            place_of[root] = root
     for i in range(tails.size):
-        above = top
+        above = np.uint32(i) if vertices is None else top
         if tails[i] >= 0:
             above = np.uint32(tails[i] if vertices is None else place_of[tails[i]])
         up[i] = above
         children[above] += 1
+    if vertices is None:
+        for root in roots:
+            if up[root] == root:
+                up[root] = top
+                children[root] -= 1
     up[top] = top
     children[top] = ENDLESS
 
 
 @njit
-def _place(vertices, top, place_of, vertex):
+def _place(vertices, top, place_of, up, vertex):
     """Return the place of a vertex, `top` if it is not in the tree."""
-    place = place_of[vertex]
     if vertices is None:
-        return top if place == top else np.uint32(vertex)
+        return top if up[vertex] == vertex else np.uint32(vertex)
+    place = place_of[vertex]
     if place < top and vertices[place] == vertex:
         return place
     return top  # what stands there comes from another row
@@ -114,38 +121,21 @@ def _leaves(top, children, order):
 
 
 @njit
-def _bring_values(indptr, arc_tails, heads, values, vertices, tails, roots, own):
-    """Write the value of the arc into every place that has a tail, and 0 into roots."""
+def _bring_values(indptr, arc_tails, values, vertices, tails, own):
+    """Write the value of the arc into every place that has a tail, and 0 where there is none."""
     nothing = own.dtype.type(0)
-    if vertices is None:
-        # arcs come in order of tail, so that most is read in order; others go where it is no harm
-        nowhere = np.uint32(tails.size)
-        for arc in range(heads.size):
-            head = np.uint32(heads[arc])
-            own[head if tails[head] == arc_tails[arc] else nowhere] = values[arc]
-        for root in roots:
-            if tails[root] < 0:
-                own[root] = nothing
-    else:
-        for i in range(tails.size):
-            own[i] = nothing
-            if tails[i] >= 0:
-                own[i] = values[_arc(indptr, heads, tails[i], vertices[i])]
+    for i in range(tails.size):
+        arc = _arc_into(indptr, arc_tails, i if vertices is None else vertices[i], tails[i])
+        own[i] = values[arc] if tails[i] >= 0 else nothing
 
 
 @njit
-def _spread_flows(indptr, arc_tails, heads, vertices, tails, flows, loads):
+def _spread_flows(indptr, arc_tails, vertices, tails, flows, loads):
     """Add the flow through every place that has a tail to the arc from there."""
-    nothing = loads.dtype.type(0)
-    if vertices is None:
-        for arc in range(heads.size):
-            head = np.uint32(heads[arc])
-            flow = flows[head]
-            loads[arc] += flow if tails[head] == arc_tails[arc] else nothing
-    else:
-        for i in range(tails.size):
-            if tails[i] >= 0:
-                loads[_arc(indptr, heads, tails[i], vertices[i])] += flows[i]
+    for i in range(tails.size):
+        if tails[i] >= 0:
+            arc = _arc_into(indptr, arc_tails, i if vertices is None else vertices[i], tails[i])
+            loads[arc] += flows[i]
 
 
 @njit
@@ -159,8 +149,8 @@ def _skim_kernel(
     =========== ============= ====== ========================================================
     argument    shape         dtype  written by
     =========== ============= ====== ========================================================
-    arcs        (n + 1,), m   ints   host: ``indptr``, tails, heads
-    values      (m,)          number host
+    arcs        (n + 1,), m   ints   host: arcs by head: where those of each begin, tails
+    values      (m,)          number host: in that order
     roots       (roots,)      int64  host: sources
     first_roots (rows + 1,)   int64  host: where those of each row begin
     starts      (rows + 1,)   int64  host: where the stored vertices of each row begin
@@ -173,7 +163,7 @@ def _skim_kernel(
     sums        (rows, width) number here
     =========== ============= ====== ========================================================
     """
-    indptr, arc_tails, heads = arcs
+    indptr, arc_tails = arcs
     place_of, up, children, order, total = scratch
     zero = type(missing)(0)
     odd_row, odd_column = -1, -1
@@ -184,7 +174,7 @@ def _skim_kernel(
         own_roots = roots[first_roots[row] : first_roots[row + 1]]
         own_tails = tails[first:last]
         _plant(own, own_tails, own_roots, place_of, up, children)
-        _bring_values(indptr, arc_tails, heads, values, own, own_tails, own_roots, total)
+        _bring_values(indptr, arc_tails, values, own, own_tails, total)
         size = _leaves(top, children, order)
         at = np.uint64(0)
         while at < size:
@@ -201,7 +191,7 @@ def _skim_kernel(
             total[place] += total[up[place]]
         for column in range(sums.shape[1]):
             vertex = column if columns is None else columns[column]
-            place = _place(own, top, place_of, vertex)
+            place = _place(own, top, place_of, up, vertex)
             if place < top:
                 found = total[place]
                 sums[row, column] = found
@@ -228,10 +218,10 @@ def _load_kernel(
     columns
     volumes     (rows, width) number host: what travels from the root to each column
     scratch     (n + 1,) each        as of `_skim_kernel`; last the flows of the places
-    loads       (m,)          number host: zeros; here
+    loads       (m,)          number host: zeros; here, in order of the arcs by head
     =========== ============= ====== ========================================================
     """
-    indptr, arc_tails, heads = arcs
+    indptr, arc_tails = arcs
     place_of, up, children, order, flows = scratch
     nothing = loads.dtype.type(0)
     for row in range(starts.size - 1):
@@ -246,7 +236,7 @@ def _load_kernel(
             volume = volumes[row, column]
             if volume != nothing:
                 vertex = column if columns is None else columns[column]
-                place = _place(own, top, place_of, vertex)
+                place = _place(own, top, place_of, up, vertex)
                 if place == top or volume - volume != nothing:
                     return row
                 flows[place] += volume
@@ -261,7 +251,7 @@ def _load_kernel(
             children[above] = left
             order[size] = above
             size += np.uint64(left == 0)
-        _spread_flows(indptr, arc_tails, heads, own, own_tails, flows, loads)
+        _spread_flows(indptr, arc_tails, own, own_tails, flows, loads)
     return -1
 
 
@@ -358,7 +348,8 @@ class TreeSums:
         self.rows: int = predecessors.shape[0]
         self.missing = unreached(dtype)
         self.dtype = dtype
-        self._arcs = graph.indptr, graph.tails, graph.indices
+        indptr, tails, self._order = order_of_heads(graph)
+        self._arcs = indptr, sealed(_lengthened(tails))
         self._free: list[tuple[NDArray[Any], ...]] = []
 
     def blocks(self, least: int = 0) -> Iterator[range]:
@@ -375,13 +366,24 @@ class TreeSums:
             yield range(first, min(last, self.rows))
             first = last
 
+    def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the arcs in the order in which `skim` takes them."""
+        return sealed(_lengthened(picked(values, self._order)))
+
+    def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
+        """Loads as `load` leaves them, in the graph's order of arcs."""
+        ordered = np.empty(self.graph.m, loads.dtype)
+        ordered[self._order] = loads
+        return ordered
+
     def skim(self, rows: range, values: NDArray[Any], sums: NDArray[Any]) -> tuple[int, int] | None:
         """Add values of the arcs along the way to every column.
 
         Parameters
         ----------
         rows : range
-        values : ndarray, shape (m,)
+        values : ndarray
+            As `by_head` gives them.
         sums : ndarray, shape (rows, width)
             Filled, with what stands for unreached where no path leads.
 
@@ -393,7 +395,7 @@ class TreeSums:
         with self._scratch() as scratch:
             row, column = _skim_kernel(
                 self._arcs,
-                sealed(values),
+                values,
                 *self._trees(rows),
                 self.columns,
                 self.missing,
@@ -410,7 +412,7 @@ class TreeSums:
         rows : range
         volumes : ndarray, shape (rows, width)
         loads : ndarray, shape (m,)
-            Flow on every arc, added to.
+            Flow on every arc, added to, in the order that `by_tail` undoes.
 
         Returns
         -------
@@ -452,3 +454,8 @@ class TreeSums:
             memory = tuple(np.empty(size, dtype) for dtype in dtypes)
         yield memory
         self._free.append(memory)
+
+
+def _lengthened(of_arcs: NDArray[Any]) -> NDArray[Any]:
+    """Append what `_arc_into` may look at: as a tail it is none, not even that of a root."""
+    return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))

@@ -60,7 +60,7 @@ from sssp.cpu.search.delta_alone import (
 )
 from sssp.cpu.team import BEGIN, LEAVE, SIGNAL, come, start_thread
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.kernels.status import CLIPPED, DONE
 
 __all__ = ["TEAM_WIDTH", "team_search"]
@@ -94,9 +94,6 @@ SIZE, TAKEN, ROUNDS = 0, 3, 3
 NUMBER, LENGTH, WORK, HAS_CLIPPED, LEAVES, COLUMNS = 0, 1, 2, 3, 4, 8
 #: binary logarithm of the vertices of a block
 BLOCK = 7
-#: for functions that allocate nothing: no references are counted, since the counters of arrays
-#: that a team shares would travel from core to core at every call
-UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 
 class Lists(NamedTuple):
