@@ -46,7 +46,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "venv", folder / "environment", folder=folder)
     interpreter = folder / "environment" / "bin" / "python"
     (wheel,) = folder.glob("*.whl")
-    run(interpreter, *pip, "install", wheel, folder=folder)
+    run(interpreter, *pip, "install", "--no-compile", wheel, folder=folder)
     return interpreter
 
 
