@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,11 @@ def test_a_kernel_has_the_same_name_in_every_process_and_another_for_other_code(
 
 @pytest.mark.gpu
 @pytest.mark.usefixtures("device")
-def test_the_second_process_compiles_nothing(tmp_path: Path) -> None:
-    found, compiled = map(int, printed(CALLS, tmp_path).split())
-    assert found == 0 < compiled
+def test_what_two_processes_compile_at_once_the_next_one_finds(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(2) as two:
+        first = [two.submit(printed, CALLS, tmp_path) for _ in range(2)]
+    compiled = [int(each.result().split()[1]) for each in first]
+    assert min(compiled) > 0
     found, compiled_again = map(int, printed(CALLS, tmp_path).split())
     # a function that only others call is not looked for
-    assert compiled_again == 0 < found <= compiled
+    assert compiled_again == 0 < found <= max(compiled)
