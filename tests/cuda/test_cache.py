@@ -89,4 +89,4 @@ def test_what_two_processes_compile_at_once_the_next_one_finds(tmp_path: Path) -
     assert min(compiled) > 0
     found, compiled_again = map(int, printed(CALLS, tmp_path).split())
     # a function that only others call is not looked for
-    assert compiled_again == 0 < found <= max(compiled)
+    assert compiled_again == 0 < found <= sum(compiled)
