@@ -1,7 +1,8 @@
-"""Betweenness: by definition, as NetworkX has it, and the same bits however it is found."""
+"""Betweenness: by definition, as NetworkX has it, and the same bits on a device however found."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import networkx as nx
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import sssp
 from tests import naive
 from tests.naive import Network
-from tests.solvers import every_device, solvers_on
+from tests.solvers import SIMULATOR, draw_and_ask, every_device, needs_speed, solvers_on
 from tests.strategies import DYADIC, graph_of, networks, vertex_lists
 
 #: many ties, few zeros
@@ -71,16 +72,33 @@ def test_the_bits_are_the_same_whatever_finds_the_distances(
     grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4, create_using=nx.DiGraph))
     for _, _, data in grid.edges(data=True):
         data["weight"] = int(random.integers(1, 3))
-    for g in (
-        sssp.Graph.from_networkx(grid),
-        sssp.Graph.from_networkx(grid).with_weights(np.full(grid.size(), 0.1)),
-    ):
-        expected = sssp.betweenness(g, method="dijkstra", threads=1, device="cpu")
-        assert expected.max() > 1
+    integers = sssp.Graph.from_networkx(grid)
+    floats = integers.with_weights(np.full(grid.size(), 0.1))
+    for g in [integers] if SIMULATOR else [integers, floats]:
+        starts, bits = [0, 4, 9], None
+        on_cpu = sssp.betweenness(g, starts, method="dijkstra", threads=1, device="cpu")
+        assert on_cpu.max() > 1
         for solver in solvers_on(device, weighted=True):
             if solver.method.name in ("delta-stepping", "dijkstra"):
-                found = sssp.betweenness(g, method=solver.method, device=device, threads=3)
-                np.testing.assert_array_equal(found, expected)
+                found = sssp.betweenness(g, starts, method=solver.method, device=device, threads=3)
+                bits = found if bits is None else bits
+                np.testing.assert_array_equal(found, bits)
+        np.testing.assert_allclose(found, on_cpu, rtol=0 if device == "cpu" else 1e-12)
+
+
+@every_device
+def test_every_device_counts_paths(device: str) -> None:
+    def ask(network: Network) -> None:
+        g = graph_of(network)
+        try:
+            expected = sssp.betweenness(g, device="cpu")
+        except ValueError as error:
+            with pytest.raises(ValueError, match=f"^{re.escape(str(error))}$"):
+                sssp.betweenness(g, device=device)
+            return
+        np.testing.assert_allclose(sssp.betweenness(g, device=device), expected, rtol=1e-12)
+
+    draw_and_ask(device, networks(LENGTHS) | networks(DYADIC), ask, 50)
 
 
 def test_breadth_first_counts_paths_by_their_arcs() -> None:
@@ -118,14 +136,22 @@ def test_what_cannot_be_counted_is_refused() -> None:
     negative = sssp.Graph.from_arcs([0, 1], [1, 2], [3, -1])
     with pytest.raises(sssp.NegativeWeightError, match="1 -> 2 weighs -1"):
         sssp.betweenness(negative)
-    # two ways round every one of so many blocks: 2^1100 paths
-    street = np.arange(1100) * 3
-    tails = np.concatenate([street, street, street + 1, street + 2])
-    heads = np.concatenate([street + 1, street + 2, street + 3, street + 3])
-    blocks = sssp.Graph.from_arcs(tails, heads, np.ones(tails.size, int))
-    with pytest.raises(sssp.DistanceOverflowError, match="shortest paths lead from source 0"):
-        sssp.betweenness(blocks, 0)
     with pytest.raises(TypeError, match="normalized must be True or False"):
         sssp.betweenness(circle, normalized="yes")  # type: ignore[arg-type]
     with pytest.raises(sssp.DeviceError, match="the workers"):
-        sssp.betweenness(blocks, [0, 1], memory_limit=10_000)
+        sssp.betweenness(street_of_blocks(100), [0, 1], memory_limit=10_000)
+
+
+@needs_speed
+@every_device
+def test_more_paths_than_a_float_counts_are_refused(device: str) -> None:
+    with pytest.raises(sssp.DistanceOverflowError, match="shortest paths lead from source 0"):
+        sssp.betweenness(street_of_blocks(1100), 0, device=device)
+
+
+def street_of_blocks(count: int) -> sssp.Graph:
+    """Return a street with two ways round every block."""
+    street = np.arange(count) * 3
+    tails = np.concatenate([street, street, street + 1, street + 2])
+    heads = np.concatenate([street + 1, street + 2, street + 3, street + 3])
+    return sssp.Graph.from_arcs(tails, heads, np.ones(tails.size, int))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from sssp.calls.shortest_paths import answered
 from sssp.cpu.betweenness import Dependencies
 from sssp.engine.checks import as_flag, as_network, refuse_negative
 from sssp.engine.memory import check_memory
-from sssp.engine.plan import Plan
+from sssp.engine.plan import Plan, placed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Query
 from sssp.engine.workers import in_order
@@ -31,6 +32,7 @@ BLOCK_BYTES = 64 << 20
 #: least number of rows for every thread in such a block
 ROWS_A_THREAD = 4
 REMEDY = "threads=1 takes least, and memory_limit sets the limit"
+SMALLER = "memory_limit sets the limit, and device='cpu' takes less"
 
 
 def betweenness(
@@ -80,9 +82,9 @@ def betweenness(
     Notes
     -----
     The algorithm of Brandes (2001): a search from every source, then O(n + m) more time and
-    O(n + m) memory for every thread. On a GPU the searches run there, and the paths are counted on
-    the host. The result has the same bits whatever device, method and number of threads: what
-    sources contribute is added in their order.
+    O(n + m) memory for every thread; on a GPU every block takes a source. The result has the same
+    bits whatever method and number of threads, for what sources contribute is added in their
+    order; a GPU adds along the arcs in another order than the CPU.
 
     It is what ``networkx.betweenness_centrality`` finds, and with some sources
     ``betweenness_centrality_subset`` with all vertices as targets; but those count arcs of weight
@@ -116,20 +118,27 @@ def betweenness(
 
 def _sum_of_dependencies(plan: Plan[Query]) -> NDArray[np.float64]:
     """Add up what every source contributes, in their order."""
+
+    def summed(query: Query) -> NDArray[np.float64]:
+        find = _sum_on_host if query.device == "cpu" else _sum_on_device
+        return find(plan._replace(query=query, by_rule=False))
+
+    return placed(plan.query, plan.by_rule, summed)
+
+
+def _sum_on_host(plan: Plan[Query]) -> NDArray[np.float64]:
     query, graph = plan.query, plan.network.tree_graph.open_part()
     dependencies = Dependencies(graph, plan.method.weighted)
     rows = max(ROWS_A_THREAD * query.threads, BLOCK_BYTES // max(1, 8 * graph.n))
-    if query.device == "cpu":
-        needed = {
-            "distances of a block": 8 * graph.n * min(rows, query.rows),
-            "the workers": dependencies.nbytes * min(query.threads, query.rows),
-        }
-        check_memory(needed, query.memory_limit, "cpu", REMEDY)
+    needed = {
+        "distances of a block": 8 * graph.n * min(rows, query.rows),
+        "the workers": dependencies.nbytes * min(query.threads, query.rows),
+    }
+    check_memory(needed, query.memory_limit, "cpu", REMEDY)
 
     def contribution(row: tuple[int, NDArray[np.generic]]) -> NDArray[np.float64]:
         status, shares = dependencies.of(*row)
-        if status != DONE:
-            raise _failure(status, row[0])
+        _check(status, row[0])
         return shares
 
     total = np.zeros(graph.n, FLOAT64)
@@ -142,6 +151,40 @@ def _sum_of_dependencies(plan: Plan[Query]) -> NDArray[np.float64]:
                 total += shares
                 advance(1)
     return total
+
+
+def _sum_on_device(plan: Plan[Query]) -> NDArray[np.float64]:
+    from sssp.cuda.betweenness import Dependencies as DependenciesOnDevice
+
+    query, graph = plan.query, plan.network.tree_graph.open_part()
+    dependencies = DependenciesOnDevice(
+        graph, query.device, query.rows, query.memory_limit, SMALLER
+    )
+    plan = plan._replace(
+        query=replace(
+            query,
+            output="device",
+            progress=False,
+            memory_limit=query.memory_limit - dependencies.nbytes,
+        )
+    )
+    with progress_bar(query.rows, query.progress) as advance:
+        for part in plan.split(dependencies.rows):
+            sources = part.query.sources
+            for status, source in zip(
+                dependencies.add(sources, answered(part).distances).tolist(),
+                sources.tolist(),
+                strict=True,
+            ):
+                _check(status, source)
+            advance(sources.size)
+    return dependencies.total()
+
+
+def _check(status: int, source: int) -> None:
+    """Raise what a status of a row means."""
+    if status != DONE:
+        raise _failure(status, source)
 
 
 def _failure(status: int, source: int) -> Exception:

@@ -35,8 +35,8 @@ def _tight_arcs(indptr, tails, heads, weights, distances, unseen, firsts, tight,
     firsts[0] = 0
     for arc in range(heads.size):
         tail, head = np.uint32(tails[arc]), np.uint32(heads[arc])
-        start = distances[tail]
-        is_tight = (start + weights[arc] == distances[head]) & (start != unseen)
+        end = distances[head]
+        is_tight = (distances[tail] + weights[arc] == end) & (end != unseen)
         tight[kept] = tail
         kept += is_tight
         firsts[np.uint64(head) + ONE] = kept

@@ -88,6 +88,10 @@ class DeviceArray:
         """Return a view of another shape."""
         return DeviceArray(self._flat, shape, self._number, self._stream)
 
+    def for_kernels(self) -> Any:
+        """Return the same memory as Numba's own array, of the same shape."""
+        return self._flat.reshape(self.shape)
+
     def to_host(self) -> NDArray[Any]:
         """Return a copy on the host, made when all work on the device is done."""
         host: NDArray[Any] = np.empty(self.size, self.dtype)

@@ -176,6 +176,7 @@ def ask_reductions(dtypes: list[str]) -> None:
                     method="delta-stepping",
                     device="cuda",
                 )
+        sssp.betweenness(weighted, method="delta-stepping", device="cuda")
 
 
 def ask_closures() -> None:
