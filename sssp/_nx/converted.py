@@ -41,6 +41,8 @@ class ConvertedGraph:
         Whether the NetworkX graph is.
     loops : ndarray, int32
         Vertices with an arc to themselves.
+    zero_loops : ndarray, int32
+        Those where such an arc weighs 0.
     defaulted : {"none", "some", "all"}
         Of how many edges the weight was missing.
     """
@@ -54,12 +56,14 @@ class ConvertedGraph:
         *,
         directed: bool,
         loops: NDArray[np.int32],
+        zero_loops: NDArray[np.int32],
         defaulted: str,
     ) -> None:
         self.nodes = nodes
         self.graph = graph
         self.directed = directed
         self.loops = loops
+        self.zero_loops = zero_loops
         self.defaulted = defaulted
 
     def is_directed(self) -> bool:
@@ -95,7 +99,7 @@ class ConvertedGraph:
             return None
 
     def __getstate__(self) -> dict[str, Any]:
-        fields = ("nodes", "graph", "directed", "loops", "defaulted")
+        fields = ("nodes", "graph", "directed", "loops", "zero_loops", "defaulted")
         return {name: getattr(self, name) for name in fields}
 
 
@@ -134,11 +138,13 @@ def convert_from_nx(
             data = chain.from_iterable(map(_values_of, parallel))
         [weight] = edge_attrs
         weights, defaulted = _weights([edge.get(weight, _MISSING) for edge in data], weight, n)
+    loops = tails == heads
     converted = ConvertedGraph(
         nodes,
         Graph.from_arcs(tails, heads, weights, n),
         directed=G.is_directed(),
-        loops=np.unique(tails[tails == heads]),
+        loops=np.unique(tails[loops]),
+        zero_loops=np.unique(tails[loops & (weights == 0)]),
         defaulted=defaulted,
     )
     converted.index = index

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -17,7 +18,7 @@ from sssp._nx.paths import Paths, PathsTo
 from sssp.calls.all_pairs import all_pairs
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import NegativeCycleError
-from sssp.kernels.dtypes import unreached
+from sssp.kernels.dtypes import INDEX, unreached
 from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = [
@@ -165,6 +166,28 @@ class Row:
         nodes = self._G.names[before].tolist()
         nodes[: len(self._starts)] = [None] * len(self._starts)
         return dict(zip(self._G.names[self._order].tolist(), nodes, strict=True))
+
+    def all_predecessors(self, *, by_hops: bool) -> dict[Any, list[Any]]:
+        """Return every node from which a shortest path comes to each one that is reached.
+
+        Both in order of distance.
+        """
+        G, graph = self._G, self._G.graph
+        arcs = np.flatnonzero(self.reached[graph.tails] & self.reached[graph.indices])
+        tails, heads = graph.tails[arcs], graph.indices[arcs]
+        weights = 1 if by_hops else graph.weights[arcs]
+        tight = self._distances[tails] + weights == self._distances[heads]
+        # (the graph has dropped loops)
+        loops = G.zero_loops[self.reached[G.zero_loops] & (not by_hops)]
+        place = np.empty(len(G.nodes), INDEX)
+        place[self._order] = np.arange(self._order.size)
+        tails = np.concatenate([tails[tight], loops])
+        heads = place[np.concatenate([heads[tight], loops])]
+        tails = tails[np.lexsort((place[tails], heads))]
+        last = np.cumsum(np.bincount(heads, minlength=self._order.size)).tolist()
+        before = G.names[tails].tolist()
+        lists = (before[first:end] for first, end in pairwise([0, *last]))
+        return dict(zip(G.names[self._order].tolist(), lists, strict=True))
 
 
 @contextmanager

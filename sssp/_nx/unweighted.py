@@ -17,6 +17,7 @@ __all__ = [
     "all_pairs_shortest_path",
     "all_pairs_shortest_path_length",
     "bidirectional_shortest_path",
+    "predecessor",
     "single_source_shortest_path",
     "single_source_shortest_path_length",
     "single_target_shortest_path",
@@ -90,3 +91,24 @@ def all_pairs_shortest_path(
     """Yield every node with the paths to all others from it."""
     rows = rows_from(G, by_hops(cutoff), range(len(G.nodes)), tree=True)
     return ((node, row.paths()) for node, row in zip(G.nodes, rows, strict=True))
+
+
+def predecessor(
+    G: ConvertedGraph,
+    source: Any,
+    target: Any = None,
+    cutoff: float | None = None,
+    return_seen: bool | None = None,
+) -> Any:
+    """Return all nodes that stand before each one on shortest paths, or before one."""
+    start = G.vertex(source)
+    if start is None:
+        raise_as_networkx("predecessor", G, (), source=source)
+    # (a cutoff of 0 is none here)
+    row = row_from(G, by_hops(cutoff or None), [start], tree=False)
+    before = row.all_predecessors(by_hops=True)
+    if target is None:
+        return (before, row.lengths()) if return_seen else before
+    if return_seen:
+        return before.get(target, []), row.lengths().get(target, -1)
+    return before.get(target, [])

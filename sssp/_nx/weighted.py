@@ -31,9 +31,11 @@ __all__ = [
     "all_pairs_dijkstra_path_length",
     "bellman_ford_path",
     "bellman_ford_path_length",
+    "bellman_ford_predecessor_and_distance",
     "bidirectional_dijkstra",
     "dijkstra_path",
     "dijkstra_path_length",
+    "dijkstra_predecessor_and_distance",
     "goldberg_radzik",
     "johnson",
     "multi_source_dijkstra",
@@ -130,6 +132,16 @@ def multi_source_dijkstra(
     return found
 
 
+def dijkstra_predecessor_and_distance(
+    G: ConvertedGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
+) -> tuple[dict[Any, list[Any]], Lengths]:
+    """Return all nodes that stand before each one on shortest paths, and the distances."""
+    start = G.vertex(source)
+    if start is None:
+        raise_as_networkx("dijkstra_predecessor_and_distance", G, (), source=source)
+    return _before_and_lengths(G, dijkstra(G, weight, cutoff), start)
+
+
 def all_pairs_dijkstra(
     G: ConvertedGraph, cutoff: float | None = None, weight: Any = "weight"
 ) -> Iterator[tuple[Any, tuple[Lengths, Paths]]]:
@@ -150,6 +162,24 @@ def all_pairs_dijkstra_path(
 ) -> Iterator[tuple[Any, Paths]]:
     """Yield every node with the paths to all others from it."""
     return ((node, row.paths()) for node, row in _rows(G, dijkstra(G, weight, cutoff), tree=True))
+
+
+def bellman_ford_predecessor_and_distance(
+    G: ConvertedGraph,
+    source: Any,
+    target: Any = None,
+    weight: Any = "weight",
+    heuristic: bool = False,
+) -> tuple[dict[Any, list[Any]], Lengths]:
+    """Return all nodes that stand before each one on shortest paths, and the distances.
+
+    `target` and `heuristic` make no difference.
+    """
+    start = G.vertex(source)
+    if start is None:
+        raise_as_networkx("bellman_ford_predecessor_and_distance", G, (), source=source)
+    _refuse_negative_loops(G, weight)
+    return _before_and_lengths(G, bellman_ford(G, weight), start)
 
 
 def bellman_ford_path(
@@ -225,8 +255,7 @@ def goldberg_radzik(
     start = G.vertex(source)
     if start is None:
         raise_as_networkx("goldberg_radzik", G, (), source=source)
-    if weight is not None and G.has_negative_loop:
-        raise NetworkXUnbounded("Negative cycle detected.")
+    _refuse_negative_loops(G, weight)
     row = row_from(G, bellman_ford(G, weight), [start], tree=True)
     return row.predecessors(), row.lengths()
 
@@ -259,6 +288,19 @@ def johnson(G: ConvertedGraph, weight: Any = "weight") -> dict[Any, Paths]:
 
 def _both(row: Row) -> tuple[Lengths, Paths]:
     return row.lengths(), row.paths()
+
+
+def _before_and_lengths(
+    G: ConvertedGraph, question: Question, start: int
+) -> tuple[dict[Any, list[Any]], Lengths]:
+    by_hops = question.method == "breadth-first"
+    row = row_from(G, question, [start], tree=False)
+    return row.all_predecessors(by_hops=by_hops), row.lengths()
+
+
+def _refuse_negative_loops(G: ConvertedGraph, weight: Any) -> None:
+    if weight is not None and G.has_negative_loop:
+        raise NetworkXUnbounded("Negative cycle detected.")
 
 
 def _rows(G: ConvertedGraph, question: Question, *, tree: bool) -> Iterator[tuple[Any, Row]]:

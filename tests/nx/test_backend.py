@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -79,6 +80,8 @@ FROM_ONE = (
     nx.single_source_bellman_ford_path_length,
     nx.single_source_bellman_ford,
     nx.goldberg_radzik,
+    nx.dijkstra_predecessor_and_distance,
+    nx.bellman_ford_predecessor_and_distance,
 )
 OF_TWO = (
     nx.dijkstra_path,
@@ -163,6 +166,10 @@ def test_hops_are_those_of_networkx(directed: bool) -> None:
     for function in BY_HOPS:
         same(function, G)
         same(function, G, cutoff=1)
+    for cutoff in (None, 0, 1.5):
+        for seen in (None, True):
+            same(nx.predecessor, G, 4, cutoff=cutoff, return_seen=seen)
+            same(nx.predecessor, G, 4, 0, cutoff, seen)
     for target in G:
         same(nx.has_path, G, 4, target)
         same(nx.bidirectional_shortest_path, G, 4, target)
@@ -213,6 +220,17 @@ def test_parallel_edges_loops_and_gaps_count_as_in_networkx(
     same(nx.single_source_shortest_path_length, G, 3)
     same(nx.closeness_centrality, G, distance="weight")
     same(nx.negative_edge_cycle, G)
+    for function in (
+        nx.dijkstra_predecessor_and_distance,
+        nx.bellman_ford_predecessor_and_distance,
+        partial(nx.predecessor, return_seen=True),
+    ):
+        before, distances = function(G, 3, backend="networkx")
+        found = function(G, 3, backend="sssp")
+        assert found[1] == distances
+        assert {n: sorted(b) for n, b in found[0].items()} == {
+            n: sorted(set(b)) for n, b in before.items()
+        }
     lengths, paths = nx.single_source_dijkstra(G, 3, backend="sssp")
     assert list(lengths.values()) == sorted(lengths.values())
     assert list(paths) == list(lengths)
@@ -290,10 +308,24 @@ def test_a_graph_without_nodes(kind: Any) -> None:
     same(nx.closeness_centrality, G)
 
 
+def test_a_loop_of_weight_zero_is_on_shortest_paths() -> None:
+    G = nx.DiGraph([(0, 1, {"weight": 2})])
+    G.add_edge(1, 1, weight=0)
+    G.add_edge(0, 0, weight=1)
+    for function in (
+        nx.dijkstra_predecessor_and_distance,
+        nx.bellman_ford_predecessor_and_distance,
+    ):
+        before, _ = same(function, G, 0)
+        assert [node for _, node in before[1]] == [0, 1]
+    same(nx.predecessor, G, 0)
+
+
 def test_a_negative_loop_is_a_cycle() -> None:
     G = nx.DiGraph([(0, 1)])
     G.add_edge(2, 2, weight=-1)
-    assert same(nx.goldberg_radzik, G, 0)[0] is nx.NetworkXUnbounded
+    for function in (nx.goldberg_radzik, nx.bellman_ford_predecessor_and_distance):
+        assert same(function, G, 0)[0] is nx.NetworkXUnbounded
     assert same(nx.single_source_bellman_ford, G, 2)[0] is nx.NetworkXUnbounded
     assert same(nx.negative_edge_cycle, G) == (bool, True)
     same(nx.single_source_bellman_ford, G, 0)
