@@ -26,8 +26,9 @@ class _Least(NamedTuple):
     fresh: float
 
 
-#: by what a call asks for. (Without weights NetworkX has found one pair before the graph is
-#: converted, whatever its size.)
+#: by what a call asks for; the same for all functions, for those of NetworkX call each other, and
+#: its `shortest_path` writes into the paths that it gets. (Without weights NetworkX has found one
+#: pair before the graph is converted, whatever its size.)
 LEAST_NODES = {
     ("one pair", "by weights"): _Least(500, 5_000),
     ("one pair", "by hops"): _Least(1_000, math.inf),

@@ -18,7 +18,7 @@ from sssp._nx.paths import Paths, PathsTo
 from sssp.calls.all_pairs import all_pairs
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import NegativeCycleError
-from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.dtypes import INDEX, INT64, unreached
 from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = [
@@ -65,8 +65,9 @@ class Question(NamedTuple):
 
 def by_hops(cutoff: float | None = None) -> Question:
     """Ask as NetworkX searches without weights, which begins a level if it is below the cutoff."""
-    finite = cutoff is not None and math.isfinite(cutoff)
-    return Question("breadth-first", math.ceil(cutoff) if finite else None)  # type: ignore[arg-type]
+    if cutoff is None or cutoff == math.inf:
+        return Question("breadth-first")
+    return Question("breadth-first", math.ceil(cutoff))
 
 
 def dijkstra(G: ConvertedGraph, weight: Any, cutoff: float | None = None) -> Question:
@@ -176,7 +177,10 @@ class Row:
         arcs = np.flatnonzero(self.reached[graph.tails] & self.reached[graph.indices])
         tails, heads = graph.tails[arcs], graph.indices[arcs]
         weights = 1 if by_hops else graph.weights[arcs]
-        tight = self._distances[tails] + weights == self._distances[heads]
+        distances = self._distances
+        if distances.dtype.kind == "i":  # sums of int32 may wrap
+            distances = distances.astype(INT64)
+        tight = distances[tails] + weights == distances[heads]
         # (the graph has dropped loops)
         loops = G.zero_loops[self.reached[G.zero_loops] & (not by_hops)]
         place = np.empty(len(G.nodes), INDEX)

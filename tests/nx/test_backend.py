@@ -217,7 +217,9 @@ def test_parallel_edges_loops_and_gaps_count_as_in_networkx(
             G.add_edge(tail, head, weight=(weight or 0) * unit)
     expected = same(nx.single_source_dijkstra_path_length, G, 3)
     same(nx.single_source_bellman_ford_path_length, G, 3)
-    same(nx.single_source_shortest_path_length, G, 3)
+    for cutoff in (0, 3 * unit, Fraction(7, 2), np.int64(5), 10**30, math.inf):
+        same(nx.multi_source_dijkstra_path_length, G, [3, 5], cutoff=cutoff)
+        same(nx.single_source_shortest_path_length, G, 3, cutoff)
     same(nx.closeness_centrality, G, distance="weight")
     same(nx.negative_edge_cycle, G)
     for function in (
