@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from reprlib import recursive_repr
 from typing import Any
 
 import numpy as np
@@ -102,7 +101,6 @@ class Paths(Mapping[Any, list[Any]]):
     # (as of a dict)
     __hash__ = None  # type: ignore[assignment]
 
-    @recursive_repr()
     def __repr__(self) -> str:
         shown = [f"{node!r}: {path!r}" for node, path in islice(self.items(), _SHOWN)]
         more = [f"... {len(self) - _SHOWN} more"] if len(self) > _SHOWN else []
