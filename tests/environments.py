@@ -53,7 +53,9 @@ def made(name: str, python: str, libraries: list[str]) -> Path | None:
     folder = ROOT / "build" / "environments" / name
     its_python = folder / "bin" / "python"
     install = [str(its_python), "-m", "pip", "install", "--quiet", "--upgrade", *libraries, *TOOLS]
-    for command in ([python, "-m", "venv", "--clear", str(folder)], install):
+    # for its entry points, by which NetworkX finds the backend
+    this = [*install[:5], "--no-deps", "--editable", str(ROOT)]
+    for command in ([python, "-m", "venv", "--clear", str(folder)], install, this):
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode:
             why = (run.stderr or run.stdout).strip().splitlines()[-1]

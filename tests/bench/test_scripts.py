@@ -21,9 +21,9 @@ class Figure:
     equal: bool = True
 
 
-@pytest.mark.parametrize("script", ["dense", "devices", "searches", "upload", "rivals"])
+@pytest.mark.parametrize("script", ["backend", "dense", "devices", "searches", "upload", "rivals"])
 def test_a_script_runs_from_the_root_and_explains_itself(script):
-    if script != "rivals":
+    if script not in ("backend", "rivals"):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(

@@ -1,0 +1,193 @@
+"""A NetworkX graph as arrays: what NetworkX keeps in its cache and hands to the backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import chain
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance
+
+__all__ = ["ConvertedGraph", "convert_from_nx", "convert_to_nx"]
+
+_values_of = methodcaller("values")
+
+
+class _Default(int):
+    """The type of the 1 that stands for a missing weight, to tell it from a 1 that is there."""
+
+
+_MISSING = _Default(1)
+
+
+class ConvertedGraph:
+    """The arcs of a NetworkX graph and its nodes, in its own order.
+
+    It holds no reference to the NetworkX graph, whose cache holds it.
+
+    Attributes
+    ----------
+    nodes : list
+        The node of each vertex.
+    graph : Graph
+        Every edge as an arc, an undirected one as two. Without weights all arcs weigh 1.
+    directed : bool
+        Whether the NetworkX graph is.
+    loops : ndarray, int32
+        Vertices with an arc to themselves.
+    zero_loops : ndarray, int32
+        Those where such an arc weighs 0.
+    defaulted : {"none", "some", "all"}
+        Of how many edges the weight was missing.
+    """
+
+    __networkx_backend__ = "sssp"
+
+    def __init__(
+        self,
+        nodes: list[Any],
+        graph: Graph,
+        *,
+        directed: bool,
+        loops: NDArray[np.int32],
+        zero_loops: NDArray[np.int32],
+        defaulted: str,
+    ) -> None:
+        self.nodes = nodes
+        self.graph = graph
+        self.directed = directed
+        self.loops = loops
+        self.zero_loops = zero_loops
+        self.defaulted = defaulted
+
+    def is_directed(self) -> bool:
+        """As NetworkX asks it of a graph."""
+        return self.directed
+
+    @cached_property
+    def index(self) -> dict[Any, int]:
+        """The vertex of each node."""
+        return dict(zip(self.nodes, range(len(self.nodes)), strict=True))
+
+    @cached_property
+    def names(self) -> NDArray[Any]:
+        """The node of each vertex, as an array of objects."""
+        return np.fromiter(self.nodes, object, len(self.nodes))
+
+    @cached_property
+    def backwards(self) -> Graph:
+        """The graph with every arc turned around; of an undirected one itself."""
+        return self.graph.reverse() if self.directed else self.graph
+
+    @property
+    def has_negative_loop(self) -> bool:
+        """Whether an edge from a node to itself has a negative weight."""
+        arcs = self.graph.indices == self.graph.tails
+        return bool((self.graph.weights[arcs] < 0).any())
+
+    def vertex(self, node: Any) -> int | None:
+        """Return the vertex of what may be a node; None if it is none."""
+        try:
+            return self.index.get(node)
+        except TypeError:  # it has no hash
+            return None
+
+    def __getstate__(self) -> dict[str, Any]:
+        fields = ("nodes", "graph", "directed", "loops", "zero_loops", "defaulted")
+        return {name: getattr(self, name) for name in fields}
+
+
+def convert_from_nx(
+    G: Any,
+    *,
+    edge_attrs: Mapping[Any, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    **_: Any,
+) -> ConvertedGraph:
+    """Convert a NetworkX graph with the one attribute that a function reads, or with none.
+
+    Raises
+    ------
+    NotImplementedError
+        The attribute is no weight that this package adds up as Python does; NetworkX goes on
+        without the backend, and remembers it.
+    """
+    if preserve_edge_attrs or len(edge_attrs or ()) > 1:
+        raise NotImplementedError("the backend reads one attribute of the edges")
+    rows = list(G._adj.values())
+    nodes = list(G._adj)
+    n = len(nodes)
+    index = dict(zip(nodes, range(n), strict=True))
+    degrees = _lengths(rows)
+    m = int(degrees.sum())
+    heads = np.fromiter(map(index.__getitem__, chain.from_iterable(rows)), INDEX, m)
+    tails = np.repeat(np.arange(n, dtype=INDEX), degrees)
+    weights, defaulted = np.ones(m, INDEX), "all"
+    if edge_attrs:
+        data: Iterable[Any] = chain.from_iterable(map(_values_of, rows))
+        if G.is_multigraph():
+            parallel = list(data)
+            counts = _lengths(parallel)
+            heads, tails = np.repeat(heads, counts), np.repeat(tails, counts)
+            data = chain.from_iterable(map(_values_of, parallel))
+        [weight] = edge_attrs
+        weights, defaulted = _weights([edge.get(weight, _MISSING) for edge in data], weight, n)
+    loops = tails == heads
+    converted = ConvertedGraph(
+        nodes,
+        Graph.from_arcs(tails, heads, weights, n),
+        directed=G.is_directed(),
+        loops=np.unique(tails[loops]),
+        zero_loops=np.unique(tails[loops & (weights == 0)]),
+        defaulted=defaulted,
+    )
+    converted.index = index
+    return converted
+
+
+def convert_to_nx(result: Any, **_: Any) -> Any:
+    """Return what a function of the backend returned: no graph, but Python's own objects."""
+    return result
+
+
+def _lengths(rows: list[Any]) -> NDArray[np.int64]:
+    return np.fromiter(map(len, rows), INT64, len(rows))
+
+
+def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
+    """Return weights as an array, and whether none, some or all of them were missing."""
+    kinds = set(map(type, values))
+    others = kinds - {_Default}
+    defaulted = "none" if _Default not in kinds else "some" if others else "all"
+    if all(kind is int or issubclass(kind, np.integer) for kind in others):
+        return _integers(values, name, n), defaulted
+    if kinds <= {float, np.float64}:
+        floats = np.fromiter(values, FLOAT64, len(values))
+        with np.errstate(over="ignore"):
+            longest = n * np.abs(floats).max(initial=0)
+        if not np.isfinite(longest):
+            raise NotImplementedError(f"sums of the {name!r} of the edges may not be finite")
+        return floats, defaulted
+    shown = ", ".join(sorted("missing" if kind is _Default else kind.__name__ for kind in kinds))
+    raise NotImplementedError(
+        f"the {name!r} of the edges ({shown}) are neither all ints nor all floats"
+    )
+
+
+def _integers(values: list[Any], name: Any, n: int) -> NDArray[np.int64]:
+    """Return integers, of which no path can leave int64."""
+    try:
+        integers = np.fromiter(values, INT64, len(values))
+    except OverflowError as error:
+        raise NotImplementedError(f"the {name!r} of an edge does not fit int64") from error
+    if integers.size and n * max(int(integers.max()), -int(integers.min())) > largest_distance(
+        INT64
+    ):
+        raise NotImplementedError(f"sums of the {name!r} of the edges may not fit int64")
+    return integers
