@@ -59,7 +59,7 @@ _HOMES = {
 }
 
 #: the modules that a user may import, which are here without that too
-_MODULES = ("certificate", "datasets", "errors", "generate", "loaders", "methods")
+_MODULES = ("certificate", "csgraph", "datasets", "errors", "generate", "loaders", "methods")
 
 __all__ = sorted(_HOMES)
 

@@ -1,4 +1,5 @@
 from sssp import certificate as certificate
+from sssp import csgraph as csgraph
 from sssp import datasets as datasets
 from sssp import errors as errors
 from sssp import generate as generate

@@ -56,7 +56,7 @@ DOCUMENTED = {
 }
 HEAVY = {"numpy", "numba", "scipy", "networkx"}
 #: modules that a user may import, and may as well reach as attributes
-MODULES = {"certificate", "datasets", "errors", "generate", "loaders", "methods"}
+MODULES = {"certificate", "csgraph", "datasets", "errors", "generate", "loaders", "methods"}
 
 
 def in_fresh_process(code: str) -> str:
@@ -209,8 +209,15 @@ def test_docstring_examples_hold():
     import sssp.calls.all_pairs
     import sssp.calls.many_sources
     import sssp.calls.shortest_paths
+    import sssp.csgraph
 
-    for module in (sssp, sssp.calls.many_sources, sssp.calls.all_pairs, sssp.calls.shortest_paths):
+    for module in (
+        sssp,
+        sssp.calls.many_sources,
+        sssp.calls.all_pairs,
+        sssp.calls.shortest_paths,
+        sssp.csgraph,
+    ):
         outcome = doctest.testmod(module)
         assert outcome.attempted > 0
         assert outcome.failed == 0

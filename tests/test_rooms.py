@@ -25,6 +25,7 @@ FLOORS = (
     ("cpu", "cuda"),
     ("certificate", "hierarchy", "papers"),
     ("calls",),
+    ("_csgraph",),
     ("csgraph", "_nx", "jobs", "plot", "_terminal"),
     # the package itself: what it offers, without where that is
     ("sssp",),

@@ -1,4 +1,4 @@
-"""Johnson's algorithm: all pairs of a sparse graph that may have negative weights.
+"""Johnson's algorithm: many searches of a sparse graph that may have negative weights.
 
 D. B. Johnson, "Efficient algorithms for shortest paths in sparse networks" (1977). Bellman-Ford
 from a vertex outside, with an arc of weight 0 to every other, gives each vertex v a potential
@@ -35,12 +35,12 @@ __all__ = ["johnson"]
 
 
 def johnson(plan: Plan[Query]) -> Answer:
-    """Answer a plan whose sources are all vertices.
+    """Answer a plan, whatever its sources.
 
     Raises
     ------
     NegativeCycleError
-        There is a cycle of negative length.
+        There is a cycle of negative length, whether a source reaches it or not.
     DistanceOverflowError
         A distance does not fit the dtype fixed by the call, or int64.
     DeviceError
@@ -58,7 +58,7 @@ def johnson(plan: Plan[Query]) -> Answer:
             "johnson brings distances over negative weights back on the host: leave "
             "output='device' away, or use method='floyd-warshall'"
         )
-    entries = graph.n * graph.n
+    entries = query.rows * graph.n
     needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if query.predecessors else 0))
     parts = {f"johnson over {graph.n:,} vertices": needed}
     check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
@@ -77,7 +77,15 @@ def johnson(plan: Plan[Query]) -> Answer:
 def _potentials(graph: Graph, query: Query) -> NDArray[Any]:
     """Return int64 or float64 potentials: distances from a vertex outside."""
     dtype = INT64 if graph.weights.dtype.kind == "i" else FLOAT64
-    outside = replace(query, nearest=True, dtype=dtype, predecessors=False, output="host", out=None)
+    outside = replace(
+        query,
+        sources=np.arange(graph.n),
+        nearest=True,
+        dtype=dtype,
+        predecessors=False,
+        output="host",
+        out=None,
+    )
     found: NDArray[Any] = answered(Plan(graph, outside, BellmanFord())).distances[0]
     return found
 
@@ -91,7 +99,7 @@ def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray
 
 
 def _searched(graph: Graph, query: Query) -> Answer:
-    """Answer by Bellman-Ford from every vertex: what potentials cannot express."""
+    """Answer by Bellman-Ford from every source: what potentials cannot express."""
     answer = answered(Plan(graph, query, BellmanFord()))
     answer.stats = _statistics(answer)
     return answer
@@ -108,15 +116,15 @@ def _integer_answer(
     found = Plan(graph.with_weights(reduced), lengths, DeltaStepping()).run()
     if found is None:
         return _searched(graph, query)
-    distances = np.empty((graph.n, graph.n), INT64)
-    for row, own in zip(range(graph.n), found.distances, strict=True):
+    distances = np.empty((query.rows, graph.n), INT64)
+    for source, own, row in zip(query.sources, found.distances, distances, strict=True):
         missing = own == unreached(own.dtype)
-        np.add(own, potentials - potentials[row], out=distances[row])
-        distances[row, missing] = unreached(INT64)
+        np.add(own, potentials - potentials[source], out=row)
+        row[missing] = unreached(INT64)
     tails = None
     if query.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, distances, tails, query.threads)
+        tails_from_arcs(graph, query.sources, distances, tails, query.threads)
     return Answer(narrowed(distances, query.dtype), tails, stats=_statistics(found))
 
 
@@ -129,20 +137,21 @@ def _float_answer(graph: Graph, query: Query, reduced: NDArray[Any]) -> Answer:
         return _searched(graph, query)
     dtype = query.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
-    distances = np.empty((graph.n, graph.n), dtype)
+    distances = np.empty((query.rows, graph.n), dtype)
 
     def mend(row: int) -> bool:
-        sum_along(arcs, row, found.predecessors[row], distances[row])
+        sum_along(arcs, int(query.sources[row]), found.predecessors[row], distances[row])
         return repair(arcs, distances[row])
 
     with ThreadPoolExecutor(query.threads, thread_name_prefix="sssp") as executor:
-        mended = list(executor.map(mend, range(graph.n)))
+        mended = list(executor.map(mend, range(query.rows)))
     left = np.flatnonzero(~np.array(mended, np.bool_))
     if left.size:
-        rows = replace(query, sources=left, predecessors=False, dtype=dtype)
+        sources = query.sources[left]
+        rows = replace(query, sources=sources, predecessors=False, dtype=dtype, out=None)
         distances[left] = answered(Plan(graph, rows, BellmanFord())).distances
     tails = None
     if query.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, distances, tails, query.threads)
+        tails_from_arcs(graph, query.sources, distances, tails, query.threads)
     return Answer(distances, tails, stats=_statistics(found))

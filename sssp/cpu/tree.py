@@ -26,7 +26,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["Tree", "may_tie", "reset"]
+__all__ = ["Tree", "fewest_arcs_kernel", "may_tie", "origins_kernel", "reset"]
 
 ONE = np.uint64(1)
 
@@ -97,7 +97,7 @@ def _is_tight(start, weight, end, tolerance):
 
 
 @njit
-def _fewest_arcs_kernel(
+def fewest_arcs_kernel(
     indptr, indices, weights, sources, distances, reached, final, tolerance, origin, predecessors
 ):
     """Breadth-first search over the tight arcs; among equal hop counts the smallest tail.
@@ -138,7 +138,7 @@ def _fewest_arcs_kernel(
 
 
 @njit
-def _origins_kernel(indptr, indices, weights, sources, distances, final, tolerance, origin, queue):
+def origins_kernel(indptr, indices, weights, sources, distances, final, tolerance, origin, queue):
     """Claim vertices along tight arcs, from the smallest source to the largest; return how many."""
     claimed = 0
     for source in sources:
@@ -227,7 +227,7 @@ class Tree:
         sources = np.unique(self.sources)
         for tolerance in self._tolerances():
             origin = np.full(self.graph.n, -1, INDEX)
-            claimed = _origins_kernel(
+            claimed = origins_kernel(
                 *self.arcs, sources, self.distances, self.final, tolerance, origin, queue
             )
             if not self.may_be_inexact or claimed == self._final_count():
@@ -288,7 +288,7 @@ class Tree:
         ):
             return
         for tolerance in self._tolerances():
-            found = _fewest_arcs_kernel(
+            found = fewest_arcs_kernel(
                 *self.arcs,
                 self.sources,
                 self.distances,

@@ -257,16 +257,20 @@ def tight_tails(graph: Graph, query: MatrixQuery, distances: NDArray[Any]) -> ND
     tails = np.full((n, n), -1, INDEX)
     sparse = query.source is graph and graph.m * DENSE < n * n
     if sparse or not query.positive:
-        tails_from_arcs(graph, distances, tails, query.threads)
+        tails_from_arcs(graph, np.arange(n), distances, tails, query.threads)
     else:
         _tails_from_matrix(query, distances, tails)
     return tails
 
 
 def tails_from_arcs(
-    graph: Graph, distances: NDArray[Any], tails: NDArray[np.int32], threads: int
+    graph: Graph,
+    sources: NDArray[np.int64],
+    distances: NDArray[Any],
+    tails: NDArray[np.int32],
+    threads: int,
 ) -> None:
-    """Fill `tails`, -1 everywhere on entry, as searches from every vertex do."""
+    """Fill `tails`, -1 everywhere on entry, as searches from the sources of the rows do."""
     dtype = distances.dtype
     arcs = unsigned_arcs(graph, dtype)
 
@@ -274,12 +278,11 @@ def tails_from_arcs(
         for i in rows:
             row = distances[i]
             reached = np.flatnonzero(row != unreached(dtype)).astype(INDEX)
-            source = np.array([i], np.int64)
-            tree = Tree(graph, arcs, source, row, reached, largest_distance(dtype))
+            tree = Tree(graph, arcs, sources[i : i + 1], row, reached, largest_distance(dtype))
             tree.predecessors(None, tails[i])
 
     with _workers(threads) as run:
-        run(find, _blocks(graph.n, ROWS))
+        run(find, _blocks(sources.size, ROWS))
 
 
 def _tails_from_matrix(

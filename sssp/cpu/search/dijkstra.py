@@ -20,7 +20,7 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import Dijkstra
 
-__all__ = ["grown", "solve"]
+__all__ = ["dijkstra_kernel", "grown", "solve"]
 
 ZERO, ONE, TWO, THREE = (np.uint64(i) for i in range(4))
 FIRST_CAPACITY = 4096
@@ -78,9 +78,10 @@ def _sift_down(keys, vertices, size, key, vertex):
 
 
 @njit
-def _dijkstra_kernel(
+def dijkstra_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters
 ):
+    """Search with a heap; a kernel as `sssp.cpu.rows` wants them."""
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
     keys = np.empty(FIRST_CAPACITY, distances.dtype)
@@ -145,4 +146,4 @@ def solve(graph: Graph, query: Query, method: Dijkstra, dtype: np.dtype[Any]) ->
     Answer or None
         None: a distance may not fit the dtype.
     """
-    return solve_rows(graph, query, method, dtype, Search(_dijkstra_kernel))
+    return solve_rows(graph, query, method, dtype, Search(dijkstra_kernel))

@@ -1,0 +1,192 @@
+"""What SciPy takes for a graph, as arcs.
+
+SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, those
+of a CSR matrix are parallel arcs; a stored zero is an arc, a zero of a dense matrix is none.
+Nothing is reduced here, for parallel arcs and self-loops do no harm to a search.
+
+SciPy computes in float64. Where weights are integers, and n - 1 of the heaviest sum to no more than
+2^53, a sum of integers is the same number: then integers are searched, which is faster.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph._validation import validate_graph
+
+from sssp.graph.checks import is_sparse
+from sssp.graph.csr import sealed, tails_of
+from sssp.graph.graph import Graph
+from sssp.graph.weights import Extremes
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
+from sssp.kernels.jit import njit
+
+__all__ = ["EXACT", "Arcs", "arcs_of", "csr_of", "graph_of", "is_exact"]
+
+#: up to here every integer is a float64
+EXACT = 1 << 53
+#: the greatest number that is an int32 and weighs less than a closed arc
+LARGEST = float(np.iinfo(INT32).max - 1)
+NO_ROWS = np.empty(0, INDEX)
+
+
+class Arcs(NamedTuple):
+    """Arcs in compressed sparse rows, parallel ones and self-loops among them.
+
+    Attributes
+    ----------
+    indptr : ndarray, shape (n + 1,), int64
+    indices : ndarray, shape (m,), int32
+        Heads, in any order within a row.
+    weights : ndarray, shape (m,), int32, int64 or float64
+        Finite, but for minus infinity.
+    least : number
+        No weight is less, and it is 0 or less.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[Any]
+    least: Any
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.indptr.size - 1
+
+
+@njit
+def _integers_kernel(weights, integers):
+    """Copy floats to int32; return whether they all are what they were."""
+    same = True
+    for i in range(weights.size):
+        weight = weights[i]
+        same &= (abs(weight) <= LARGEST) & (np.floor(weight) == weight)
+        integers[i] = np.int32(weight)
+    return same
+
+
+@njit
+def _both_ways_kernel(indptr, indices, firsts, heads, arcs):
+    """Give every arc a second one that goes the other way.
+
+    ``firsts`` int64, shape (n + 1,), is zero on entry; ``heads`` and ``arcs``, shape (2 m,), get
+    the heads and which of the given arcs they belong to.
+    """
+    n = firsts.size - 1
+    for tail in range(n):
+        firsts[tail + 1] += indptr[tail + 1] - indptr[tail]
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            firsts[indices[arc] + 1] += 1
+    for vertex in range(n):
+        firsts[vertex + 1] += firsts[vertex]
+    places = firsts[:-1].copy()
+    for tail in range(n):
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            heads[places[tail]], arcs[places[tail]] = head, arc
+            places[tail] += 1
+            heads[places[head]], arcs[places[head]] = tail, arc
+            places[head] += 1
+
+
+def csr_of(csgraph: Any, directed: bool) -> Any:
+    """Validate a graph as SciPy does.
+
+    Returns
+    -------
+    CSR matrix or array
+        Of float64 as SciPy has it, or of integers if it was given so.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As SciPy raises them.
+    """
+    if (
+        is_sparse(csgraph)
+        and csgraph.format == "csr"
+        and csgraph.dtype in (INT32, INT64)
+        and len(csgraph.shape) == 2
+        and csgraph.shape[0] == csgraph.shape[1]
+    ):
+        return csgraph
+    return validate_graph(csgraph, directed, dense_output=False)
+
+
+def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> Arcs:
+    """Return the arcs of a validated graph.
+
+    Parameters
+    ----------
+    matrix : CSR matrix or array
+        Of `csr_of`.
+    directed : bool
+        If not, every entry is an arc both ways.
+    unweighted : bool
+        Whether every entry weighs 1, whatever it holds. Else NaN and infinity are no arcs.
+    """
+    indptr: NDArray[Any] = matrix.indptr.astype(OFFSET, copy=False)
+    m = int(indptr[-1])
+    indices = np.ascontiguousarray(matrix.indices[:m], INDEX)
+    weights = np.ones(m, INT32) if unweighted else np.ascontiguousarray(matrix.data[:m])
+    least = weights.min(initial=0)
+    if weights.dtype.kind == "f" and not weights.max(initial=0) < np.inf:
+        kept = weights < np.inf
+        before = np.concatenate((np.zeros(1, OFFSET), np.cumsum(kept)))
+        indptr, indices, weights = before[indptr], indices[kept], weights[kept]
+        least = weights.min(initial=0)
+    if not directed:
+        firsts, heads = np.zeros_like(indptr), np.empty(2 * indices.size, INDEX)
+        arcs = np.empty(heads.size, OFFSET)
+        _both_ways_kernel(sealed(indptr), sealed(indices), firsts, heads, arcs)
+        indptr, indices, weights = firsts, heads, weights[arcs]
+    return Arcs(indptr, indices, weights, least)
+
+
+def is_exact(n: int, least: Any, greatest: Any) -> bool:
+    """Whether sums of integers between these, over paths in n vertices, are float64 as they are."""
+    return max(-int(least), int(greatest)) * max(n - 1, 1) <= EXACT
+
+
+def graph_of(arcs: Arcs) -> Graph:
+    """Return a graph of the arcs for the solvers, and for them alone.
+
+    Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
+    the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
+    them alone.
+    """
+    weights = _exact(arcs)
+    if arcs.least < 0:
+        return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
+    graph = Graph._from_csr(
+        arcs.indptr,
+        arcs.indices,
+        weights,
+        arc_origin=NO_ROWS,
+        input_arcs=0,
+        directed=True,
+        parallel_arcs=0,
+        self_loops=0,
+    )
+    least, greatest = (weights.min().item(), weights.max().item()) if weights.size else (0, 0)
+    graph.derived("extremes", lambda: Extremes(least, greatest, closed=0, idle=0))
+    return graph
+
+
+def _exact(arcs: Arcs) -> NDArray[Any]:
+    """Return the weights as int32 or int64 if sums of them are the same, else as float64."""
+    weights = arcs.weights
+    if weights.dtype.kind == "f":
+        narrow = np.empty(weights.size, INT32)
+        if _integers_kernel(sealed(weights), narrow):
+            weights = narrow
+        elif not (np.abs(weights) <= EXACT).all() or (np.floor(weights) != weights).any():
+            return weights
+    least, greatest = weights.min(initial=0), weights.max(initial=0)
+    if not is_exact(arcs.n, least, greatest):
+        return weights.astype(FLOAT64, copy=False)
+    fits = least >= -LARGEST and greatest <= LARGEST
+    return weights.astype(INT32 if fits else INT64, copy=False)
