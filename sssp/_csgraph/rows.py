@@ -18,8 +18,9 @@ from sssp._csgraph.arcs import Arcs, graph_of
 from sssp.calls.johnson import johnson
 from sssp.calls.placement import named_device, place_call, search_work
 from sssp.cpu.rows import COUNTERS
+from sssp.cpu.search.bellman_ford import bellman_ford_kernel
 from sssp.cpu.search.dijkstra import dijkstra_kernel
-from sssp.cpu.tree import fewest_arcs_kernel
+from sssp.cpu.tree import fewest_arcs_kernel, origins_kernel
 from sssp.engine.plan import Plan
 from sssp.engine.query import Query
 from sssp.engine.threads import check_threads
@@ -28,6 +29,7 @@ from sssp.graph.csr import sealed
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
 from sssp.kernels.jit import njit
+from sssp.kernels.status import DONE
 from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
 
 __all__ = ["NO_VERTEX", "Found", "as_floats", "nearest_of", "rows_of", "with_null"]
@@ -65,28 +67,90 @@ class Found(NamedTuple):
 
 @njit
 def _rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, null):
-    """Search from one source after the other.
+    """Search from one source after the other, over weights of 0 or more.
 
     ``distances`` float64, shape (k, n), and ``predecessors`` int32, shape (k, n), or (0, n) where
     they are not wanted, are written here.
     """
-    unseen = np.inf
     n = distances.shape[1]
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
+    distances[:] = np.inf
+    predecessors[:] = null
     for row in range(sources.size):
-        source = sources[row : row + 1]
-        lengths = distances[row]
-        lengths[:] = unseen
+        source, lengths = sources[row : row + 1], distances[row]
         _, count = dijkstra_kernel(
             indptr, indices, weights, source, source[:0], bound, lengths, reached, counters
         )
         if predecessors.shape[0] > 0:
             tails = predecessors[row]
-            tails[:] = null
             fewest_arcs_kernel(
                 indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
             )
             tails[source[0]] = null
+
+
+@njit
+def _nearest_kernel(
+    indptr, indices, weights, sources, bound, distances, predecessors, origin, null
+):  # fmt: skip
+    """Search from all sources together, which ascend; arguments as of `_rows_kernel`.
+
+    ``origin`` int32, shape (n,), gets the nearest source, if predecessors are wanted.
+    """
+    n = distances.shape[1]
+    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
+    distances[:] = np.inf
+    predecessors[:] = null
+    lengths = distances[0]
+    _, count = dijkstra_kernel(
+        indptr, indices, weights, sources, sources[:0], bound, lengths, reached, counters
+    )
+    if predecessors.shape[0] > 0:
+        tails = predecessors[0]
+        origin[:] = -1
+        origins_kernel(
+            indptr, indices, weights, sources, lengths, bound, 0.0, origin, np.empty(n, np.int32)
+        )
+        fewest_arcs_kernel(
+            indptr, indices, weights, sources, lengths, reached[:count], bound, 0.0, origin, tails
+        )
+
+
+@njit
+def _rounds_kernel(
+    indptr, indices, weights, sources, everywhere, bound, distances, predecessors, null
+):
+    """Search as `_rows_kernel`, over weights of any sign; return whether all is well.
+
+    It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
+    search begins that comes before all others, to see of all cycles that none is negative.
+    """
+    n = distances.shape[1]
+    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
+    scratch = np.empty((5, n), np.int32)
+    distances[:] = np.inf
+    predecessors[:] = null
+    before = np.full(n, np.inf)
+    for row in range(-1, sources.size):
+        source, lengths = everywhere, before
+        if row >= 0:
+            source, lengths = sources[row : row + 1], distances[row]
+        counters[:] = 0
+        status, count = bellman_ford_kernel(
+            indptr, indices, weights, source, np.inf, bound, lengths, reached, counters,
+            True, bound, scratch[0], scratch[1], scratch[2], scratch[3], scratch[4],
+        )  # fmt: skip
+        if status != DONE:
+            return False
+        if row >= 0 and predecessors.shape[0] > 0:
+            tails = predecessors[row]
+            found = fewest_arcs_kernel(
+                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
+            )
+            if found != count:
+                return False
+            tails[source[0]] = null
+    return True
 
 
 @njit
@@ -159,32 +223,44 @@ def rows_of(
     """
     if arcs.least == -np.inf:
         return None
+    if _is_small(arcs, sources.size, device):
+        found = _rows_at_once(arcs, sources, limit, predecessors, negative)
+        if found is not None:
+            return found
     method = DeltaStepping() if arcs.least >= 0 else negative
-    size = arcs.n + arcs.indices.size
-    at_once = arcs.least >= 0 and size <= SMALL and sources.size * size <= FEW
-    if at_once and not named_device(device).startswith("cuda"):
-        return _rows_at_once(arcs, sources, limit, predecessors)
     return _rows_by_engine(graph_of(arcs), sources, method, limit, predecessors, device)
 
 
+def _is_small(arcs: Arcs, rows: int, device: str) -> bool:
+    """Whether searches are better not sent through the engine; refuses a device of no name."""
+    size = arcs.n + arcs.indices.size
+    small = size <= SMALL and rows * size <= FEW
+    return not named_device(device).startswith("cuda") and small
+
+
 def _rows_at_once(
-    arcs: Arcs, sources: NDArray[np.int64], limit: float, predecessors: bool
-) -> Found:
-    """Search in one call of a kernel; weights are 0 or more."""
+    arcs: Arcs, sources: NDArray[np.int64], limit: float, predecessors: bool, negative: Method
+) -> Found | None:
+    """Search in one call of a kernel; None where that does not tell what a cycle is."""
+    parts = _as_kernels_take(arcs)
     shape = sources.size, arcs.n
     distances = np.empty(shape, FLOAT64)
     tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
-    _rows_kernel(
+    if arcs.least >= 0:
+        _rows_kernel(*parts, sources, min(limit, LONGEST), distances, tails, NO_VERTEX)
+    else:
+        everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
+        if not _rounds_kernel(*parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX):
+            return None
+    return Found(distances, tails if predecessors else None)
+
+
+def _as_kernels_take(arcs: Arcs) -> tuple[NDArray[Any], ...]:
+    return (
         sealed(arcs.indptr).view(np.uint64),
         sealed(arcs.indices).view(np.uint32),
         sealed(arcs.weights.astype(FLOAT64, copy=False)),
-        sources,
-        min(limit, LONGEST),
-        distances,
-        tails,
-        NO_VERTEX,
     )
-    return Found(distances, tails if predecessors else None)
 
 
 def _rows_by_engine(
@@ -221,20 +297,31 @@ def nearest_of(
 
     Parameters, errors and None are those of `rows_of`; weights are 0 or more.
     """
-    if sources.size == 0:
-        none = np.full((1, arcs.n), NO_VERTEX, INDEX)
-        return Found(np.full((1, arcs.n), np.inf), none, none[0].copy())
-    graph = graph_of(arcs)
-    query = _query(graph, sources, limit, predecessors)
-    query.nearest = True
-    query.out = distances = np.empty((1, graph.n), FLOAT64)
-    named_device(device)
-    answer = _plan(graph, query, DeltaStepping(), device).run()
-    if answer is None:
-        return None
+    if _is_small(arcs, 1, device) or sources.size == 0:
+        distances = np.empty((1, arcs.n), FLOAT64)
+        tails = np.empty((int(predecessors), arcs.n), INDEX)
+        origin = np.empty(arcs.n if predecessors else 0, INDEX)
+        _nearest_kernel(
+            *_as_kernels_take(arcs),
+            np.unique(sources),
+            min(limit, LONGEST),
+            distances,
+            tails,
+            origin,
+            NO_VERTEX,
+        )
+    else:
+        graph = graph_of(arcs)
+        query = _query(graph, sources, limit, predecessors)
+        query.nearest, query.origins = True, predecessors
+        query.out = distances = np.empty((1, graph.n), FLOAT64)
+        answer = _plan(graph, query, DeltaStepping(), device).run()
+        if answer is None:
+            return None
+        tails, origin = answer.predecessors, answer.origin
     if not predecessors:
         return Found(distances)
-    return Found(distances, with_null(answer.predecessors), with_null(answer.origin))
+    return Found(distances, with_null(tails), with_null(origin))
 
 
 def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors: bool) -> Query:

@@ -81,6 +81,7 @@ def _potentials(graph: Graph, query: Query) -> NDArray[Any]:
         query,
         sources=np.arange(graph.n),
         nearest=True,
+        origins=False,
         dtype=dtype,
         predecessors=False,
         output="host",

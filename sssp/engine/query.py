@@ -118,6 +118,8 @@ class Query(Call):
         What the distances must be; None leaves it to the solver (int32 if all fit).
     nearest : bool
         One search from all sources together instead of one from each.
+    origins : bool
+        Whether a nearest search is to tell the winning sources; with predecessors it does.
     predecessors : bool
         Whether trees are wanted too.
     fewest_arcs : bool
@@ -136,6 +138,7 @@ class Query(Call):
     limit: int | float | None = None
     dtype: np.dtype[Any] | None = None
     nearest: bool = False
+    origins: bool = True
     predecessors: bool = False
     fewest_arcs: bool = False
     reduction: Reduction | None = None
@@ -159,7 +162,9 @@ class Query(Call):
     @property
     def wants_tree(self) -> bool:
         """Whether distances alone do not answer it."""
-        return (self.predecessors and self.shares is None) or self.nearest
+        if self.nearest:
+            return self.predecessors or self.origins
+        return self.predecessors and self.shares is None
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""

@@ -31,7 +31,7 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW, SUSPECT
 from sssp.methods import BellmanFord
 
-__all__ = ["SIZE", "Judged", "negative_cycle_from", "solve"]
+__all__ = ["SIZE", "Judged", "bellman_ford_kernel", "negative_cycle_from", "solve"]
 
 ONE = np.uint64(1)
 #: expansions for every reached vertex before predecessors are searched for a cycle again
@@ -41,7 +41,7 @@ ROUNDS, EXPANDED, RELAXED, COUNT, SIZE, NEXT_SEARCH, DROPPED = range(7)
 
 
 @njit
-def _bellman_ford_kernel(
+def bellman_ford_kernel(
     indptr,
     indices,
     weights,
@@ -132,7 +132,7 @@ class Judged:
     Parameters
     ----------
     kernel : callable
-        As `_bellman_ford_kernel`; predecessors are the first array of its scratch.
+        As `bellman_ford_kernel`; predecessors are the first array of its scratch.
     graph : Graph
     dtype : dtype
     """
@@ -208,7 +208,7 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     n = graph.n
     counters, reached = np.zeros(COUNTERS, np.int64), np.empty(n, INDEX)
     distances = np.full(n, np.inf)
-    search = Judged(_bellman_ford_kernel, graph, FLOAT64)
+    search = Judged(bellman_ford_kernel, graph, FLOAT64)
     status, count = search(
         *unsigned_arcs(graph, FLOAT64),
         sources,
@@ -247,5 +247,5 @@ def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any])
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
-    kernel = Judged(_bellman_ford_kernel, graph, dtype)
+    kernel = Judged(bellman_ford_kernel, graph, dtype)
     return solve_rows(graph, query, method, dtype, Search(kernel, (), _arrays))
