@@ -303,7 +303,7 @@ def nearest_of(
         origin = np.empty(arcs.n if predecessors else 0, INDEX)
         _nearest_kernel(
             *_as_kernels_take(arcs),
-            np.unique(sources),
+            np.sort(sources),
             min(limit, LONGEST),
             distances,
             tails,
