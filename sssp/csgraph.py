@@ -397,6 +397,8 @@ def floyd_warshall(
     found = dense.closed(matrix, return_predecessors, device)
     if found is not None:
         return _as_scipy_returns(found, matrix.shape)
+    if isinstance(csgraph, np.ndarray) and not csgraph.flags.c_contiguous:
+        csgraph = csgraph.copy(order="C")  # SciPy leaves another order unsolved
     try:
         return _by_scipy(
             "floyd_warshall", csgraph, directed, return_predecessors, unweighted, overwrite

@@ -158,7 +158,7 @@ def graph_of(arcs: Arcs) -> Graph:
     the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
     them alone.
     """
-    weights = _exact(arcs)
+    weights, extremes = _exact(arcs)
     if arcs.least < 0:
         return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
     graph = Graph._from_csr(
@@ -171,22 +171,28 @@ def graph_of(arcs: Arcs) -> Graph:
         parallel_arcs=0,
         self_loops=0,
     )
-    least, greatest = (weights.min().item(), weights.max().item()) if weights.size else (0, 0)
-    graph.derived("extremes", lambda: Extremes(least, greatest, closed=0, idle=0))
+    graph.derived("extremes", lambda: extremes)
     return graph
 
 
-def _exact(arcs: Arcs) -> NDArray[Any]:
+def _exact(arcs: Arcs) -> tuple[NDArray[Any], Extremes]:
     """Return the weights as int32 or int64 if sums of them are the same, else as float64."""
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
         if _integers_kernel(sealed(weights), narrow):
             weights = narrow
-        elif not (np.abs(weights) <= EXACT).all() or (np.floor(weights) != weights).any():
-            return weights
-    least, greatest = weights.min(initial=0), weights.max(initial=0)
-    if not is_exact(arcs.n, least, greatest):
-        return weights.astype(FLOAT64, copy=False)
-    fits = least >= -LARGEST and greatest <= LARGEST
-    return weights.astype(INT32 if fits else INT64, copy=False)
+    least = weights.min().item() if weights.size else 0
+    greatest = weights.max().item() if weights.size else 0
+    dtype: np.dtype[Any] = FLOAT64
+    if _are_integers(weights, least, greatest) and is_exact(arcs.n, least, greatest):
+        dtype = INT32 if least >= -LARGEST and greatest <= LARGEST else INT64
+    number = float if dtype == FLOAT64 else int
+    extremes = Extremes(number(least), number(greatest), closed=0, idle=0)
+    return weights.astype(dtype, copy=False), extremes
+
+
+def _are_integers(weights: NDArray[Any], least: Any, greatest: Any) -> bool:
+    if weights.dtype.kind == "i":
+        return True
+    return max(-least, greatest) <= EXACT and bool((np.floor(weights) == weights).all())

@@ -4,8 +4,9 @@ Without arguments: the built-in graph of a million vertices, and every real grap
 Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table sets published
 figures beside ours: of a thesis on GPU-based shortest paths, or of papers on all pairs (squaring,
 blocks, floyd-warshall) and transitive closure (closure); --table startup times whole processes,
-to their first answer. Else loading, set-up and JIT are timed apart and never part of a row. The
-exit code is 1 if a row fails verification.
+to their first answer, and --table csgraph what stands in for SciPy's functions. Else loading,
+set-up and JIT are timed apart and never part of a row. The exit code is 1 if a row fails
+verification.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ EXAMPLES = """examples:
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
-TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup")
+TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup", "csgraph")
 PACKAGES = ("numpy", "scipy", "numba")
 
 
@@ -178,15 +179,18 @@ def _deliver(report: Report, file: Path | None) -> None:
 
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure the figures beside published ones into `report`."""
+    from sssp.bench.drop_ins import DropIn
     from sssp.bench.matrix_tables import DenseTable
     from sssp.bench.search_tables import Thesis
     from sssp.bench.startup import Startup
 
-    table: Thesis | DenseTable | Startup
+    table: Thesis | DenseTable | Startup | DropIn
     if options.table == "thesis":
         table = Thesis(plan, options.seed, report)
     elif options.table == "startup":
         table = Startup(plan, report)
+    elif options.table == "csgraph":
+        table = DropIn(plan, options.seed, report)
     else:
         table = DenseTable(options.table, plan, options.seed, report)
     with _progress(table.steps) as progress:

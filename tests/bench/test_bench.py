@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sssp.bench import startup
+from sssp.bench import drop_ins, startup
 from sssp.bench.__main__ import main
 from sssp.loaders import write_gr
 
@@ -64,6 +64,20 @@ def test_the_table_of_starts_has_a_row_for_every_process(monkeypatch, tmp_path, 
     compiled, again = map(int, search[-1].split(", "))
     assert again == 0 < compiled
     assert "nothing on cpu: skipped: ModuleNotFoundError: No module named 'no_such_package'" in out
+
+
+def test_the_table_of_the_drop_in_finds_what_scipy_finds(monkeypatch, tmp_path, capsys):
+    for name, size in {"SIZE": 3000, "DENSE": 20, "SOURCES": 3, "AT_LEAST": 0}.items():
+        monkeypatch.setattr(drop_ins, name, size)
+    monkeypatch.setenv("SSSP_DATA", str(tmp_path))
+    assert main(["--table", "csgraph", "--trials", "1"]) == 0
+    headings, *rows, _, _ = table_of(capsys.readouterr().out, "function")
+    assert headings == ["function", "matrix", "asked for", "SciPy ms", "ms", "x", "equal"]
+    assert len(rows) == 9
+    for row in rows:
+        slow, fast, ratio = (float(cell.replace(",", "")) for cell in row[3:6])
+        assert min(slow, fast, ratio) > 0
+        assert row[-1] == "yes"
 
 
 def test_the_table_has_one_verified_row_for_scipy_and_every_method(grid, capsys):

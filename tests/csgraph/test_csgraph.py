@@ -320,6 +320,17 @@ def test_floyd_warshall_overwrites_where_scipy_does():
     np.testing.assert_array_equal(taken, found)
 
 
+def test_floyd_warshall_takes_a_matrix_column_by_column():
+    dense = np.array([[0, 5, 20], [0, 0, 5], [1, 0, 0]], float, order="F")
+    for more in (0, -1):
+        dense[1, 0] = more
+        expected = scipy_csgraph.floyd_warshall(np.ascontiguousarray(dense))
+        np.testing.assert_array_equal(csgraph.floyd_warshall(dense), expected)
+    dense[1, 0] = -9
+    with pytest.raises(csgraph.NegativeCycleError):
+        csgraph.floyd_warshall(dense)
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "dense"])
 def test_the_matrix_stays_as_it_is(form):
     dense = np.diag([5.0, 20, 5], 1)

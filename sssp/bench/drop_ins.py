@@ -1,0 +1,144 @@
+"""`sssp.csgraph` against the functions of SciPy that it stands for, in one run.
+
+Calls of the two alternate, so that whatever else the machine does meets both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csgraph as scipys
+from scipy.sparse import csr_array
+
+from sssp import csgraph, datasets
+from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
+from sssp.bench.harness import Plan
+from sssp.bench.report import Cell, Comparison, Report
+from sssp.bench.workloads import Loader
+from sssp.engine.threads import set_threads
+
+__all__ = ["DropIn"]
+
+TITLE = "sssp.csgraph in place of scipy.sparse.csgraph"
+NOTE = (
+    "ms: median of calls that alternate, conversion of the matrix included; equal: whether the\n"
+    "distances are the same, to the bit."
+)
+COLUMNS = ("<function", "<matrix", "<asked for", ">SciPy ms", ">ms", ">x", "<equal")
+REAL = "USA-road-d.NY"
+#: vertices: of the graph where there is no real one, of dense matrices, of a small matrix
+SIZE, DENSE, SMALL = 250_000, 1000, 100
+SOURCES = 64
+#: of the small matrix, so many a vertex; and seconds that its calls may take
+ARCS, AT_LEAST = 4, 0.2
+GREATEST_WEIGHT = 1000
+
+
+class Task(NamedTuple):
+    """A call.
+
+    Attributes
+    ----------
+    function, matrix, asked : str
+        What the table says of it.
+    arguments : tuple
+    options : dict
+    """
+
+    function: str
+    matrix: str
+    asked: str
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+
+class DropIn:
+    """Measures the table into a report.
+
+    Parameters
+    ----------
+    plan : Plan
+    seed : int
+        Of sources and matrices.
+    report : Report
+        Gets the graph and a `Comparison`.
+    """
+
+    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
+        self.plan, self.report = plan, report
+        self.random = np.random.default_rng(seed)
+
+    @property
+    def steps(self) -> int:
+        """Calls of `progress`."""
+        return 10
+
+    def measure(self, progress: Callable[[str], None]) -> None:
+        """Measure everything; what is done by the time of an error stands in the report."""
+        comparison = Comparison(TITLE, COLUMNS, NOTE)
+        self.report.comparisons.append(comparison)
+        if self.plan.threads is not None:
+            set_threads(self.plan.threads)
+        progress("loading")
+        for task in self._tasks():
+            progress(f"{task.function}, {task.matrix}, {task.asked}")
+            comparison.records.append(self._record(task))
+
+    def _tasks(self) -> Iterator[Task]:
+        file = datasets.find(REAL)
+        origin = NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{SIZE}")
+        workload, record = Loader().load(
+            origin, lambda g: self.random.choice(g.n, min(g.n, SOURCES), replace=False)
+        )
+        self.report.graphs.append(record)
+        road, middle = workload.graph.to_scipy(), workload.graph.n // 2
+        many = workload.sources
+        trees = {"return_predecessors": True}
+        yield Task("dijkstra", record.name, "one source", (road,), {"indices": middle})
+        yield Task("dijkstra", record.name, "one tree", (road,), {"indices": middle, **trees})
+        yield Task("dijkstra", record.name, f"{many.size} sources", (road,), {"indices": many})
+        size = min(DENSE, workload.graph.n)
+        dense = self.random.integers(1, GREATEST_WEIGHT, (size, size)).astype(np.float64)
+        yield Task("floyd_warshall", f"dense, n = {size}", "all", (dense,), {})
+        yield Task("floyd_warshall", f"dense, n = {size}", "all, with trees", (dense,), trees)
+        small = self._small()
+        name = f"sparse, n = {SMALL}"
+        yield Task("dijkstra", name, "one source", (small,), {"indices": 0})
+        yield Task("dijkstra", name, "one tree", (small,), {"indices": 0, **trees})
+        yield Task("dijkstra", name, "all", (small,), {})
+        yield Task("shortest_path", name, "one source", (small,), {"indices": 0})
+
+    def _small(self) -> csr_array:
+        tails = np.repeat(np.arange(SMALL), ARCS)
+        heads = self.random.integers(0, SMALL, tails.size)
+        weights = self.random.integers(1, GREATEST_WEIGHT, tails.size).astype(np.float64)
+        return csr_array((weights, (tails, heads)), shape=(SMALL, SMALL))
+
+    def _record(self, task: Task) -> dict[str, Cell]:
+        theirs, ours = (getattr(module, task.function) for module in (scipys, csgraph))
+        # (the first call compiles)
+        expected, found = (call(*task.arguments, **task.options) for call in (theirs, ours))
+        if task.options.get("return_predecessors"):
+            expected, found = expected[0], found[0]
+        seconds: tuple[list[float], list[float]] = ([], [])
+        while len(seconds[0]) < self.plan.trials or sum(seconds[0]) < AT_LEAST:
+            for function, own in zip((theirs, ours), seconds, strict=True):
+                start = perf_counter()
+                function(*task.arguments, **task.options)
+                own.append(perf_counter() - start)
+            if sum(seconds[0]) > self.plan.row_limit:
+                break
+        slow, fast = median(seconds[0]), median(seconds[1])
+        return {
+            "function": task.function,
+            "matrix": task.matrix,
+            "asked for": task.asked,
+            "SciPy ms": 1000 * slow,
+            "ms": 1000 * fast,
+            "x": slow / fast,
+            "equal": "yes" if np.array_equal(expected, found) else "NO",
+        }
