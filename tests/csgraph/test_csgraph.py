@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,6 +21,8 @@ import sssp
 from sssp import csgraph, datasets
 
 NONE = -9999
+#: such a SciPy stumbles where min_only is asked of all vertices
+OLD = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 15)
 #: those that take device= as well
 SEARCHES = ("shortest_path", "dijkstra", "bellman_ford", "johnson", "floyd_warshall")
 INTEGERS = st.sampled_from([0, 1, 1, 2, 3, 10])
@@ -126,6 +129,8 @@ def assert_alike(name: str, matrix: Any, *, exact: bool = True, **options: Any) 
     expected = outcome(scipy_csgraph, name, for_scipy, **options)
     found = outcome(csgraph, name, matrix, **options)
     if isinstance(expected[0], str):
+        if "Buffer dtype mismatch" in expected[1]:
+            return  # an older SciPy takes no index arrays of int64
         if expected[0] == "NegativeCycleError" and name == "johnson":
             expected, found = expected[:1], found[:1]  # which vertex it names is chance
         assert found == expected
@@ -193,12 +198,15 @@ FLAGS = st.fixed_dictionaries({flag: st.booleans() for flag in ("directed", "unw
 @given(st.data(), matrices(INTEGERS | DYADIC | ODD), FLAGS, st.booleans())
 def test_dijkstra_finds_what_scipy_finds(data, matrix, flags, trees):
     limits = [np.inf, 0, 1.5, 3, -1, np.nan]
+    indices, min_only = data.draw(sources(size_of(matrix))), data.draw(st.booleans())
+    if OLD and min_only and indices is None:
+        indices = range(size_of(matrix))
     assert_alike(
         "dijkstra",
         matrix,
-        indices=data.draw(sources(size_of(matrix))),
+        indices=indices,
         limit=data.draw(st.sampled_from(limits)),
-        min_only=data.draw(st.booleans()),
+        min_only=min_only,
         return_predecessors=trees,
         **flags,
     )
