@@ -21,8 +21,8 @@ from sssp.cpu.rows import COUNTERS
 from sssp.cpu.search.bellman_ford import bellman_ford_kernel
 from sssp.cpu.search.dijkstra import dijkstra_kernel
 from sssp.cpu.tree import fewest_arcs_kernel, origins_kernel
-from sssp.engine.plan import Plan
-from sssp.engine.query import Query
+from sssp.engine.plan import Plan, placed
+from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.csr import sealed
@@ -37,8 +37,8 @@ __all__ = ["NO_VERTEX", "Found", "as_floats", "nearest_of", "rows_of", "with_nul
 #: what SciPy writes where there is no predecessor, nor a source
 NO_VERTEX = -9999
 #: vertices and arcs, of one row and of all together, up to which a search does not go through the
-#: engine: one takes it longer than the way, all take some 50 ms, in which Ctrl-C is not heard
-SMALL, FEW = 1 << 14, 1 << 20
+#: engine: one takes no longer than the way, all take some 50 ms, in which Ctrl-C is not heard
+SMALL, FEW = 1 << 12, 1 << 20
 #: no sum in here is off by more, relative to what was added up
 ROUNDING = 4 * float(np.finfo(FLOAT64).eps)
 #: how far SciPy lets an arc be violated before it sees a negative cycle
@@ -101,13 +101,15 @@ def _nearest_kernel(
     reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
     distances[:] = np.inf
     predecessors[:] = null
+    origin[:] = -1
+    if sources.size == 0:
+        return
     lengths = distances[0]
     _, count = dijkstra_kernel(
         indptr, indices, weights, sources, sources[:0], bound, lengths, reached, counters
     )
     if predecessors.shape[0] > 0:
         tails = predecessors[0]
-        origin[:] = -1
         origins_kernel(
             indptr, indices, weights, sources, lengths, bound, 0.0, origin, np.empty(n, np.int32)
         )
@@ -275,8 +277,13 @@ def _rows_by_engine(
     query = _query(graph, sources, limit, predecessors)
     query.out = distances
     plan = _plan(graph, query, method, device)
+
+    def answered(query: Query) -> Answer | None:
+        part = plan._replace(query=query)
+        return johnson(part) if isinstance(method, Johnson) else part.run()
+
     try:
-        answer = johnson(plan) if isinstance(method, Johnson) else plan.run()
+        answer = placed(query, plan.by_rule, answered)
     except DistanceOverflowError:
         return None
     except NegativeCycleError as error:

@@ -185,6 +185,7 @@ def lightest(matrix: Any, name: str, options: dict[str, Any]) -> NDArray[np.floa
     arcs = np.ones(validated.nnz, np.bool_)
     if name == "floyd_warshall":
         arcs = ~(np.isnan(validated.data) | np.isposinf(validated.data))
+        arcs &= (validated.data != 0) | hasattr(matrix, "tocsr")
     data = np.where(options.get("unweighted", False), 1.0, validated.data)
     np.fmin.at(weights, (validated.row[arcs], validated.col[arcs]), data[arcs])
     if not options.get("directed", True):
