@@ -29,11 +29,16 @@ from sssp.kernels.jit import njit
 __all__ = ["Tree", "fewest_arcs_kernel", "may_tie", "origins_kernel", "reset"]
 
 ONE = np.uint64(1)
+#: one vertex of so many from which on it is faster to set them all
+MANY = 4
 
 
 @njit
 def reset(row, vertices, value):
-    """Set the entries of `row` at `vertices`."""
+    """Set the entries of `row` at `vertices`; all others have that value."""
+    if vertices.size * MANY > row.size:
+        row[:] = value
+        return
     for i in range(vertices.size):
         row[vertices[i]] = value
 
