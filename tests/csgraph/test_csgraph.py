@@ -411,3 +411,21 @@ def test_new_york_is_what_it_is_to_scipy():
     matrix = sssp.read_graph(path).to_scipy()
     found = csgraph.dijkstra(matrix, indices=[0, 132173])
     np.testing.assert_array_equal(found, scipy_csgraph.dijkstra(matrix, indices=[0, 132173]))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_trees_become_matrices_as_scipy_makes_them(dtype, directed):
+    matrix = sp.csr_array([[0, 3, 9, 0], [2, 0, 4, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
+    _, trees = csgraph.dijkstra(matrix, directed=directed, return_predecessors=True)
+    trees = trees.astype(dtype)
+    for name, tree in (("reconstruct_path", trees[0]), ("construct_dist_matrix", trees)):
+        ours, theirs = getattr(csgraph, name), getattr(scipy_csgraph, name)
+        answers = []
+        for function in (ours, theirs):
+            try:
+                answer = function(matrix, tree, directed=directed)
+            except (TypeError, ValueError) as error:
+                answer = repr(error)
+            answers.append(answer.toarray().tolist() if sp.issparse(answer) else answer)
+        np.testing.assert_array_equal(*answers)
