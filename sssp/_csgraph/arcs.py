@@ -16,19 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph._validation import validate_graph
 
+from sssp.cpu.csgraph import LARGEST, both_ways_kernel, integers_kernel
 from sssp.graph.checks import is_sparse
 from sssp.graph.csr import sealed, tails_of
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
-from sssp.kernels.jit import njit
 
 __all__ = ["EXACT", "Arcs", "arcs_of", "csr_of", "graph_of", "is_exact"]
 
 #: up to here every integer is a float64
 EXACT = 1 << 53
-#: the greatest number that is an int32 and weighs less than a closed arc
-LARGEST = float(np.iinfo(INT32).max - 1)
 NO_ROWS = np.empty(0, INDEX)
 
 
@@ -55,41 +53,6 @@ class Arcs(NamedTuple):
     def n(self) -> int:
         """Number of vertices."""
         return self.indptr.size - 1
-
-
-@njit
-def _integers_kernel(weights, integers):
-    """Copy floats to int32; return whether they all are what they were."""
-    same = True
-    for i in range(weights.size):
-        weight = weights[i]
-        same &= (abs(weight) <= LARGEST) & (np.floor(weight) == weight)
-        integers[i] = np.int32(weight)
-    return same
-
-
-@njit
-def _both_ways_kernel(indptr, indices, firsts, heads, arcs):
-    """Give every arc a second one that goes the other way.
-
-    ``firsts`` int64, shape (n + 1,), is zero on entry; ``heads`` and ``arcs``, shape (2 m,), get
-    the heads and which of the given arcs they belong to.
-    """
-    n = firsts.size - 1
-    for tail in range(n):
-        firsts[tail + 1] += indptr[tail + 1] - indptr[tail]
-        for arc in range(indptr[tail], indptr[tail + 1]):
-            firsts[indices[arc] + 1] += 1
-    for vertex in range(n):
-        firsts[vertex + 1] += firsts[vertex]
-    places = firsts[:-1].copy()
-    for tail in range(n):
-        for arc in range(indptr[tail], indptr[tail + 1]):
-            head = indices[arc]
-            heads[places[tail]], arcs[places[tail]] = head, arc
-            places[tail] += 1
-            heads[places[head]], arcs[places[head]] = tail, arc
-            places[head] += 1
 
 
 def csr_of(csgraph: Any, directed: bool) -> Any:
@@ -141,7 +104,7 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> Arcs:
     if not directed:
         firsts, heads = np.zeros_like(indptr), np.empty(2 * indices.size, INDEX)
         arcs = np.empty(heads.size, OFFSET)
-        _both_ways_kernel(sealed(indptr), sealed(indices), firsts, heads, arcs)
+        both_ways_kernel(sealed(indptr), sealed(indices), firsts, heads, arcs)
         indptr, indices, weights = firsts, heads, weights[arcs]
     return Arcs(indptr, indices, weights, least)
 
@@ -180,7 +143,7 @@ def _exact(arcs: Arcs) -> tuple[NDArray[Any], Extremes]:
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
-        if _integers_kernel(sealed(weights), narrow):
+        if integers_kernel(sealed(weights), narrow):
             weights = narrow
     least = weights.min().item() if weights.size else 0
     greatest = weights.max().item() if weights.size else 0

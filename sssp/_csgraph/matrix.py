@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph._validation import validate_graph
 
-from sssp._csgraph.arcs import LARGEST, is_exact
+from sssp._csgraph.arcs import is_exact
 from sssp._csgraph.rows import Found, as_floats, with_null
 from sssp.calls.placement import matrix_work, place_call
+from sssp.cpu.csgraph import LARGEST, counts_kernel, dense_kernel, look_kernel
 from sssp.engine.matrix_query import MatrixQuery, NegativeDiagonalError
 from sssp.engine.plan import Plan
 from sssp.engine.query import Query
@@ -28,53 +29,9 @@ from sssp.graph.csr import sealed
 from sssp.graph.graph import Graph
 from sssp.graph.matrix import MatrixGraph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, WeightRange, infinity
-from sssp.kernels.jit import njit
 from sssp.methods import BellmanFord, FloydWarshall
 
 __all__ = ["closed", "cycle_of", "dense_of"]
-
-#: entries of a dense matrix up to here count as 0, which is no arc
-#: (`numpy.ma.masked_values`, by which SciPy tells)
-NOTHING = 1e-8
-
-
-@njit
-def _dense_kernel(given, dense):
-    """Copy a matrix, infinity for what is no arc; the two may be the same."""
-    for i in range(given.size):
-        weight = given[i]
-        dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
-
-
-@njit
-def _look_kernel(matrix):
-    """Return least and greatest entry, or 0, but infinity; whether all are numbers, and integers.
-
-    Minus infinity is no number here.
-    """
-    least = greatest = 0.0
-    proper, whole = True, True
-    for i in range(matrix.size):
-        weight = matrix[i]
-        if weight == np.inf:
-            continue
-        proper &= weight > -np.inf
-        whole &= np.floor(weight) == weight
-        least, greatest = min(least, weight), max(greatest, weight)
-    return least, greatest, proper, whole
-
-
-@njit
-def _counts_kernel(weights, unit, counts, absent):
-    """Write every weight times `unit`, plus 1 for the arc unless that is 1; `absent` for inf."""
-    number = counts.dtype.type
-    step = 0 if unit == 1 else 1
-    for i in range(weights.size):
-        weight = weights[i]
-        if weight == np.inf:
-            counts[i] = absent
-        else:
-            counts[i] = number(np.int64(weight) * unit + step)
 
 
 @dataclass
@@ -99,7 +56,7 @@ class _Counted(MatrixQuery):
         assert isinstance(self.source, np.ndarray)
         block = sealed(self.source[rows.start : rows.stop])
         absent = infinity(out.dtype)
-        _counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), absent)
+        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), absent)
         place = np.arange(len(rows))
         out[place, rows.start + place] = 0
 
@@ -114,7 +71,7 @@ class _CountedGraph(MatrixGraph):
     def _made(self) -> Graph:
         tails, heads = np.nonzero(self._matrix < np.inf)
         counts = np.empty(tails.size, INT64)
-        _counts_kernel(sealed(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))
+        counts_kernel(sealed(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))
         return Graph.from_arcs(tails, heads, counts, n=self.n)
 
 
@@ -130,7 +87,7 @@ def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) ->
     matrix: NDArray[Any]
     if plain and csgraph.shape[0] == csgraph.shape[1] and csgraph.flags.carray:
         matrix = csgraph if overwrite else np.empty_like(csgraph)
-        _dense_kernel(sealed(csgraph).reshape(-1), matrix.reshape(-1))
+        dense_kernel(sealed(csgraph).reshape(-1), matrix.reshape(-1))
     else:
         matrix = validate_graph(csgraph, directed, csr_output=False, copy_if_dense=not overwrite)
         # (SciPy leaves other orders unsolved, and says so on stderr alone)
@@ -170,7 +127,7 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     """
     if matrix.size == 0:
         return None
-    least, greatest, proper, whole = _look_kernel(sealed(matrix).reshape(-1))
+    least, greatest, proper, whole = look_kernel(sealed(matrix).reshape(-1))
     if not proper:
         return None
     n = len(matrix)
@@ -217,7 +174,7 @@ def _counted(
 
 def cycle_of(matrix: NDArray[Any]) -> list[int]:
     """Look for a negative cycle in a matrix of `dense_of`; empty if none is found."""
-    if not _look_kernel(sealed(matrix).reshape(-1))[2]:
+    if not look_kernel(sealed(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)
     query = Query(np.arange(len(matrix)), nearest=True, threads=1)

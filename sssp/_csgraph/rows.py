@@ -17,10 +17,7 @@ from numpy.typing import NDArray
 from sssp._csgraph.arcs import Arcs, graph_of
 from sssp.calls.johnson import johnson
 from sssp.calls.placement import named_device, place_call, search_work
-from sssp.cpu.rows import COUNTERS
-from sssp.cpu.search.bellman_ford import bellman_ford_kernel
-from sssp.cpu.search.dijkstra import dijkstra_kernel
-from sssp.cpu.tree import fewest_arcs_kernel, origins_kernel
+from sssp.cpu.csgraph import floats_kernel, nearest_kernel, null_kernel, rounds_kernel, rows_kernel
 from sssp.engine.plan import Plan, placed
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
@@ -28,8 +25,6 @@ from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.csr import sealed
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
-from sssp.kernels.jit import njit
-from sssp.kernels.status import DONE
 from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
 
 __all__ = ["NO_VERTEX", "Found", "as_floats", "nearest_of", "rows_of", "with_null"]
@@ -65,125 +60,17 @@ class Found(NamedTuple):
     sources: NDArray[np.int32] | None = None
 
 
-@njit
-def _rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, null):
-    """Search from one source after the other, over weights of 0 or more.
-
-    ``distances`` float64, shape (k, n), and ``predecessors`` int32, shape (k, n), or (0, n) where
-    they are not wanted, are written here.
-    """
-    n = distances.shape[1]
-    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
-    distances[:] = np.inf
-    predecessors[:] = null
-    for row in range(sources.size):
-        source, lengths = sources[row : row + 1], distances[row]
-        _, count = dijkstra_kernel(
-            indptr, indices, weights, source, source[:0], bound, lengths, reached, counters
-        )
-        if predecessors.shape[0] > 0:
-            tails = predecessors[row]
-            fewest_arcs_kernel(
-                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
-            )
-            tails[source[0]] = null
-
-
-@njit
-def _nearest_kernel(
-    indptr, indices, weights, sources, bound, distances, predecessors, origin, null
-):  # fmt: skip
-    """Search from all sources together, which ascend; arguments as of `_rows_kernel`.
-
-    ``origin`` int32, shape (n,), gets the nearest source, if predecessors are wanted.
-    """
-    n = distances.shape[1]
-    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
-    distances[:] = np.inf
-    predecessors[:] = null
-    origin[:] = -1
-    if sources.size == 0:
-        return
-    lengths = distances[0]
-    _, count = dijkstra_kernel(
-        indptr, indices, weights, sources, sources[:0], bound, lengths, reached, counters
-    )
-    if predecessors.shape[0] > 0:
-        tails = predecessors[0]
-        origins_kernel(
-            indptr, indices, weights, sources, lengths, bound, 0.0, origin, np.empty(n, np.int32)
-        )
-        fewest_arcs_kernel(
-            indptr, indices, weights, sources, lengths, reached[:count], bound, 0.0, origin, tails
-        )
-
-
-@njit
-def _rounds_kernel(
-    indptr, indices, weights, sources, everywhere, bound, distances, predecessors, null
-):
-    """Search as `_rows_kernel`, over weights of any sign; return whether all is well.
-
-    It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
-    search begins that comes before all others, to see of all cycles that none is negative.
-    """
-    n = distances.shape[1]
-    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
-    scratch = np.empty((5, n), np.int32)
-    distances[:] = np.inf
-    predecessors[:] = null
-    before = np.full(n, np.inf)
-    for row in range(-1, sources.size):
-        source, lengths = everywhere, before
-        if row >= 0:
-            source, lengths = sources[row : row + 1], distances[row]
-        counters[:] = 0
-        status, count = bellman_ford_kernel(
-            indptr, indices, weights, source, np.inf, bound, lengths, reached, counters,
-            True, bound, scratch[0], scratch[1], scratch[2], scratch[3], scratch[4],
-        )  # fmt: skip
-        if status != DONE:
-            return False
-        if row >= 0 and predecessors.shape[0] > 0:
-            tails = predecessors[row]
-            found = fewest_arcs_kernel(
-                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
-            )
-            if found != count:
-                return False
-            tails[source[0]] = null
-    return True
-
-
-@njit
-def _floats_kernel(values, missing, unit, floats):
-    """Copy integers, divided by `unit` and rounded down, to floats; what is missing is inf."""
-    for i in range(values.size):
-        value = values[i]
-        if value == missing:
-            floats[i] = np.inf
-        else:
-            floats[i] = value if unit == 1 else value // unit
-
-
-@njit
-def _null_kernel(vertices, null):
-    for i in range(vertices.size):
-        if vertices[i] < 0:
-            vertices[i] = null
-
-
 def as_floats(values: NDArray[Any], out: NDArray[np.float64], unit: int = 1) -> None:
     """Write distances into floats of the same shape; of integers how often they hold `unit`."""
     if values.dtype.kind == "f":
         out[...] = values
         return
-    _floats_kernel(values.reshape(-1), unreached(values.dtype), unit, out.reshape(-1))
+    floats_kernel(values.reshape(-1), unreached(values.dtype), unit, out.reshape(-1))
 
 
 def with_null(vertices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Write SciPy's number for no vertex in place of ours."""
-    _null_kernel(vertices.reshape(-1), NO_VERTEX)
+    null_kernel(vertices.reshape(-1), NO_VERTEX)
     return vertices
 
 
@@ -249,10 +136,10 @@ def _rows_at_once(
     distances = np.empty(shape, FLOAT64)
     tails = np.empty(shape if predecessors else (0, arcs.n), INDEX)
     if arcs.least >= 0:
-        _rows_kernel(*parts, sources, min(limit, LONGEST), distances, tails, NO_VERTEX)
+        rows_kernel(*parts, sources, min(limit, LONGEST), distances, tails, NO_VERTEX)
     else:
         everywhere = np.arange(arcs.n if isinstance(negative, Johnson) else 0)
-        if not _rounds_kernel(*parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX):
+        if not rounds_kernel(*parts, sources, everywhere, LONGEST, distances, tails, NO_VERTEX):
             return None
     return Found(distances, tails if predecessors else None)
 
@@ -308,7 +195,7 @@ def nearest_of(
         distances = np.empty((1, arcs.n), FLOAT64)
         tails = np.empty((int(predecessors), arcs.n), INDEX)
         origin = np.empty(arcs.n if predecessors else 0, INDEX)
-        _nearest_kernel(
+        nearest_kernel(
             *_as_kernels_take(arcs),
             np.sort(sources),
             min(limit, LONGEST),

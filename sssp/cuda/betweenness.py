@@ -70,8 +70,7 @@ def _dependencies_kernel(
     levels     (rows, n+2) int32   here: where each level begins in `order`
     paths      (rows, n)   float64 here: number of shortest paths
     shares     (rows, n)   float64 here: dependencies; 0 for the source and what is not reached
-    status     (rows,)     int64   host: `DONE`; here: `OVERFLOW` if there are more paths than a
-                                   float64 counts, `NEGATIVE_CYCLE` if tight arcs close a cycle
+    status     (rows,)     int64   host: `DONE`; here, as of `sssp.cpu.betweenness`
     ========== =========== ======= ==========================================================
     """
     row, thread, threads = cuda.blockIdx.x, cuda.threadIdx.x, cuda.blockDim.x

@@ -421,11 +421,12 @@ def test_trees_become_matrices_as_scipy_makes_them(dtype, directed):
     trees = trees.astype(dtype)
     for name, tree in (("reconstruct_path", trees[0]), ("construct_dist_matrix", trees)):
         ours, theirs = getattr(csgraph, name), getattr(scipy_csgraph, name)
-        answers = []
+        answers: list[Any] = []
         for function in (ours, theirs):
+            answer: Any
             try:
                 answer = function(matrix, tree, directed=directed)
             except (TypeError, ValueError) as error:
                 answer = repr(error)
-            answers.append(answer.toarray().tolist() if sp.issparse(answer) else answer)
+            answers.append(sp.csr_array(answer).toarray() if sp.issparse(answer) else answer)
         np.testing.assert_array_equal(*answers)
