@@ -146,11 +146,13 @@ def test_lines_have_the_colour_of_their_farther_end(pyplot: Any) -> None:
     assert lines[between(0, 2)] == (GREY, 1), "no way leads to 2"
 
 
-def test_the_scale_of_colours_has_the_unit(pyplot: Any) -> None:
-    ax = sssp.shortest_paths(cross(), 0).plot(unit="min")
-    bar = next(axes for axes in ax.figure.axes if axes is not ax)
-    assert bar.get_ylabel() == "distance (min)"
-    assert bar.get_ylim() == (0, 15)
+def test_the_scale_of_colours_has_the_unit_and_range_of_what_is_shown(pyplot: Any) -> None:
+    r = sssp.shortest_paths(cross(), 0)
+    for extent, greatest in ((None, 15), ((9, 9.9, 0, 2), 10)):
+        ax = r.plot(unit="min", extent=extent)
+        bar = next(axes for axes in ax.figure.axes if axes is not ax)
+        assert bar.get_ylabel() == "distance (min)"
+        assert bar.get_ylim() == (0, greatest)
 
 
 def test_the_path_lies_on_top_and_ends_at_its_target(pyplot: Any) -> None:

@@ -60,7 +60,7 @@ LEAST_PART = 0.02
 #: a graph of one point is shown so large, in degrees
 LEAST_EXTENT = 1e-3
 #: widths of lines in points: as a part of the distance between them, at least, at most
-PART_OF_SPACING, LEAST_WIDTH, MOST_WIDTH = 0.15, 0.1, 1.5
+PART_OF_SPACING, LEAST_WIDTH, MOST_WIDTH = 0.15, 0.03, 1.5
 #: lines whose colour says something are wider by this factor, and at least so wide
 BOLDNESS, LEAST_BOLD_WIDTH = 2, 0.3
 #: of the line that carries most
@@ -436,11 +436,11 @@ def _round_numbers(greatest: float) -> list[float]:
 
 
 def _box_around(points: Array, whole: Box) -> Box:
-    """Return the box around points, with a margin, unless it is too small a part of the whole."""
-    if not len(points):
-        box = whole
-    else:
-        box = Box(*points.min(axis=0).tolist(), *points.max(axis=0).tolist())
+    """Return the box around points, with a margin, and no smaller than a part of the whole."""
+    box = whole
+    if len(points):
+        lon, lat = points.T
+        box = Box(*map(float, (lon.min(), lat.min(), lon.max(), lat.max())))
     least = max(LEAST_PART * whole.extent, LEAST_EXTENT)
     margin = MARGIN * max(box.extent, least)
 

@@ -69,12 +69,14 @@ def draw_distances(
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     far = values == unreached(values.dtype)
     drawn.draw(streets.some(far), Pen.plain(GREY, thin))
-    known = distances[reached]
-    least, greatest = (known.min(), known.max()) if known.size else (0, 0)
-    drawn.draw(streets.some(~far), Pen.scale(colors, bold), graded(values[~far], least, greatest))
-    drawn.color_bar(
-        colors, float(least), float(greatest), f"distance ({unit})" if unit else "distance"
-    )
+    shown, known = streets.some(~far), values[~far]
+    # the scale is that of what is seen, not of the whole network
+    least, greatest = 0.0, 0.0
+    if known.size:
+        nearer = np.minimum(distances[shown.tails], distances[shown.heads])
+        least, greatest = float(nearer.min()), float(known.max())
+    drawn.draw(shown, Pen.scale(colors, bold), graded(known, least, greatest))
+    drawn.color_bar(colors, least, greatest, f"distance ({unit})" if unit else "distance")
     if path is not None:
         _draw_path(drawn, path)
     _mark_sources(drawn, sources)

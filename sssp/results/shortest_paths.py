@@ -475,8 +475,8 @@ class ShortestPaths:
         ax, extent, linewidth
             As `Graph.plot`; by default the part that is reached is drawn.
         cmap : a map of colours of Matplotlib, or its name, optional
-            From the least distance to the greatest; by default viridis but for its lightest part,
-            which is hard to see on white.
+            From the least distance shown to the greatest; by default viridis but for its lightest
+            part, which is hard to see on white.
         unit : str
             Of the weights, for the scale of colours, such as ``"min"``.
 
