@@ -1315,7 +1315,8 @@ class Graph:
         left out. Up to 10,000 lines are drawn as lines (a `LineCollection` of Matplotlib, lines in
         an SVG too); more are drawn as an image of 200 dots per inch, where lines thinner than a
         pixel show how dense they are. To look closer call again with an `extent`: an image does
-        not become sharper by zooming in. O(n + m) time, 24 million vertices in seconds.
+        not become sharper by zooming in. O(n + m) time: a second for a city, some ten
+        for 24 million vertices.
         """
         return pictures.draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
 
