@@ -26,7 +26,7 @@ FLOORS = (
     ("certificate", "hierarchy", "papers"),
     ("calls",),
     ("_csgraph",),
-    ("csgraph", "_nx", "jobs", "plot", "_terminal"),
+    ("csgraph", "_nx", "jobs", "_terminal"),
     # the package itself: what it offers, without where that is
     ("sssp",),
     ("bench", "_cli"),

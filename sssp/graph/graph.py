@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
@@ -21,7 +21,7 @@ from sssp.errors import (
     NegativeWeightError,
     VertexError,
 )
-from sssp.graph import frames, interop
+from sssp.graph import frames, interop, pictures
 from sssp.graph.checks import (
     arc_column,
     coordinate_pairs,
@@ -69,6 +69,7 @@ from sssp.loaders import ArcList, read_any, read_co, read_weights, write_arrays
 
 if TYPE_CHECKING:
     import networkx as nx
+    from matplotlib.axes import Axes
     from scipy.sparse import csr_array
 
 __all__ = ["Graph", "read_graph"]
@@ -1272,6 +1273,94 @@ class Graph:
         return frames.arc_lines(
             self.labels, self.coordinates, arcs, *ends, weight=self.weights[arcs]
         )
+
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        color: Any = "0.2",
+        linewidth: float | None = None,
+    ) -> Axes:
+        """Draw the network.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; by default on a new figure, without axes of its own. Its limits and its
+            aspect ratio are set.
+        extent : (west, east, south, north), optional
+            The part to draw, in degrees; by default all.
+        color : a colour of Matplotlib, default a dark grey
+        linewidth : float, optional
+            In points; by default thinner the more lines there are.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on, in degrees: ``ax.scatter(lon, lat)`` adds points, and
+            ``ax.figure.savefig("map.png")``, or ``"map.svg"``, writes a file.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        ValueError
+            A graph without coordinates, or whose coordinates are no degrees; no such colour,
+            width or extent.
+
+        Notes
+        -----
+        Arcs are straight lines, both directions between two vertices one line; closed arcs are
+        left out. Up to 10,000 lines are drawn as lines (a `LineCollection` of Matplotlib, lines in
+        an SVG too); more are drawn as an image of 200 dots per inch, where lines thinner than a
+        pixel show how dense they are. To look closer call again with an `extent`: an image does
+        not become sharper by zooming in. O(n + m) time: a second for a city, some ten
+        for 24 million vertices.
+        """
+        return pictures.draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
+
+    def plot_flows(
+        self,
+        flow: ArrayLike,
+        *,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        cmap: Any = None,
+        max_width: float | None = None,
+        unit: str = "",
+    ) -> Axes:
+        """Draw lines as wide, and as dark, as what they carry, with a legend.
+
+        Parameters
+        ----------
+        flow : array_like, shape (input arcs,)
+            What every row of the input carries, 0 or more, as `ShortestPaths.load` and
+            `Trips.load` return it. The flows of both directions between two vertices, and of
+            parallel rows, are added up.
+        ax, extent
+            As `plot`; by default the part that carries something is drawn.
+        cmap : a map of colours of Matplotlib, or its name, optional
+            From no flow to the greatest; by default from grey to the darkest of viridis.
+        max_width : float, optional
+            Width of the greatest flow, in points; by default 6.
+        unit : str
+            For the legend, such as ``"vehicles"``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on. What carries nothing is grey.
+
+        Raises
+        ------
+        MissingExtraError, ValueError
+            As `plot`; a flow that is negative or not finite, or not one an input row.
+        TypeError
+            Flows that are not numbers.
+        """
+        style: Any = {"cmap": cmap, "max_width": max_width, "unit": unit}
+        return pictures.draw_flows(self, flow, ax=ax, extent=extent, **style)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.

@@ -18,12 +18,14 @@ from sssp.graph.checks import is_sparse
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
-from sssp.results import frames
+from sssp.results import frames, pictures
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.rows import dense_row, entry, stored_row
 from sssp.results.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from sssp.graph.graph import Graph
 
 __all__ = ["ShortestPaths"]
@@ -450,6 +452,139 @@ class ShortestPaths:
             distances = frames.tree_lengths(self.graph, tails, vertices, weights)
         inner = tails >= 0
         return frames.tree_lines(self.graph, tails[inner], vertices[inner], distances[inner])
+
+    def plot(
+        self,
+        *,
+        row: SupportsIndex = 0,
+        path_to: SupportsIndex | None = None,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        cmap: Any = None,
+        linewidth: float | None = None,
+        unit: str = "",
+    ) -> Axes:
+        """Draw the network coloured by distance, and a shortest path on top.
+
+        Parameters
+        ----------
+        row : int
+            Which source, for calls with several.
+        path_to : int, optional
+            A vertex; the path that leads there is drawn.
+        ax, extent, linewidth
+            As `Graph.plot`; by default the part that is reached is drawn.
+        cmap : a map of colours of Matplotlib, or its name, optional
+            From the least distance shown to the greatest; by default viridis but for its lightest
+            part, which is hard to see on white.
+        unit : str
+            Of the weights, for the scale of colours, such as ``"min"``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on, as `Graph.plot`. A line has the colour of the farther of its ends;
+            it is grey where an end is not reached (within the limit). Sources are white dots.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        ValueError
+            A graph without coordinates; a call with targets, which knows too few distances; a
+            `path_to` of a call without predecessors.
+        UnreachableError, VertexError, TypeError
+            As `path`.
+        """
+        row, distances = self._distances_to_all(row)
+        path = None if path_to is None else self.path(path_to, row)
+        style: Any = {"ax": ax, "extent": extent, "cmap": cmap, "linewidth": linewidth}
+        sources = self._sources_of(row)
+        return pictures.draw_distances(self.graph, distances, sources, path, unit=unit, **style)
+
+    def plot_isochrones(
+        self,
+        limits: ArrayLike,
+        *,
+        row: SupportsIndex = 0,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        cmap: Any = None,
+        linewidth: float | None = None,
+        unit: str = "",
+    ) -> Axes:
+        """Draw the network in bands of distance, with a legend.
+
+        Parameters
+        ----------
+        limits : array_like of numbers, shape (b,)
+            How far each band reaches, in units of the weights, inclusive: ``[5, 10, 15]``.
+        row : int
+            Which source, for calls with several.
+        ax, extent, linewidth
+            As `Graph.plot`; by default the part within the widest band is drawn.
+        cmap : a map of colours of Matplotlib, or its name, optional
+            From the narrowest band to the widest, as `plot`.
+        unit : str
+            Of the weights, for the legend, such as ``"min"``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on, as `Graph.plot`. A line belongs to the narrowest band that holds
+            both its ends; beyond the widest it is grey. Sources are white dots.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        ValueError
+            As `plot`; no limits, or a limit beyond that of the call.
+        VertexError, TypeError
+            No such row; limits that are not numbers.
+        """
+        row, distances = self._distances_to_all(row)
+        bands = pictures.checked_limits(limits, self.limit)
+        style: Any = {"ax": ax, "extent": extent, "cmap": cmap, "linewidth": linewidth}
+        sources = self._sources_of(row)
+        return pictures.draw_isochrones(self.graph, distances, sources, bands, unit=unit, **style)
+
+    def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
+        """Draw what flows on the network when volumes travel: `load`, then `Graph.plot_flows`.
+
+        Parameters
+        ----------
+        volumes : array_like, shape of `distances` (sparse distances: (k, n))
+            As `load`.
+        **style
+            As `Graph.plot_flows`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on.
+
+        Raises
+        ------
+        SSSPError, ValueError, TypeError
+            As `load` and `Graph.plot_flows`.
+        """
+        return self.graph.plot_flows(self.load(volumes), **style)
+
+    def _distances_to_all(self, row: SupportsIndex) -> tuple[int, NDArray[Any]]:
+        """Return a row as an int, and its distances of all vertices."""
+        self._require_host()
+        index = self._row(row)
+        if self.targets is not None:
+            raise ValueError(
+                "this call asked for targets alone, so nothing is known of the other vertices: "
+                "leave targets out, or give a limit instead"
+            )
+        missing = unreached(self.distances.dtype)
+        return index, dense_row(self.distances, index, self.rows, missing)
+
+    def _sources_of(self, row: int) -> NDArray[np.int64]:
+        return self.sources if self.nearest else self.sources[row : row + 1]
 
     def _weights_of_distances(self) -> NDArray[Any]:
         """Return what the distances are sums of, one an arc."""

@@ -1,0 +1,466 @@
+"""Networks as pictures: lines on Matplotlib's axes, few as lines, many as an image."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.graph.csr import twins_of
+from sssp.graph.extras import imported
+from sssp.graph.raster import rasterized
+from sssp.graph.sphere import Box, require_degrees
+from sssp.graph.weights import closed_weight
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "BAR_WIDTH",
+    "GREY",
+    "Map",
+    "Pen",
+    "Streets",
+    "amount",
+    "checked_width",
+    "draw_flows",
+    "draw_network",
+    "graded",
+    "scale_of_distances",
+    "street_arcs",
+]
+
+Array = NDArray[Any]
+
+#: up to so many lines are drawn as lines, more as an image: 2 MB of SVG, a quarter of a second
+LINES_MOST = 10_000
+#: networks lie above images, such as a map of the country, and below Matplotlib's lines
+NETWORK_ORDER = 1
+#: what is not reached, or carries nothing
+GREY = "0.8"
+#: grades of a scale of colours; a line's grade is a byte
+GRADES = 256
+#: of a figure made here, in inches: the longer side of the map, and the least of the shorter one
+LONG_SIDE, SHORT_SIDE = 7.0, 3.5
+#: of images; twice what a screen shows, so that they stay sharp in print
+DOTS_PER_INCH = 200
+#: room for a scale of colours beside a map, in inches
+BAR_WIDTH = 1.1
+#: the part of viridis that can be seen on white
+VISIBLE_PART = 0.88
+#: pixels of an image's side; a GiB of ink
+MOST_PIXELS = 8_000
+#: free space around what is shown, as a part of its longer side
+MARGIN = 0.03
+#: what is shown is at least this part of the graph's longer side
+LEAST_PART = 0.02
+#: a graph of one point is shown so large, in degrees
+LEAST_EXTENT = 1e-3
+#: widths of lines in points: as a part of the distance between them, at least, at most
+PART_OF_SPACING, LEAST_WIDTH, MOST_WIDTH = 0.15, 0.03, 1.5
+#: lines whose colour says something are wider by this factor, and at least so wide
+BOLDNESS, LEAST_BOLD_WIDTH = 2, 0.3
+#: of the line that carries most
+MOST_FLOW_WIDTH = 6.0
+#: near the poles a degree of longitude is next to nothing: maps are drawn as if at this latitude
+MOST_LATITUDE = 85
+#: loads that the legend of flows shows
+SHOWN_LOADS = 3
+POINTS_PER_INCH = 72
+
+
+class Streets(NamedTuple):
+    """The lines of a map: arcs that are open, both directions between two vertices once.
+
+    Attributes
+    ----------
+    tails, heads : ndarray of int32, shape (k,)
+    """
+
+    tails: Array
+    heads: Array
+
+    @classmethod
+    def of(cls, graph: Any) -> Streets:
+        """Return the lines of a graph."""
+        arcs = street_arcs(graph)[0]
+        return cls(graph.tails[arcs], graph.indices[arcs])
+
+    def some(self, which: Array) -> Streets:
+        """Return some of the lines."""
+        return Streets(self.tails[which], self.heads[which])
+
+
+class Pen(NamedTuple):
+    """How lines look.
+
+    Attributes
+    ----------
+    colors : ndarray of float64, shape (p, 4)
+        Red, green, blue, opacity, by grade.
+    widths : ndarray of float64, shape (p,)
+        In points, by grade.
+    """
+
+    colors: Array
+    widths: Array
+
+    @classmethod
+    def plain(cls, color: Any, width: float) -> Pen:
+        """Return the pen of one colour and width."""
+        colors = imported("matplotlib.colors", "plot")
+        return cls(np.array([colors.to_rgba(color)]), np.array([width]))
+
+    @classmethod
+    def scale(cls, cmap: Any, width: float) -> Pen:
+        """Return the pen of all colours of a map of colours, of one width."""
+        return cls(cmap(np.linspace(0, 1, GRADES)), np.full(GRADES, width))
+
+
+class Map:
+    """A part of a network on axes, in degrees, a kilometre east as long as a kilometre north.
+
+    Parameters
+    ----------
+    coordinates : ndarray, shape (n, 2), or None
+        Of all vertices.
+    ax : matplotlib.axes.Axes or None
+        None makes a figure.
+    extent : sequence of west, east, south, north, or None
+        What is shown; None: the vertices `around`.
+    around : ndarray of int or bool, or slice
+        Vertices.
+    beside : float
+        How much wider than the map a figure made here is, in inches.
+    """
+
+    def __init__(
+        self,
+        coordinates: Array | None,
+        ax: Axes | None,
+        extent: Sequence[float] | None,
+        around: Any = slice(None),
+        beside: float = 0,
+    ) -> None:
+        imported("matplotlib", "plot")
+        if coordinates is None:
+            raise ValueError(
+                "this graph has no coordinates, so there is nothing to draw; give them as "
+                "read_graph(path, coordinates='....co.gz') or from_arcs(..., coordinates=...)"
+            )
+        whole = require_degrees(coordinates)
+        self.coordinates = coordinates
+        self.box = _box_around(coordinates[around], whole) if extent is None else _given(extent)
+        latitude = min(abs(self.box.south + self.box.north) / 2, MOST_LATITUDE)
+        #: of a degree of latitude to one of longitude
+        self.aspect = 1 / math.cos(math.radians(latitude))
+        self.ax = self._new_axes(beside) if ax is None else ax
+        self._show_box()
+
+    def _new_axes(self, beside: float) -> Axes:
+        wide, high = (max(SHORT_SIDE, LONG_SIDE * side / max(self._sides)) for side in self._sides)
+        pyplot = imported("matplotlib.pyplot", "plot")
+        ax: Axes
+        _, ax = pyplot.subplots(figsize=(wide + beside, high), layout="constrained")
+        ax.set_axis_off()
+        return ax
+
+    def _show_box(self) -> None:
+        self.ax.set_aspect(self.aspect)
+        self.ax.set_xlim(self.box.west, self.box.east)
+        self.ax.set_ylim(self.box.south, self.box.north)
+
+    @property
+    def _sides(self) -> tuple[float, float]:
+        """How wide and how high the box is, in degrees of latitude."""
+        box = self.box
+        return (box.east - box.west) / self.aspect, box.north - box.south
+
+    @property
+    def _inches(self) -> tuple[float, float]:
+        """How wide and how high the box stands on the figure."""
+        window, dpi = self.ax.get_window_extent(), self.ax.figure.dpi
+        east, north = self._sides
+        scale = min(window.width / dpi / east, window.height / dpi / north)
+        return east * scale, north * scale
+
+    def in_view(self, streets: Streets) -> Array:
+        """Tell which lines may be seen: bool, shape (k,)."""
+        beyond = np.zeros(len(self.coordinates), np.uint8)
+        (lon, lat), box = self.coordinates.T, self.box
+        sides = (lon < box.west, lon > box.east, lat < box.south, lat > box.north)
+        for bit, side in enumerate(sides):
+            beyond |= side.astype(np.uint8) << bit
+        # both ends beyond the same side
+        return np.asarray((beyond[streets.tails] & beyond[streets.heads]) == 0)
+
+    def thin(self, lines: int) -> float:
+        """Return how wide so many lines may be, in points, to be seen one by one."""
+        wide, high = self._inches
+        spacing = math.sqrt(wide * high / max(lines, 1)) * POINTS_PER_INCH
+        return min(max(PART_OF_SPACING * spacing, LEAST_WIDTH), MOST_WIDTH)
+
+    def bold(self, lines: int) -> float:
+        """Return how wide so many lines may be, in points, to show their colours."""
+        return min(max(BOLDNESS * self.thin(lines), LEAST_BOLD_WIDTH), MOST_WIDTH)
+
+    def draw(self, streets: Streets, pen: Pen, grades: Array | None = None) -> None:
+        """Draw lines, over what was drawn before.
+
+        Parameters
+        ----------
+        grades : ndarray of uint8, shape (k,), or None
+            Of the pen; the greatest lie on top. None: 0.
+        """
+        if grades is None:
+            grades = np.zeros(streets.tails.size, np.uint8)
+        if streets.tails.size <= LINES_MOST:
+            self._draw_lines(streets, pen, grades)
+        else:
+            self._draw_image(streets, pen, grades)
+        self._show_box()
+
+    def _draw_lines(self, streets: Streets, pen: Pen, grades: Array) -> None:
+        order = np.argsort(grades, kind="stable")
+        ends = [self.coordinates[vertices[order]] for vertices in streets]
+        lines = imported("matplotlib.collections", "plot").LineCollection(
+            np.stack(ends, axis=1),
+            colors=pen.colors[grades[order]],
+            linewidths=pen.widths[grades[order]],
+            capstyle="round",
+            zorder=NETWORK_ORDER,
+        )
+        self.ax.add_collection(lines, autolim=False)
+
+    def _draw_image(self, streets: Streets, pen: Pen, grades: Array) -> None:
+        longest = max(self._inches)
+        dots = min(DOTS_PER_INCH, MOST_PIXELS / longest)
+        wide, high = (max(1, round(side * dots)) for side in self._inches)
+        box = self.box
+        extent = (box.west, box.east, box.south, box.north)
+        widths = pen.widths * dots / POINTS_PER_INCH
+        image = rasterized(
+            self.coordinates, *streets, grades, pen.colors, widths, extent, (wide, high)
+        )
+        self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
+
+    def mark(self, vertices: Array, **style: Any) -> None:
+        """Set dots on vertices."""
+        dots = {"linestyle": "none", "marker": "o", "color": "white", "markeredgecolor": "black"}
+        lon, lat = self.coordinates[vertices].T
+        self.ax.plot(lon, lat, **{**dots, **style}, scalex=False, scaley=False)
+
+    def color_bar(self, cmap: Any, least: float, greatest: float, label: str) -> None:
+        """Set a scale of colours beside the map."""
+        norm = imported("matplotlib.colors", "plot").Normalize(least, greatest)
+        scale = imported("matplotlib.cm", "plot").ScalarMappable(norm, cmap)
+        self.ax.figure.colorbar(
+            scale, ax=self.ax, label=label, shrink=0.7, format=lambda tick, _: amount(tick)
+        )
+
+    def legend(self, colors: Any, widths: Sequence[float], labels: Sequence[str]) -> None:
+        """Set a legend of lines into a corner."""
+        line = imported("matplotlib.lines", "plot").Line2D
+        handles = [
+            line([], [], color=color, linewidth=width, label=label)
+            for color, width, label in zip(colors, widths, labels, strict=True)
+        ]
+        self.ax.legend(handles=handles, loc="lower right")
+
+
+def street_arcs(graph: Any) -> tuple[Array, Array]:
+    """Return the arcs to draw, and which arc goes the other way.
+
+    Returns
+    -------
+    arcs : ndarray of int64, shape (k,)
+        Positions of open arcs, of two that go to and fro between two vertices one.
+    twins : ndarray of int, shape (k,)
+        Positions of the others, closed ones too; -1 for none.
+    """
+    twins = twins_of(graph.indptr, graph.indices)
+    first = graph.tails < graph.indices
+    alone = twins < 0
+    if not graph.closed_arcs:
+        arcs = np.flatnonzero(first | alone)
+    else:
+        closed = graph.weights == closed_weight(graph.weights.dtype)
+        # (a position of -1 is that of the last arc, and does not count)
+        arcs = np.flatnonzero(~closed & (first | alone | closed[twins]))
+    return arcs, twins[arcs]
+
+
+def draw_network(
+    graph: Any,
+    *,
+    ax: Axes | None,
+    extent: Sequence[float] | None,
+    color: Any,
+    linewidth: float | None,
+) -> Axes:
+    """Draw lines of one colour; as `Graph.plot`."""
+    pen, width = Pen.plain(color, 0), checked_width(linewidth)
+    drawn = Map(graph.coordinates, ax, extent)
+    streets = Streets.of(graph)
+    streets = streets.some(drawn.in_view(streets))
+    width = width or drawn.thin(streets.tails.size)
+    drawn.draw(streets, pen._replace(widths=np.array([width])))
+    return drawn.ax
+
+
+def draw_flows(
+    graph: Any,
+    flow: ArrayLike,
+    *,
+    ax: Axes | None,
+    extent: Sequence[float] | None,
+    cmap: Any,
+    max_width: float | None,
+    unit: str,
+) -> Axes:
+    """Draw lines as wide as what they carry, over a network in grey; as `Graph.plot_flows`."""
+    flows = _checked_flows(flow, graph.input_arcs)
+    widest, colors = checked_width(max_width) or MOST_FLOW_WIDTH, scale_of_flows(cmap)
+    arcs, twins = street_arcs(graph)
+    streets = Streets(graph.tails[arcs], graph.indices[arcs])
+    # rows that lost to a parallel one count too
+    kept = graph.row_arc >= 0
+    on_arcs = np.bincount(graph.row_arc[kept], flows[kept], graph.m)
+    on_streets = on_arcs[arcs]
+    on_streets[twins >= 0] += on_arcs[twins[twins >= 0]]
+
+    loaded = on_streets > 0
+    ends = np.concatenate(streets.some(loaded))
+    drawn = Map(graph.coordinates, ax, extent, ends if ends.size else slice(None))
+    seen = drawn.in_view(streets)
+    thin = min(drawn.thin(int(np.count_nonzero(seen))), widest)
+    drawn.draw(streets.some(seen & ~loaded), Pen.plain(GREY, thin))
+    if not ends.size:
+        return drawn.ax
+    greatest = float(on_streets.max())
+    widths = np.maximum(np.linspace(0, widest, GRADES), thin)
+    which = seen & loaded
+    pen = Pen.scale(colors, widest)._replace(widths=widths)
+    drawn.draw(streets.some(which), pen, graded(on_streets[which], 0, greatest))
+    shown = _round_numbers(greatest)
+    drawn.legend(
+        [colors(load / greatest) for load in shown],
+        [max(widest * load / greatest, thin) for load in shown],
+        [amount(load, unit) for load in shown],
+    )
+    return drawn.ax
+
+
+def _checked_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
+    """Return flows on input rows as floats.
+
+    Raises
+    ------
+    ValueError
+        Not one an input row, negative or not finite.
+    TypeError
+        No numbers.
+    """
+    flows = np.asarray(flow)
+    if flows.dtype.kind not in "iuf":
+        raise TypeError(f"flow must be numbers, not {flows.dtype}")
+    if flows.shape != (rows,):
+        raise ValueError(
+            f"expected a flow for every input row, as load returns: shape ({rows},), not "
+            f"{flows.shape}"
+        )
+    wrong = ~(np.isfinite(flows) & (flows >= 0))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"the flow on row {first} is {flows[first]}; the width of a line is a finite number, "
+            "0 or more"
+        )
+    return flows.astype(np.float64)
+
+
+def graded(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:
+    """Return which grade of a scale from `least` to `greatest` belongs to each value."""
+    span = (greatest - least) or 1
+    parts = np.clip((values.astype(np.float64) - least) / span, 0, 1)
+    return np.rint(parts * (GRADES - 1)).astype(np.uint8)
+
+
+def checked_width(width: float | None) -> float | None:
+    """Return a width in points, above 0, or None for one that fits the picture."""
+    if width is None:
+        return None
+    if not 0 < width < math.inf:
+        raise ValueError(f"a line is some points wide, a number above 0, not {width!r}")
+    return float(width)
+
+
+def amount(number: float, unit: str = "") -> str:
+    """Return a number with its unit as people write it."""
+    text = f"{int(number):,}" if number == int(number) else f"{number:,g}"
+    return f"{text} {unit}".rstrip()
+
+
+def scale_of_distances(cmap: Any) -> Any:
+    """Return a map of colours of Matplotlib; None: viridis but for its lightest part."""
+    if cmap is not None:
+        return imported("matplotlib", "plot").colormaps.get_cmap(cmap)
+    return _blended(_viridis(np.linspace(0, VISIBLE_PART, GRADES)))
+
+
+def scale_of_flows(cmap: Any) -> Any:
+    """Return a map of colours of Matplotlib; None: from grey to the darkest of viridis."""
+    if cmap is not None:
+        return scale_of_distances(cmap)
+    return _blended([GREY, *_viridis(np.array([0.5, 0.25, 0]))])
+
+
+def _viridis(parts: Array) -> Any:
+    return imported("matplotlib", "plot").colormaps["viridis"](parts)
+
+
+def _blended(colors: Any) -> Any:
+    """Return the map of colours that leads from each to the next."""
+    maps = imported("matplotlib.colors", "plot").LinearSegmentedColormap
+    return maps.from_list("sssp", colors, GRADES)
+
+
+def _round_numbers(greatest: float) -> list[float]:
+    """Return some numbers up to `greatest` of one digit: 1, 2 or 5 and zeros."""
+    power = 10.0 ** math.floor(math.log10(greatest))
+    steps = [factor * power * scale for scale in (0.01, 0.1, 1) for factor in (1, 2, 5)]
+    return [step for step in steps if step <= greatest][-1 : -2 * SHOWN_LOADS : -2][::-1]
+
+
+def _box_around(points: Array, whole: Box) -> Box:
+    """Return the box around points, with a margin, and no smaller than a part of the whole."""
+    box = whole
+    if len(points):
+        lon, lat = points.T
+        box = Box(*map(float, (lon.min(), lat.min(), lon.max(), lat.max())))
+    least = max(LEAST_PART * whole.extent, LEAST_EXTENT)
+    margin = MARGIN * max(box.extent, least)
+
+    def stretched(low: float, high: float) -> tuple[float, float]:
+        more = max(margin, (least - (high - low)) / 2)
+        return low - more, high + more
+
+    west, east = stretched(box.west, box.east)
+    south, north = stretched(box.south, box.north)
+    return Box(west, south, east, north)
+
+
+def _given(extent: Sequence[float]) -> Box:
+    """Return the box that a caller asks for."""
+    sides = np.asarray(extent)
+    if sides.shape != (4,) or sides.dtype.kind not in "iuf" or not np.isfinite(sides).all():
+        raise ValueError(f"extent is (west, east, south, north) in degrees, not {extent!r}")
+    west, east, south, north = (float(side) for side in sides)
+    if not (west < east and south < north):
+        raise ValueError(
+            f"extent is (west, east, south, north), the lesser of two sides first, not {extent!r}"
+        )
+    return Box(west, south, east, north)
