@@ -39,7 +39,7 @@ from sssp._csgraph import matrix as dense
 from sssp._csgraph.arcs import arcs_of, csr_of
 from sssp._csgraph.rows import Found, nearest_of, rows_of
 from sssp.kernels.dtypes import INDEX, INT64
-from sssp.methods import BellmanFord, Johnson
+from sssp.methods import BellmanFord, Johnson, Method
 
 __all__ = [
     "NegativeCycleError",
@@ -277,21 +277,8 @@ def bellman_ford(
     >>> bellman_ford([[0, 5, 1], [0, 0, 0], [0, -2, 0]], indices=0).tolist()
     [0.0, -1.0, 1.0]
     """
-    arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
-    sources, shape = _sources_of(indices, arcs.n)
-    with _scipys_error():
-        found = rows_of(
-            arcs,
-            sources,
-            negative=BellmanFord(),
-            predecessors=return_predecessors,
-            device=device,
-        )
-    if found is None:
-        return _by_scipy(
-            "bellman_ford", csgraph, directed, indices, return_predecessors, unweighted
-        )
-    return _as_scipy_returns(found, shape)
+    asked = csgraph, directed, indices, return_predecessors, unweighted
+    return _of_any_sign("bellman_ford", BellmanFord(), device, *asked)
 
 
 def johnson(
@@ -339,14 +326,29 @@ def johnson(
     """
     if unweighted:
         return dijkstra(csgraph, directed, indices, return_predecessors, True, device=device)
+    asked = csgraph, directed, indices, return_predecessors, unweighted
+    return _of_any_sign("johnson", Johnson(), device, *asked)
+
+
+def _of_any_sign(
+    name: str,
+    method: Method,
+    device: str,
+    csgraph: Any,
+    directed: bool,
+    indices: ArrayLike | None,
+    return_predecessors: bool,
+    unweighted: bool,
+) -> Any:
+    """Search over weights of any sign; what is not for us goes to SciPy's function of the name."""
     arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
     with _scipys_error():
         found = rows_of(
-            arcs, sources, negative=Johnson(), predecessors=return_predecessors, device=device
+            arcs, sources, negative=method, predecessors=return_predecessors, device=device
         )
     if found is None:
-        return _by_scipy("johnson", csgraph, directed, indices, return_predecessors)
+        return _by_scipy(name, csgraph, directed, indices, return_predecessors, unweighted)
     return _as_scipy_returns(found, shape)
 
 

@@ -234,8 +234,7 @@ def is_unbounded(G: ConvertedGraph) -> bool:
 
 def row_from(G: ConvertedGraph, question: Question, sources: Sequence[int], *, tree: bool) -> Row:
     """Search from sources together, no two of them alike."""
-    whence: Any = sources if len(sources) > 1 else sources[0]
-    found = _ask(G, question, whence, nearest=len(sources) > 1, predecessors=tree)
+    found = _ask_together(G, question, sources, predecessors=tree)
     return Row(G, sources, found.distances, found.predecessors)
 
 
@@ -245,7 +244,7 @@ def path_between(
     """Return the distance of a vertex and the nodes on the way there; None if it is unreached."""
     if target in sources:
         return 0, [G.nodes[target]]
-    found = _towards(G, question, sources, target, tree=True)
+    found = _ask_together(G, question, sources, targets=target, predecessors=True)
     if not found.reached:
         return None
     tree: Any = found.predecessors
@@ -263,16 +262,16 @@ def length_between(
     """Return the distance of a vertex; None if it is unreached."""
     if target in sources:
         return 0
-    found = _towards(G, question, sources, target, tree=False)
+    found = _ask_together(G, question, sources, targets=target)
     return found.distances.item() if found.reached else None
 
 
-def _towards(
-    G: ConvertedGraph, question: Question, sources: Sequence[int], target: int, *, tree: bool
+def _ask_together(
+    G: ConvertedGraph, question: Question, sources: Sequence[int], **options: Any
 ) -> ShortestPaths:
-    whence: Any = sources if len(sources) > 1 else sources[0]
+    """Search once, from all sources."""
     together = len(sources) > 1
-    return _ask(G, question, whence, targets=target, nearest=together, predecessors=tree)
+    return _ask(G, question, sources if together else sources[0], nearest=together, **options)
 
 
 def rows_from(

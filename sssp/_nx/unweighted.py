@@ -10,7 +10,7 @@ from typing import Any
 
 from sssp._nx.converted import ConvertedGraph
 from sssp._nx.paths import Paths, PathsTo
-from sssp._nx.refusal import raise_as_networkx
+from sssp._nx.refusal import between, named
 from sssp._nx.search import by_hops, path_between, row_from, rows_from
 
 __all__ = [
@@ -29,9 +29,7 @@ def single_source_shortest_path_length(
     G: ConvertedGraph, source: Any, cutoff: float | None = None
 ) -> dict[Any, int]:
     """Return the distance of every node from one."""
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("single_source_shortest_path_length", G, (), source=source)
+    start = named("single_source_shortest_path_length", G, source=source)
     return row_from(G, by_hops(cutoff), [start], tree=False).lengths()
 
 
@@ -39,9 +37,7 @@ def single_target_shortest_path_length(
     G: ConvertedGraph, target: Any, cutoff: float | None = None
 ) -> dict[Any, int]:
     """Return the distance of every node to one."""
-    end = G.vertex(target)
-    if end is None:
-        raise_as_networkx("single_target_shortest_path_length", G, (), target=target)
+    end = named("single_target_shortest_path_length", G, target=target)
     return row_from(G, by_hops(cutoff).turned(), [end], tree=False).lengths()
 
 
@@ -55,23 +51,16 @@ def all_pairs_shortest_path_length(
 
 def bidirectional_shortest_path(G: ConvertedGraph, source: Any, target: Any) -> list[Any]:
     """Return the nodes on a shortest path."""
-    start, end = G.vertex(source), G.vertex(target)
-    found = None
-    if start is not None and end is not None:
-        found = path_between(G, by_hops(), [start], end)
-    if found is None:
-        ends = {"source": source, "target": target}
-        raise_as_networkx("bidirectional_shortest_path", G, (source, target), **ends)
-    return found[1]
+    path: list[Any]
+    _, path = between("bidirectional_shortest_path", G, path_between, by_hops(), source, target)
+    return path
 
 
 def single_source_shortest_path(
     G: ConvertedGraph, source: Any, cutoff: float | None = None
 ) -> Paths:
     """Return the path to every node from one."""
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("single_source_shortest_path", G, (), source=source)
+    start = named("single_source_shortest_path", G, source=source)
     return row_from(G, by_hops(cutoff), [start], tree=True).paths()
 
 
@@ -79,9 +68,7 @@ def single_target_shortest_path(
     G: ConvertedGraph, target: Any, cutoff: float | None = None
 ) -> PathsTo:
     """Return the path from every node to one."""
-    end = G.vertex(target)
-    if end is None:
-        raise_as_networkx("single_target_shortest_path", G, (), target=target)
+    end = named("single_target_shortest_path", G, target=target)
     return row_from(G, by_hops(cutoff).turned(), [end], tree=True).paths_to()
 
 
@@ -101,9 +88,7 @@ def predecessor(
     return_seen: bool | None = None,
 ) -> Any:
     """Return all nodes that stand before each one on shortest paths, or before one."""
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("predecessor", G, (), source=source)
+    start = named("predecessor", G, source=source)
     # (a cutoff of 0 is none here)
     row = row_from(G, by_hops(cutoff or None), [start], tree=False)
     before = row.all_predecessors(by_hops=True)

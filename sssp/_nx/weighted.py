@@ -9,7 +9,7 @@ from networkx import NetworkXUnbounded
 
 from sssp._nx.converted import ConvertedGraph
 from sssp._nx.paths import Paths
-from sssp._nx.refusal import raise_as_networkx
+from sssp._nx.refusal import between, named, raise_as_networkx
 from sssp._nx.search import (
     Question,
     Row,
@@ -64,11 +64,8 @@ def dijkstra_path_length(
     G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> Any:
     """Return the length of a shortest path."""
-    found = _length_between(G, dijkstra(G, weight), source, target)
-    if found is None:
-        ends = {"source": source, "target": target}
-        raise_as_networkx("dijkstra_path_length", G, (source, target), **ends)
-    return found
+    question = dijkstra(G, weight)
+    return between("dijkstra_path_length", G, length_between, question, source, target)
 
 
 def single_source_dijkstra_path(
@@ -136,9 +133,7 @@ def dijkstra_predecessor_and_distance(
     G: ConvertedGraph, source: Any, cutoff: float | None = None, weight: Any = "weight"
 ) -> tuple[dict[Any, list[Any]], Lengths]:
     """Return all nodes that stand before each one on shortest paths, and the distances."""
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("dijkstra_predecessor_and_distance", G, (), source=source)
+    start = named("dijkstra_predecessor_and_distance", G, source=source)
     return _before_and_lengths(G, dijkstra(G, weight, cutoff), start)
 
 
@@ -175,9 +170,7 @@ def bellman_ford_predecessor_and_distance(
 
     `target` and `heuristic` make no difference.
     """
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("bellman_ford_predecessor_and_distance", G, (), source=source)
+    start = named("bellman_ford_predecessor_and_distance", G, source=source)
     _refuse_negative_loops(G, weight)
     return _before_and_lengths(G, bellman_ford(G, weight), start)
 
@@ -194,11 +187,8 @@ def bellman_ford_path_length(
     G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> Any:
     """Return the length of a shortest path."""
-    found = _length_between(G, bellman_ford(G, weight), source, target)
-    if found is None:
-        ends = {"source": source, "target": target}
-        raise_as_networkx("bellman_ford_path_length", G, (source, target), **ends)
-    return found
+    question = bellman_ford(G, weight)
+    return between("bellman_ford_path_length", G, length_between, question, source, target)
 
 
 def single_source_bellman_ford_path(
@@ -224,13 +214,9 @@ def single_source_bellman_ford(
     question = bellman_ford(G, weight)
     if target is None:
         return _both(row_from(G, question, [_bellman_ford_start(G, source)], tree=True))
-    start, end = G.vertex(source), G.vertex(target)
-    found = None
-    if start is not None and end is not None:
-        found = path_between(G, question, [start], end)
-    if found is None:
-        ends = {"source": source, "target": target}
-        raise_as_networkx("single_source_bellman_ford", G, (source, target), **ends)
+    found: LengthAndPath = between(
+        "single_source_bellman_ford", G, path_between, question, source, target
+    )
     return found
 
 
@@ -252,9 +238,7 @@ def goldberg_radzik(
     G: ConvertedGraph, source: Any, weight: Any = "weight"
 ) -> tuple[dict[Any, Any], Lengths]:
     """Return the node before each one on its path, and the distances."""
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("goldberg_radzik", G, (), source=source)
+    start = named("goldberg_radzik", G, source=source)
     _refuse_negative_loops(G, weight)
     row = row_from(G, bellman_ford(G, weight), [start], tree=True)
     return row.predecessors(), row.lengths()
@@ -270,13 +254,10 @@ def bidirectional_dijkstra(
     G: ConvertedGraph, source: Any, target: Any, weight: Any = "weight"
 ) -> LengthAndPath:
     """Return the length of a shortest path and its nodes."""
-    start, end = G.vertex(source), G.vertex(target)
-    found = None
-    if start is not None and end is not None:
-        found = path_between(G, dijkstra(G, weight), [start], end)
-    if found is None:
-        ends = {"source": source, "target": target}
-        raise_as_networkx("bidirectional_dijkstra", G, (source, target), **ends)
+    question = dijkstra(G, weight)
+    found: LengthAndPath = between(
+        "bidirectional_dijkstra", G, path_between, question, source, target
+    )
     return found
 
 
@@ -316,15 +297,4 @@ def _starts(G: ConvertedGraph, sources: Collection[Any]) -> list[int]:
 
 
 def _bellman_ford_start(G: ConvertedGraph, source: Any) -> int:
-    start = G.vertex(source)
-    if start is None:
-        raise_as_networkx("single_source_bellman_ford", G, (), source=source)
-    return start
-
-
-def _length_between(G: ConvertedGraph, question: Question, source: Any, target: Any) -> Any:
-    """Return a distance; None if there is none."""
-    start, end = G.vertex(source), G.vertex(target)
-    if start is None or end is None:
-        return None
-    return length_between(G, question, [start], end)
+    return named("single_source_bellman_ford", G, source=source)

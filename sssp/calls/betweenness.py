@@ -171,11 +171,8 @@ def _sum_on_device(plan: Plan[Query]) -> NDArray[np.float64]:
     with progress_bar(query.rows, query.progress) as advance:
         for part in plan.split(dependencies.rows):
             sources = part.query.sources
-            for status, source in zip(
-                dependencies.add(sources, answered(part).distances).tolist(),
-                sources.tolist(),
-                strict=True,
-            ):
+            statuses = dependencies.add(sources, answered(part).distances)
+            for status, source in zip(statuses.tolist(), sources.tolist(), strict=True):
                 _check(status, source)
             advance(sources.size)
     return dependencies.total()

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, kernel, select
-from sssp.cuda.fill import blocks_for
-from sssp.cuda.fill import fill as fill_array
+from sssp.cuda.fill import blocks_for, fill
 from sssp.cuda.memory import available_bytes, device_graph
 from sssp.engine.memory import check_memory
 from sssp.graph.graph import Graph
@@ -188,14 +187,9 @@ class Dependencies:
         n, dtype = graph.n, graph.weights.dtype
         with select(self.number):
             on_device = device_graph(graph, self.number)
-            indptr, heads, weights = on_device.arcs(graph, dtype)
             self._arcs = (
-                on_device.array("reverse indptr", lambda: graph.reverse().indptr.astype(INDEX)),
-                on_device.array("reverse indices", lambda: graph.reverse().indices),
-                on_device.array(
-                    f"reverse weights, {dtype}", lambda: graph.reverse().weights_as(dtype)
-                ),
-                *(indptr, heads, weights),
+                *on_device.arcs(graph, dtype, reverse=True),
+                *on_device.arcs(graph, dtype),
             )
             row = 3 * (n + 1) * INDEX.itemsize + 2 * n * FLOAT64.itemsize
             room = available_bytes(memory_limit, on_device.nbytes)
@@ -204,7 +198,7 @@ class Dependencies:
             self.rows = max(1, min(MOST_ROWS, rows, room // (2 * row)))
             self.nbytes = self.rows * row
             self._total = cuda.device_array(n, FLOAT64)
-            fill_array(self._total, 0.0, cuda.default_stream())
+            fill(self._total, 0.0, cuda.default_stream())
             shape = self.rows, n
             self._scratch = (
                 cuda.device_array(shape, INDEX),

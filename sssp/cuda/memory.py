@@ -228,12 +228,22 @@ class DeviceGraph:
                 self._arrays[name] = array
             return self._arrays[name]
 
-    def arcs(self, graph: Graph, dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
-        """``indptr`` (int32), ``indices`` and ``weights``, those of a vertex by head."""
+    def arcs(
+        self, graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False
+    ) -> tuple[Any, Any, Any]:
+        """``indptr`` (int32), ``indices`` and ``weights``, those of a vertex by head.
+
+        Of the reversed graph if asked, and then by tail.
+        """
+        side = "reverse " if reverse else ""
+
+        def base() -> Graph:
+            return graph.reverse() if reverse else graph
+
         return (
-            self.array("indptr", lambda: graph.indptr.astype(INDEX)),
-            self.array("indices", lambda: graph.indices),
-            self.array(f"weights, {dtype}", lambda: graph.weights_as(dtype)),
+            self.array(f"{side}indptr", lambda: base().indptr.astype(INDEX)),
+            self.array(f"{side}indices", lambda: base().indices),
+            self.array(f"{side}weights, {dtype}", lambda: base().weights_as(dtype)),
         )
 
     def arcs_by_weight(

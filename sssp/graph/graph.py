@@ -21,7 +21,7 @@ from sssp.errors import (
     NegativeWeightError,
     VertexError,
 )
-from sssp.graph import frames, interop, pictures
+from sssp.graph import frames, interop
 from sssp.graph.checks import (
     arc_column,
     coordinate_pairs,
@@ -1318,7 +1318,9 @@ class Graph:
         not become sharper by zooming in. O(n + m) time: a second for a city, some ten
         for 24 million vertices.
         """
-        return pictures.draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
+        from sssp.graph.pictures import draw_network
+
+        return draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
 
     def plot_flows(
         self,
@@ -1359,8 +1361,10 @@ class Graph:
         TypeError
             Flows that are not numbers.
         """
+        from sssp.graph.pictures import draw_flows
+
         style: Any = {"cmap": cmap, "max_width": max_width, "unit": unit}
-        return pictures.draw_flows(self, flow, ax=ax, extent=extent, **style)
+        return draw_flows(self, flow, ax=ax, extent=extent, **style)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sssp.graph.graph import Graph
 
-__all__ = ["checked_limits", "draw_distances", "draw_isochrones"]
+__all__ = ["Style", "checked_limits", "draw_distances", "draw_isochrones"]
 
 Array = NDArray[Any]
 
@@ -41,17 +41,18 @@ DOT_SIZE, SMALL_DOT_SIZE, MANY_DOTS = 7.0, 3.0, 20
 LEGEND_WIDTH = 4.0
 
 
+class Style(NamedTuple):
+    """Where and how to draw, as `ShortestPaths.plot` is told."""
+
+    ax: Axes | None
+    extent: Sequence[float] | None
+    cmap: Any
+    linewidth: float | None
+    unit: str
+
+
 def draw_distances(
-    graph: Graph,
-    distances: Array,
-    sources: Array,
-    path: Array | None,
-    *,
-    ax: Axes | None,
-    extent: Sequence[float] | None,
-    cmap: Any,
-    linewidth: float | None,
-    unit: str,
+    graph: Graph, distances: Array, sources: Array, path: Array | None, style: Style
 ) -> Axes:
     """Draw a network coloured by distance; as `ShortestPaths.plot`.
 
@@ -61,10 +62,11 @@ def draw_distances(
     sources : ndarray, shape (s,)
         Vertices.
     path : ndarray, shape (vertices,), or None
+    style : Style
     """
-    width, colors = checked_width(linewidth), scale_of_distances(cmap)
+    width, colors = checked_width(style.linewidth), scale_of_distances(style.cmap)
     reached = distances != unreached(distances.dtype)
-    drawn = Map(graph.coordinates, ax, extent, reached, BAR_WIDTH)
+    drawn = Map(graph.coordinates, style.ax, style.extent, reached, BAR_WIDTH)
     streets, values = _seen(graph, drawn, distances)
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     far = values == unreached(values.dtype)
@@ -76,7 +78,8 @@ def draw_distances(
         nearer = np.minimum(distances[shown.tails], distances[shown.heads])
         least, greatest = float(nearer.min()), float(known.max())
     drawn.draw(shown, Pen.scale(colors, bold), graded(known, least, greatest))
-    drawn.color_bar(colors, least, greatest, f"distance ({unit})" if unit else "distance")
+    label = f"distance ({style.unit})" if style.unit else "distance"
+    drawn.color_bar(colors, least, greatest, label)
     if path is not None:
         _draw_path(drawn, path)
     _mark_sources(drawn, sources)
@@ -84,16 +87,7 @@ def draw_distances(
 
 
 def draw_isochrones(
-    graph: Graph,
-    distances: Array,
-    sources: Array,
-    limits: Array,
-    *,
-    ax: Axes | None,
-    extent: Sequence[float] | None,
-    cmap: Any,
-    linewidth: float | None,
-    unit: str,
+    graph: Graph, distances: Array, sources: Array, limits: Array, style: Style
 ) -> Axes:
     """Draw a network in bands of distance; as `ShortestPaths.plot_isochrones`.
 
@@ -104,12 +98,13 @@ def draw_isochrones(
         Vertices.
     limits : ndarray, shape (b,)
         Ascending.
+    style : Style
     """
-    width = checked_width(linewidth)
-    colors = scale_of_distances(cmap)(np.linspace(0, 1, limits.size))
+    width = checked_width(style.linewidth)
+    colors = scale_of_distances(style.cmap)(np.linspace(0, 1, limits.size))
     missing = unreached(distances.dtype)
     within = (distances != missing) & (distances <= limits[-1])
-    drawn = Map(graph.coordinates, ax, extent, within)
+    drawn = Map(graph.coordinates, style.ax, style.extent, within)
     streets, values = _seen(graph, drawn, distances)
     thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
     band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
@@ -118,7 +113,7 @@ def draw_isochrones(
     # the narrowest on top
     for number in reversed(range(limits.size)):
         drawn.draw(streets.some(band == number), Pen.plain(colors[number], bold))
-    labels = [f"within {amount(limit, unit)}" for limit in limits.tolist()]
+    labels = [f"within {amount(limit, style.unit)}" for limit in limits.tolist()]
     if beyond.any():
         labels.append("beyond")
     drawn.legend([*colors, GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)

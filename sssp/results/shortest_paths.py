@@ -18,7 +18,7 @@ from sssp.graph.checks import is_sparse
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
-from sssp.results import frames, pictures
+from sssp.results import frames
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.rows import dense_row, entry, stored_row
 from sssp.results.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
@@ -496,11 +496,12 @@ class ShortestPaths:
         UnreachableError, VertexError, TypeError
             As `path`.
         """
+        from sssp.results.pictures import Style, draw_distances
+
         row, distances = self._distances_to_all(row)
         path = None if path_to is None else self.path(path_to, row)
-        style: Any = {"ax": ax, "extent": extent, "cmap": cmap, "linewidth": linewidth}
-        sources = self._sources_of(row)
-        return pictures.draw_distances(self.graph, distances, sources, path, unit=unit, **style)
+        style = Style(ax, extent, cmap, linewidth, unit)
+        return draw_distances(self.graph, distances, self._sources_of(row), path, style)
 
     def plot_isochrones(
         self,
@@ -543,11 +544,12 @@ class ShortestPaths:
         VertexError, TypeError
             No such row; limits that are not numbers.
         """
+        from sssp.results.pictures import Style, checked_limits, draw_isochrones
+
         row, distances = self._distances_to_all(row)
-        bands = pictures.checked_limits(limits, self.limit)
-        style: Any = {"ax": ax, "extent": extent, "cmap": cmap, "linewidth": linewidth}
-        sources = self._sources_of(row)
-        return pictures.draw_isochrones(self.graph, distances, sources, bands, unit=unit, **style)
+        bands = checked_limits(limits, self.limit)
+        style = Style(ax, extent, cmap, linewidth, unit)
+        return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 
     def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
         """Draw what flows on the network when volumes travel: `load`, then `Graph.plot_flows`.

@@ -279,11 +279,7 @@ class PullSearch(BellmanFordSearch):
 
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
-        self.arcs = (
-            on_device.array("reverse indptr", lambda: graph.reverse().indptr.astype(INDEX)),
-            on_device.array("reverse indices", lambda: graph.reverse().indices),
-            on_device.array(f"reverse weights, {dtype}", lambda: graph.reverse().weights_as(dtype)),
-        )
+        self.arcs = on_device.arcs(graph, dtype, reverse=True)
 
     @property
     def row_bytes(self) -> int:
