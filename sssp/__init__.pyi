@@ -28,6 +28,9 @@ from sssp.errors import VertexError as VertexError
 from sssp.generate import road_like as road_like
 from sssp.graph.graph import Graph as Graph
 from sssp.graph.graph import read_graph as read_graph
+from sssp.hierarchy.hierarchy import Hierarchy as Hierarchy
+from sssp.hierarchy.prepare import prepare as prepare
+from sssp.hierarchy.storage import read_hierarchy as read_hierarchy
 from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst

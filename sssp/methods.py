@@ -20,6 +20,7 @@ __all__ = [
     "CLOSURE_METHODS",
     "DENSE_METHODS",
     "METHODS",
+    "SWEEP_METHODS",
     "AStar",
     "BellmanFord",
     "BreadthFirst",
@@ -31,6 +32,7 @@ __all__ = [
     "Johnson",
     "Method",
     "RepeatedSquaring",
+    "Sweep",
     "ThresholdDijkstra",
     "as_method",
     "is_auto",
@@ -201,6 +203,19 @@ class AStar(Method):
 
 
 @dataclass(frozen=True)
+class Sweep(Method):
+    """Climb and sweep over a prepared map (Delling et al. 2011); what a `Hierarchy` answers by."""
+
+    name: ClassVar[str] = "sweep"
+    task: ClassVar[str] = "sweep"
+    solvers: ClassVar[dict[str, str]] = {"cpu": "sssp.hierarchy.rows"}
+    statistics: ClassVar[dict[str, str]] = {
+        "climbed": "vertices passed on the way up",
+        "swept": "vertices whose distance was found from those above",
+    }
+
+
+@dataclass(frozen=True)
 class FloydWarshall(Method):
     """All pairs in n^3 steps, block by block (Floyd 1962, Warshall 1962); for dense graphs."""
 
@@ -299,6 +314,8 @@ METHODS = _by_name(
 )
 #: methods of ``pairs`` alone
 TRIP_METHODS = _by_name(AStar)
+#: methods on a hierarchy; no others answer there
+SWEEP_METHODS = _by_name(Sweep)
 #: methods of ``all_pairs`` alone
 DENSE_METHODS = _by_name(
     FloydWarshall,

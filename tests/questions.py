@@ -6,6 +6,7 @@ The truth is that of `tests.naive`; whatever a result holds is compared with it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ def questions(draw: st.DrawFn, any_network: st.SearchStrategy[naive.Network]) ->
     )
 
 
-def ask_all(solvers: list[Solver], question: Question) -> None:
+def ask_all(solvers: Sequence[Solver], question: Question) -> None:
     """Ask all solvers the same question; compare answers, or refusals, with the reference."""
 
     @cache

@@ -14,6 +14,7 @@ from sssp.calls.shortest_paths import answered, shortest_paths
 from sssp.engine.checks import as_flag
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.network import own_methods
 from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, placed, solver_of
 from sssp.engine.query import Answer, Query
@@ -312,6 +313,11 @@ def transitive_closure(
 def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:
     if isinstance(g_or_matrix, Graph):
         return g_or_matrix
+    if own_methods(g_or_matrix) is not None:
+        raise TypeError(
+            "all_pairs takes a graph or a matrix; of a prepared map ask for "
+            "sssp.shortest_paths(h, range(h.n))"
+        )
     if is_sparse(g_or_matrix):
         return Graph.from_scipy(g_or_matrix)
     return as_matrix(g_or_matrix)

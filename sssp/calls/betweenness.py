@@ -24,6 +24,7 @@ from sssp.methods import Dijkstra, Method
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = ["betweenness"]
 
@@ -36,7 +37,7 @@ SMALLER = "memory_limit sets the limit, and device='cpu' takes less"
 
 
 def betweenness(
-    g: Graph,
+    g: Graph | Hierarchy,
     sources: ArrayLike | None = None,
     *,
     normalized: bool = False,
@@ -50,7 +51,7 @@ def betweenness(
 
     Parameters
     ----------
-    g : Graph
+    g : Graph or Hierarchy
         With weights of 0 or more.
     sources : int, or array_like of int, shape (k,), optional
         Where paths begin; by default at every vertex. A sample gives an estimate: multiply it by

@@ -17,6 +17,7 @@ from sssp.methods import Method
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
     from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = ["iter_blocks", "reduce"]
@@ -26,7 +27,7 @@ BLOCK_BYTES = 256 << 20
 
 
 def reduce(
-    g: Graph,
+    g: Graph | Hierarchy,
     sources: ArrayLike,
     what: str,
     *,
@@ -44,7 +45,7 @@ def reduce(
 
     Parameters
     ----------
-    g : Graph
+    g : Graph or Hierarchy
     sources : int, or array_like of int, shape (k,)
     what : {"eccentricity", "sum", "mean", "count", "weight", "closeness"}
         Of the vertices that are reached, of those that count; see Notes.
@@ -137,13 +138,13 @@ def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> 
 
 
 def iter_blocks(
-    g: Graph, sources: ArrayLike, *, block_size: int | None = None, **options: Any
+    g: Graph | Hierarchy, sources: ArrayLike, *, block_size: int | None = None, **options: Any
 ) -> Iterator[ShortestPaths]:
     """Solve for many sources block by block, for reductions of one's own.
 
     Parameters
     ----------
-    g : Graph
+    g : Graph or Hierarchy
     sources : array_like of int, shape (k,)
     block_size : int, optional
         Sources in a block; by default as many as fill 256 MiB with distances.

@@ -9,22 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from sssp.calls.placement import named_device, place_call
+from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import answered, failure
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
 from sssp.engine.checks import as_count, as_limit, as_network, as_vertices, refuse_negative
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
-from sssp.engine.network import reversed_graph
+from sssp.engine.network import own_methods, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Query
 from sssp.engine.threads import check_threads
 from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
-from sssp.methods import BellmanFord, DeltaStepping, Dijkstra, Method, as_method, is_auto
+from sssp.methods import BellmanFord, DeltaStepping, Dijkstra, Method, is_auto
 from sssp.results.nearest import NearestFacilities
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = ["nearest"]
 
@@ -38,7 +40,7 @@ FEWER = "ask for a smaller k, pass dtype='int32' or 'float32', or raise memory_l
 
 
 def nearest(
-    g: Graph,
+    g: Graph | Hierarchy,
     facilities: ArrayLike,
     *,
     k: SupportsIndex = 1,
@@ -55,7 +57,7 @@ def nearest(
 
     Parameters
     ----------
-    g : Graph
+    g : Graph or Hierarchy
         The graph.
     facilities : int, or array_like of int, shape (f,)
         Their vertices. Several at one vertex are different facilities.
@@ -123,12 +125,12 @@ def nearest(
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
-    if is_auto(method):
+    if is_auto(method) and own_methods(network) is None:
         on_cpu = named_device(device) in ("auto", "cpu")
         few = limit is None and places.size <= FEW * count
         chosen = _fastest(network, by_labels=on_cpu and not few)
     else:
-        chosen = as_method(method)
+        chosen = choose_method(network, method)
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
     asked = distance_dtype(dtype, weights)

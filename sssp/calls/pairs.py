@@ -15,7 +15,7 @@ from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import may_tie
 from sssp.engine.checks import as_flag, as_limit, as_network, as_vertices, refuse_negative
-from sssp.engine.network import reversed_graph
+from sssp.engine.network import own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
@@ -31,6 +31,7 @@ from sssp.results.trips import Trips
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = ["pairs"]
 
@@ -47,7 +48,7 @@ A_STAR_SHARE = 0.25
 
 
 def pairs(
-    g: Graph,
+    g: Graph | Hierarchy,
     sources: ArrayLike,
     targets: ArrayLike,
     *,
@@ -64,7 +65,7 @@ def pairs(
 
     Parameters
     ----------
-    g : Graph
+    g : Graph or Hierarchy
         The graph.
     sources, targets : int, or array_like of int, shape (p,)
         The ends of the trips, in their order. An int stands for as many as the other side has.
@@ -134,7 +135,7 @@ def pairs(
     call = _Call(network, starts, ends, query, chosen)
     if isinstance(chosen, AStar):
         call.refuse_ties()
-    elif is_auto(method):
+    elif is_auto(method) and own_methods(network) is None:
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()

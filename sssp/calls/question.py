@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -17,13 +17,16 @@ from sssp.engine.checks import (
     as_vertices,
     refuse_negative,
 )
-from sssp.engine.network import reversed_graph
+from sssp.engine.network import own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
+
+if TYPE_CHECKING:
+    from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = ["Options", "Question", "ask", "choose_method"]
 
@@ -73,7 +76,7 @@ class Question(NamedTuple):
 
 
 def ask(
-    g: Graph,
+    g: Graph | Hierarchy,
     sources: ArrayLike,
     options: Options,
     reduction: Reduction | None = None,
@@ -163,7 +166,13 @@ def _turned(query: Query) -> Query:
 def choose_method(
     graph: Graph, method: str | Method, known: dict[str, type[Method]] = METHODS
 ) -> Method:
-    """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights."""
+    """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights.
+
+    A hierarchy has methods of its own.
+    """
+    own = own_methods(graph)
+    if own is not None:
+        return next(iter(own.values()))() if is_auto(method) else as_method(method, own)
     if is_auto(method):
         return WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
     return as_method(method, known)

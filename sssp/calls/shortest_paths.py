@@ -15,12 +15,13 @@ from sssp.results.shortest_paths import ShortestPaths
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = ["answered", "failure", "shortest_paths", "solved"]
 
 
 def shortest_paths(
-    g: Graph,
+    g: Graph | Hierarchy,
     sources: ArrayLike,
     *,
     targets: ArrayLike | None = None,
@@ -41,7 +42,7 @@ def shortest_paths(
 
     Parameters
     ----------
-    g : Graph
+    g : Graph or Hierarchy
         The graph. Weights may be integers (distances are exact) or floats.
     sources : int, or array_like of int, shape (k,)
         Vertices to start from: any integer type, and whatever NumPy takes for one row of

@@ -51,7 +51,7 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.methods import Method
 
-__all__ = ["COUNTERS", "Search", "solve_rows"]
+__all__ = ["COUNTERS", "Rows", "Scratch", "Search", "SingleRows", "solve_rows"]
 
 #: scratch that a graph keeps between calls, in bytes; beyond it workers allocate anew
 KEPT_SCRATCH = 256 << 20
@@ -84,7 +84,7 @@ def _bytes_per_vertex(scratch: Callable[[int], tuple[NDArray[Any], ...]]) -> int
     return sum([array.nbytes for array in scratch(1)])
 
 
-class _Scratch:
+class Scratch:
     """Memory of one worker: clean, that is all unreached and without predecessors, between rows."""
 
     def __init__(self, n: int, dtype: np.dtype[Any], extra: tuple[NDArray[Any], ...]) -> None:
@@ -105,10 +105,10 @@ class _ScratchPool:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._free: dict[Any, list[_Scratch]] = {}
+        self._free: dict[Any, list[Scratch]] = {}
         self._kept = 0
 
-    def take(self, key: Any) -> _Scratch | None:
+    def take(self, key: Any) -> Scratch | None:
         """Lend scratch, if there is any that is free."""
         with self._lock:
             free = self._free.get(key)
@@ -118,7 +118,7 @@ class _ScratchPool:
             self._kept -= scratch.nbytes
             return scratch
 
-    def give_back(self, key: Any, scratch: _Scratch) -> None:
+    def give_back(self, key: Any, scratch: Scratch) -> None:
         """Keep scratch for the next call, if it is not too much."""
         with self._lock:
             if self._kept + scratch.nbytes <= KEPT_SCRATCH:
@@ -148,63 +148,81 @@ def solve_rows(
     DeviceError
         The answer needs more memory than the call may take.
     """
-    return _Rows(graph, query, method, dtype, search).run()
+    return _SearchedRows(graph, query, method, dtype, search).run()
 
 
-class _Rows:
-    """One pass over all rows of a query in one dtype."""
+class Rows:
+    """One pass over all rows of a query in one dtype; subclasses say how some are found."""
 
-    def __init__(
-        self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any], search: Search
-    ) -> None:
-        self.graph, self.query, self.method = graph, query, method
-        self.search, self.dtype = search, dtype
+    def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
+        self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
         self.arcs = unsigned_arcs(graph, dtype)
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)
         self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
         self.form = make_form(graph.n, query, dtype)
         self.counts = np.zeros((len(method.statistics), query.rows), np.int64)
-        self.threads = self._plan_threads()
         # set by one thread, and seen by the others after the row in hand
         self.overflow = self.stop = False
 
+    @property
+    def worker_bytes(self) -> int:
+        """What a worker's scratch takes."""
+        raise NotImplementedError
+
+    def lease(self) -> Any:
+        """Return the scratch of a worker."""
+        raise NotImplementedError
+
+    def give_back(self, scratch: Any) -> None:
+        """Take a scratch back, clean as it was."""
+
+    def solve(self, rows: range, scratch: Any) -> None:
+        """Find rows, and hand them to the form."""
+        raise NotImplementedError
+
     def run(self) -> Answer | None:
         """Return the answer, or None after an overflow."""
+        threads = self._plan_threads()
         rows = self.query.rows
         if rows == 1:
-            self._work(iter(range(1)), lambda count: None)
+            self._work(iter([range(1)]), lambda count: None)
         else:
+            blocks = self.blocks(threads)
             with progress_bar(rows, self.query.progress) as advance:
-                if self.threads <= 1:
-                    self._work(iter(range(rows)), advance)
+                if threads <= 1:
+                    self._work(blocks, advance)
                 else:
-                    self._work_in_threads(advance)
+                    self._work_in_threads(blocks, threads, advance)
         if self.overflow:
             return None
         answer = self.form.answer()
         answer.stats = dict(zip(self.method.statistics, self.counts, strict=True))
         return answer
 
+    def blocks(self, threads: int) -> Iterator[range]:
+        """Yield the rows that `solve` gets together."""
+        return (range(row, row + 1) for row in range(self.query.rows))
+
     def _plan_threads(self) -> int:
         """Take as many workers as pay and fit into the memory limit."""
-        n, query = self.graph.n, self.query
-        extra = _bytes_per_vertex(self.search.scratch)
-        self.worker_bytes = n * (self.dtype.itemsize + 2 * INDEX.itemsize + extra)
+        query, each = self.query, self.worker_bytes
         check_memory(
-            {"the answer": self.form.nbytes, "a search": self.worker_bytes},
+            {"the answer": self.form.nbytes, "a search": each},
             query.memory_limit,
             "cpu",
             FEWER_ROWS,
         )
         free = query.memory_limit - self.form.nbytes
-        return max(1, min(query.threads, query.rows, free // max(self.worker_bytes, 1)))
+        return max(1, min(query.threads, query.rows, free // max(each, 1)))
 
-    def _work_in_threads(self, advance: Callable[[int], object]) -> None:
-        rows = _SharedIterator(range(self.query.rows))
-        with ThreadPoolExecutor(self.threads, thread_name_prefix="sssp") as executor:
+    def _work_in_threads(
+        self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
+    ) -> None:
+        shared = _SharedIterator(blocks)
+        with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
             try:
-                futures = [executor.submit(self._work, rows, advance) for _ in range(self.threads)]
+                futures = [executor.submit(self._work, shared, advance) for _ in range(threads)]
                 # with a timeout, for else Ctrl-C is not heard on every system
                 while wait(futures, HEARING, return_when=FIRST_EXCEPTION).not_done:
                     if any(f.done() and f.exception() for f in futures):
@@ -215,62 +233,79 @@ class _Rows:
             for future in futures:
                 future.result()
 
-    def _work(self, rows: Iterator[int], advance: Callable[[int], object]) -> None:
-        n = self.graph.n
-        key = (self.dtype, self.method.name, self.worker_bytes)
-        pool = self.graph.derived("cpu scratch", _ScratchPool)
-        scratch = pool.take(key) or _Scratch(n, self.dtype, self.search.scratch(n))
-        for i in rows:
+    def _work(self, blocks: Iterator[range], advance: Callable[[int], object]) -> None:
+        scratch = self.lease()
+        for rows in blocks:
             if self.stop or self.overflow:
                 break
-            self._solve(range(i, i + 1), scratch)
-            advance(1)
-        pool.give_back(key, scratch)
+            self.solve(rows, scratch)
+            advance(len(rows))
+        self.give_back(scratch)
 
-    def _solve(self, rows: range, scratch: _Scratch) -> None:
-        """Search from the sources of one row, and hand it to the form."""
+    def sources_of(self, row: int) -> NDArray[np.int64]:
+        """Return where a row starts."""
         query = self.query
-        sources = query.sources if query.nearest else query.sources[rows.start : rows.stop]
-        targets = query.targets_of(rows.start)
-        place = self.form.place(rows)
-        distances = scratch.distances if place is None else place
-        row = distances[0]
-        if place is not None:
-            row.fill(self.unseen)
-        status, count = self.search.kernel(
-            *self.arcs,
-            sources,
-            NO_TARGETS if targets is None else targets,
-            self.bound,
-            row,
-            scratch.reached,
-            scratch.counters,
-            *self.search.options,
-            *scratch.extra,
-        )
-        reached = scratch.reached[:count]
-        if status == NEGATIVE_CYCLE:
-            self.stop = True
-            raise error_of(int(sources[0]), reached)
-        if status == OVERFLOW or (
-            self.test.concerns(status == CLIPPED)
-            and self.test.overflowed(self.arcs, row, reached, rows.start)
-        ):
-            self.overflow = True
-        else:
-            self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
-            found = HostRows(rows, targets, distances, [reached])
-            if query.wants_tree:
-                self._find_tree(found, sources, scratch)
-            elif query.predecessors:
-                found.walks = self._walks(found, sources, scratch)
-            self.form.take(found)
-            if found.predecessors is scratch.predecessors:
-                reset(scratch.predecessors[0], reached, -1)
-        if place is None:
-            reset(row, reached, self.unseen)
+        return query.sources if query.nearest else query.sources[row : row + 1]
 
-    def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: _Scratch) -> None:
+    def overflowed(
+        self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
+    ) -> bool:
+        """Whether a row misses something because the dtype is too narrow for it."""
+        return bool(self.test.concerns(dropped)) and self.test.overflowed(
+            self.arcs, distances, reached, row
+        )
+
+
+class SingleRows(Rows):
+    """Rows that are found one by one, each with its tree where one is wanted.
+
+    Attributes
+    ----------
+    extra : callable
+        ``extra(n)`` makes what a worker needs beside distances and predecessors.
+    """
+
+    extra: Callable[[int], tuple[NDArray[Any], ...]]
+
+    @property
+    def worker_bytes(self) -> int:
+        """What a worker's scratch takes."""
+        each = self.dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(self.extra)
+        return self.graph.n * each
+
+    @property
+    def _key(self) -> Any:
+        return self.dtype, self.method.name, self.worker_bytes
+
+    @property
+    def _pool(self) -> _ScratchPool:
+        return self.graph.derived("cpu scratch", _ScratchPool)
+
+    def lease(self) -> Scratch:
+        """Return the scratch of a worker."""
+        n = self.graph.n
+        return self._pool.take(self._key) or Scratch(n, self.dtype, self.extra(n))
+
+    def give_back(self, scratch: Scratch) -> None:
+        """Keep a scratch for the next call."""
+        self._pool.give_back(self._key, scratch)
+
+    def finish(
+        self, rows: range, distances: NDArray[Any], reached: NDArray[np.int32], scratch: Scratch
+    ) -> None:
+        """Complete one row, with what is reached in any order, and hand it to the form."""
+        query, sources = self.query, self.sources_of(rows.start)
+        self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
+        found = HostRows(rows, query.targets_of(rows.start), distances, [reached])
+        if query.wants_tree:
+            self._find_tree(found, sources, scratch)
+        elif query.predecessors:
+            found.walks = self._walks(found, sources, scratch)
+        self.form.take(found)
+        if found.predecessors is scratch.predecessors:
+            reset(scratch.predecessors[0], reached, -1)
+
+    def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> None:
         """Complete a search: origins and predecessors."""
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self._final(distances, found.targets)
@@ -298,7 +333,7 @@ class _Rows:
             farthest = tree.distances[tree.reached].max()
         return not may_tie(self.graph, farthest, self.dtype)
 
-    def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: _Scratch) -> Walks:
+    def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> Walks:
         """Return the paths of a trip's row to its own targets."""
         assert found.targets is not None
         return walks_to(
@@ -324,16 +359,57 @@ class _Rows:
         return farthest if farthest < self.unseen else self.bound
 
 
-class _SharedIterator:
-    """Hands out rows to several threads, each once."""
+class _SearchedRows(SingleRows):
+    """Rows that the kernel of a search finds, one by one."""
 
-    def __init__(self, rows: range) -> None:
-        self._rows = iter(rows)
+    def __init__(
+        self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any], search: Search
+    ) -> None:
+        super().__init__(graph, query, method, dtype)
+        self.search = search
+        self.extra = search.scratch
+
+    def solve(self, rows: range, scratch: Scratch) -> None:
+        """Search from the sources of one row."""
+        sources, targets = self.sources_of(rows.start), self.query.targets_of(rows.start)
+        place = self.form.place(rows)
+        distances = scratch.distances if place is None else place
+        row = distances[0]
+        if place is not None:
+            row.fill(self.unseen)
+        status, count = self.search.kernel(
+            *self.arcs,
+            sources,
+            NO_TARGETS if targets is None else targets,
+            self.bound,
+            row,
+            scratch.reached,
+            scratch.counters,
+            *self.search.options,
+            *scratch.extra,
+        )
+        reached = scratch.reached[:count]
+        if status == NEGATIVE_CYCLE:
+            self.stop = True
+            raise error_of(int(sources[0]), reached)
+        if status == OVERFLOW or self.overflowed(rows.start, row, reached, status == CLIPPED):
+            self.overflow = True
+        else:
+            self.finish(rows, distances, reached, scratch)
+        if place is None:
+            reset(row, reached, self.unseen)
+
+
+class _SharedIterator:
+    """Hands out blocks of rows to several threads, each once."""
+
+    def __init__(self, blocks: Iterator[range]) -> None:
+        self._blocks = blocks
         self._lock = threading.Lock()
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[range]:
         return self
 
-    def __next__(self) -> int:
+    def __next__(self) -> range:
         with self._lock:
-            return next(self._rows)
+            return next(self._blocks)

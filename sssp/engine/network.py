@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sssp.kernels.dtypes import WeightRange
+from sssp.methods import Method
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["Network", "reversed_graph"]
+__all__ = ["Network", "own_methods", "reversed_graph"]
 
 T = TypeVar("T")
 
@@ -43,3 +44,9 @@ class Network(Protocol):
 def reversed_graph(graph: Graph) -> Graph:
     """Return the graph with every arc turned around, made once and kept."""
     return graph.derived("reversed", graph.reverse)
+
+
+def own_methods(network: object) -> dict[str, type[Method]] | None:
+    """Return the only methods that answer on it, the fastest first; None: those of graphs."""
+    own: dict[str, type[Method]] | None = getattr(network, "methods", None)
+    return own

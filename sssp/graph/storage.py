@@ -82,7 +82,8 @@ def unpacked(
     GraphFormatError
         Not a graph, or not one that `packed` could have been given.
     """
-    if meta.get("kind") != _KIND:
+    # (of a hierarchy's file the graph is a part)
+    if meta.get("kind") not in (_KIND, "hierarchy"):
         kind = meta.get("kind")
         shown = repr(kind) if isinstance(kind, str) else "something else"
         raise GraphFormatError(f"the file holds no graph, but {shown}", path=path)

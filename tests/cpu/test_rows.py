@@ -388,7 +388,7 @@ def wait_until(happened: Callable[[], bool], seconds: float = 5) -> bool:
 def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     told: list[bool] = []
-    solve = runner._Rows._solve
+    solve = runner._SearchedRows.solve
 
     def solve_once_stopped(self: Any, rows: range, scratch: Any) -> None:
         told.append(all(told) and wait_until(lambda: self.stop))
@@ -397,7 +397,7 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
     def interrupted(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner._Rows, "_solve", solve_once_stopped)
+    monkeypatch.setattr(runner._SearchedRows, "solve", solve_once_stopped)
     monkeypatch.setattr(runner, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sssp.shortest_paths(g, range(200), threads=2)
@@ -408,7 +408,7 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
 def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     told: list[bool] = []
-    solve = runner._Rows._solve
+    solve = runner._SearchedRows.solve
 
     def fail_at_first(self: Any, rows: range, scratch: Any) -> None:
         if rows.start == 0:
@@ -416,7 +416,7 @@ def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyP
         told.append(all(told) and wait_until(lambda: self.stop))
         solve(self, rows, scratch)
 
-    monkeypatch.setattr(runner._Rows, "_solve", fail_at_first)
+    monkeypatch.setattr(runner._SearchedRows, "solve", fail_at_first)
     with pytest.raises(MemoryError, match="no more"):
         sssp.shortest_paths(g, range(200), threads=3)
     assert len(told) <= 2

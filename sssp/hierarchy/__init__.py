@@ -1,0 +1,1 @@
+"""Prepared maps: customizable contraction hierarchies (Dibbelt, Strasser and Wagner 2016)."""

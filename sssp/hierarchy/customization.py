@@ -1,0 +1,268 @@
+"""New weights for a structure: customization (Dibbelt, Strasser and Wagner 2016, section 4).
+
+Every chordal arc gets two weights, that of the shortest way up along it and that of the way down,
+in two passes over the triangles of chordal arcs. Say v is below x and x below y:
+
+- *basic*, upward: the arc between x and y falls to the way over v. Then whatever is a shortest
+  path is as short as some way that climbs and then descends.
+- *perfect*, downward: the arcs above v fall to the ways over x and y. Then every chordal arc
+  weighs what its ends are apart.
+
+Both walk over the middle vertex x, mark the arcs above it once, and run through what is left of the
+list of every v below: it is contiguous. Basic then writes arcs above x alone, perfect writes arcs
+above lower vertices alone, so subtrees go side by side (`sssp.hierarchy.tasks`).
+
+An arc that perfect has made shorter is no use to a sweep, for there is a way without it that is
+as short. What is left, about three arcs in four, is packed. (To drop an arc that is merely as long
+as another way would be wrong: its two sides may each be the other's reason.)
+
+Integers: INF is no way. It bounds all sums of weights >= 0 by twice that, so nothing needs to be
+tested before adding. A sum of two weights of arcs that reaches INF is dropped; that was none if
+every weight is below half of it, which is looked at afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.hierarchy.structure import NO_SLOT, Structure
+from sssp.kernels.dtypes import infinity
+from sssp.kernels.jit import njit
+
+__all__ = ["Metric", "PackedArcs", "customized"]
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+
+
+class PackedArcs(NamedTuple):
+    """The arcs that sweeps need, of every rank, to ranks above it.
+
+    Attributes
+    ----------
+    first : ndarray, shape (n + 1,), uint32
+    ends : ndarray, uint32
+        The rank above.
+    weights : ndarray, of the dtype of the distances
+    """
+
+    first: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    weights: NDArray[Any]
+
+
+class Metric(NamedTuple):
+    """Weights of a hierarchy in one dtype.
+
+    Attributes
+    ----------
+    up, down : PackedArcs
+        Arcs that lead up from a rank, and those that lead down to it.
+    fits : bool
+        Whether no sum, here or in a sweep, can leave the dtype: no way that climbs and then
+        descends is that long.
+    joined : bool
+        Whether every vertex reaches every other.
+    """
+
+    up: PackedArcs
+    down: PackedArcs
+    fits: bool
+    joined: bool
+
+    def reversed(self) -> Metric:
+        """Return the weights of the reversed graph."""
+        return self._replace(up=self.down, down=self.up)
+
+
+@njit
+def _fill_kernel(slots, arc_weights, weights, inf):
+    """Give directed chordal arcs the weights of the graph's arcs; all others have none."""
+    weights[:] = inf
+    for arc in range(slots.size):
+        slot = slots[arc]
+        # (a closed arc weighs more)
+        if slot != NO_SLOT and arc_weights[arc] < inf:
+            weights[slot] = arc_weights[arc]
+
+
+@njit
+def _basic_kernel(low, high, first, upper, lower_first, lower, weights, above):
+    """Let the arcs above the ranks low..high-1 fall to the ways over lower vertices.
+
+    Arguments
+    ---------
+    first, upper, lower_first, lower : of the structure, unsigned
+    weights : shape (2 c,)
+        Up and down along every arc; those above these ranks are written.
+    above : shape (n,), uint32, of one worker
+        Where the arc to every rank above is; scratch.
+    """
+    number = weights.dtype.type
+    for x in range(np.uint64(low), np.uint64(high)):
+        for arc in range(first[x], first[x + ONE]):
+            above[upper[arc]] = arc
+        for k in range(lower_first[x], lower_first[x + ONE]):
+            below = np.uint64(lower[k, 0])
+            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            for other in range(below + ONE, np.uint64(lower[k, 1])):
+                up = TWO * np.uint64(above[upper[other]])
+                down = up + ONE
+                there = TWO * other
+                back = there + ONE
+                weights[up] = min(weights[up], number(descent + weights[there]))
+                weights[down] = min(weights[down], number(weights[back] + climb))
+
+
+@njit
+def _perfect_kernel(low, high, first, upper, lower_first, lower, weights, above):
+    """Let arcs from below fall to the ways over the ranks low..high-1, downward.
+
+    Arguments as of `_basic_kernel`. The arcs above these ranks are final; those of lower vertices
+    are read and written.
+    """
+    number = weights.dtype.type
+    x = np.uint64(high)
+    while x > np.uint64(low):
+        x -= ONE
+        for arc in range(first[x], first[x + ONE]):
+            above[upper[arc]] = arc
+        for k in range(lower_first[x], lower_first[x + ONE]):
+            below = np.uint64(lower[k, 0])
+            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            for other in range(below + ONE, np.uint64(lower[k, 1])):
+                up = TWO * np.uint64(above[upper[other]])
+                down = up + ONE
+                there = TWO * other
+                back = there + ONE
+                to_above, from_above = weights[up], weights[down]
+                far_climb, far_descent = weights[there], weights[back]
+                climb = min(climb, number(far_climb + from_above))
+                descent = min(descent, number(to_above + far_descent))
+                weights[there] = min(far_climb, number(climb + to_above))
+                weights[back] = min(far_descent, number(from_above + descent))
+            weights[TWO * below] = climb
+            weights[TWO * below + ONE] = descent
+
+
+@njit
+def _count_kernel(low, high, first, basic, weights, inf, up_counts, down_counts):
+    """Count the arcs of every rank that are kept; return the greatest basic weight."""
+    greatest = weights.dtype.type(0)
+    for v in range(np.uint64(low), np.uint64(high)):
+        ups = downs = np.uint32(0)
+        for arc in range(first[v], first[v + ONE]):
+            up = TWO * arc
+            down = up + ONE
+            if basic[up] < inf:
+                greatest = max(greatest, basic[up])
+                ups += np.uint32(weights[up] == basic[up])
+            if basic[down] < inf:
+                greatest = max(greatest, basic[down])
+                downs += np.uint32(weights[down] == basic[down])
+        up_counts[v] = ups
+        down_counts[v] = downs
+    return greatest
+
+
+@njit
+def _pack_kernel(
+    low, high, first, upper, basic, weights, inf, up_first, up_ends, up_weights,
+    down_first, down_ends, down_weights, climbs,
+):  # fmt: skip
+    """Pack what is kept of the ranks low..high-1, downward.
+
+    `climbs`, shape (2, n), float64: the length of the longest way up from every rank along kept
+    arcs, and of the longest way down to it; those above are there.
+    """
+    v = np.uint64(high)
+    while v > np.uint64(low):
+        v -= ONE
+        up_place, down_place = np.uint64(up_first[v]), np.uint64(down_first[v])
+        climb = descent = 0.0
+        for arc in range(first[v], first[v + ONE]):
+            up = TWO * arc
+            down = up + ONE
+            end = upper[arc]
+            if basic[up] < inf and weights[up] == basic[up]:
+                up_ends[up_place] = end
+                up_weights[up_place] = weights[up]
+                up_place += ONE
+                climb = max(climb, climbs[0, end] + weights[up])
+            if basic[down] < inf and weights[down] == basic[down]:
+                down_ends[down_place] = end
+                down_weights[down_place] = weights[down]
+                down_place += ONE
+                descent = max(descent, climbs[1, end] + weights[down])
+        climbs[0, v] = climb
+        climbs[1, v] = descent
+
+
+def customized(
+    structure: Structure,
+    slots: NDArray[np.uint32],
+    arc_weights: NDArray[Any],
+    dtype: np.dtype[Any],
+    threads: int,
+) -> Metric:
+    """Find the weights of a structure for those of the graph's arcs, all >= 0.
+
+    Parameters
+    ----------
+    structure : Structure
+    slots : ndarray, shape (m,), uint32
+        `slots_of` the graph.
+    arc_weights : ndarray, shape (m,), of `dtype`
+        Closed arcs weigh the greatest number of the dtype, or infinity.
+    dtype : dtype
+    threads : int
+
+    Notes
+    -----
+    O(triangles) time.
+    """
+    n, tasks, inf = structure.order.size, structure.tasks, infinity(dtype)
+    first, upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
+    lower_first, lower = structure.lower_first.view(np.uint64), structure.lower
+    arrays = (first, upper, lower_first, lower)
+    weights = np.empty(2 * upper.size, dtype)
+    _fill_kernel(slots, arc_weights, weights, inf)
+
+    def scratch() -> NDArray[np.uint32]:
+        return np.empty(n, np.uint32)
+
+    def find_basic(low: int, high: int, above: NDArray[np.uint32]) -> None:
+        _basic_kernel(low, high, *arrays, weights, above)
+
+    tasks.upward(find_basic, threads, scratch)
+    basic = weights.copy()
+    counts = np.empty((2, n), np.uint32)
+    greatest = []
+
+    def find_perfect(low: int, high: int, above: NDArray[np.uint32]) -> None:
+        _perfect_kernel(low, high, *arrays, weights, above)
+        # nothing below writes the arcs above these ranks any more
+        greatest.append(_count_kernel(low, high, first, basic, weights, inf, *counts))
+
+    tasks.downward(find_perfect, threads, scratch)
+    packed = [_room(count, dtype) for count in counts]
+    climbs = np.empty((2, n))
+
+    def pack(low: int, high: int, _: None) -> None:
+        _pack_kernel(low, high, first, upper, basic, weights, inf, *packed[0], *packed[1], climbs)
+
+    tasks.downward(pack, threads, lambda: None)
+    longest = float(climbs.max(axis=1, initial=0).sum())
+    fits = max(longest, 2.0 * float(max(greatest, default=0))) < float(inf)
+    # who has no way up is a top, and a source comes to all that have a way down from there
+    joined = bool((np.count_nonzero(counts == 0, axis=1) == 1).all())
+    return Metric(packed[0], packed[1], fits, joined)
+
+
+def _room(counts: NDArray[np.uint32], dtype: np.dtype[Any]) -> PackedArcs:
+    first = np.zeros(counts.size + 1, np.uint32)
+    np.cumsum(counts, out=first[1:])
+    size = int(first[-1])
+    return PackedArcs(first, np.empty(size, np.uint32), np.empty(size, dtype))

@@ -1,0 +1,264 @@
+"""`Hierarchy`: a graph prepared for many questions, whatever its arcs come to weigh."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from os import PathLike
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.engine.threads import default_threads
+from sssp.errors import NegativeWeightError
+from sssp.graph.graph import Graph
+from sssp.hierarchy.customization import Metric, customized
+from sssp.hierarchy.structure import Structure, slots_of
+from sssp.hierarchy.sweeps import Selection, everything
+from sssp.kernels.dtypes import WeightRange
+from sssp.methods import SWEEP_METHODS, Method
+
+__all__ = ["Hierarchy", "customized_hierarchy", "refuse_negative_weights"]
+
+T = TypeVar("T")
+
+
+class Hierarchy:
+    """A graph, prepared by its topology alone and customized to its weights; immutable.
+
+    `prepare` makes one, `read_hierarchy` reads one. It stands wherever a graph may, in
+    `shortest_paths`, `pairs`, `nearest`, `reduce`, `iter_blocks` and `betweenness`; vertices,
+    labels, coordinates and positions of arcs are those of `graph`.
+
+    Attributes
+    ----------
+    graph : Graph
+        What it answers for.
+    n, m : int
+        Numbers of vertices and arcs of the graph.
+    structure : Structure
+        The order of the vertices, and the arcs that it makes (`sssp.hierarchy.structure`); shared
+        by all versions of a map.
+
+    Notes
+    -----
+    Memory of New York (264,346 vertices): structure 26 MB, weights 19 MB a version and dtype.
+    """
+
+    __slots__ = ("__weakref__", "_derived", "_lock", "_opposite", "_slots", "graph", "structure")
+
+    graph: Graph
+    structure: Structure
+    _slots: NDArray[np.uint32] | None
+    _opposite: Hierarchy | None
+    _derived: dict[str, Any]
+    _lock: threading.RLock
+
+    #: what may answer questions
+    methods: ClassVar[dict[str, type[Method]]] = SWEEP_METHODS
+
+    def __init__(
+        self,
+        graph: Graph,
+        structure: Structure,
+        slots: NDArray[np.uint32] | None = None,
+        opposite: Hierarchy | None = None,
+    ) -> None:
+        for name, value in (
+            ("graph", graph),
+            ("structure", structure),
+            ("_slots", slots),
+            ("_opposite", opposite),
+            ("_derived", {}),
+            ("_lock", threading.RLock()),
+        ):
+            object.__setattr__(self, name, value)
+
+    # -- what the engine asks ------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.graph.n
+
+    @property
+    def m(self) -> int:
+        """Number of arcs of the graph."""
+        return self.graph.m
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """Labels of the graph."""
+        return self.graph.labels
+
+    @property
+    def least_weight(self) -> int | float:
+        """Least weight of the open arcs."""
+        return self.graph.least_weight
+
+    @property
+    def greatest_weight(self) -> int | float:
+        """Greatest weight of the open arcs."""
+        return self.graph.greatest_weight
+
+    @property
+    def weight_range(self) -> WeightRange:
+        """Dtype and extremes of the weights of the open arcs."""
+        return self.graph.weight_range
+
+    @property
+    def tree_graph(self) -> Graph:
+        """The graph whose arcs the trees are made of."""
+        return self.graph
+
+    def open_part(self) -> Hierarchy:
+        """Return itself: closed arcs have no weight in it."""
+        return self
+
+    def derived(self, key: str, build: Callable[[], T]) -> T:
+        """Return what `build` makes from this hierarchy: made once, then kept."""
+        with self._lock:
+            if key not in self._derived:
+                self._derived[key] = build()
+            return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
+
+    def free_device(self) -> None:
+        """Drop the copies of its graph on CUDA devices."""
+        self.graph.free_device()
+
+    # -- weights -------------------------------------------------------------------------------
+
+    def metric(self, dtype: np.dtype[Any], threads: int | None = None) -> Metric:
+        """Return its weights in one dtype, customized on first use and kept."""
+        return self.derived(f"metric, {dtype.char}", lambda: self._customized(dtype, threads))
+
+    def _customized(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
+        if self._opposite is not None:
+            return self._opposite.metric(dtype, threads).reversed()
+        weights = self.graph.weights_as(dtype)
+        workers = threads or default_threads()
+        return customized(self.structure, self.slots, weights, dtype, workers)
+
+    @property
+    def slots(self) -> NDArray[np.uint32]:
+        """Where the arcs of the graph stand among the directed chordal arcs."""
+        if self._slots is None:
+            object.__setattr__(self, "_slots", slots_of(self.structure, self.graph))
+        assert self._slots is not None
+        return self._slots
+
+    def everything(self, dtype: np.dtype[Any]) -> Selection:
+        """Return the selection of all vertices, in order of vertex."""
+        return self.derived(
+            f"everything, {dtype.char}",
+            lambda: everything(self.metric(dtype).down, self.structure.order),
+        )
+
+    def with_weights(
+        self, w: ArrayLike | None = None, *, rows: ArrayLike | None = None
+    ) -> Hierarchy:
+        """Return the hierarchy of ``graph.with_weights(w, rows=rows)``; O(triangles) time.
+
+        Raises
+        ------
+        NegativeWeightError
+            A weight is negative.
+        """
+        return self._version(self.graph.with_weights(w, rows=rows))
+
+    def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
+        """Return the hierarchy of ``graph.with_changes(arcs, weights)``; O(triangles) time.
+
+        Raises
+        ------
+        NegativeWeightError
+            A weight is negative.
+        """
+        return self._version(self.graph.with_changes(arcs, weights))
+
+    def without_arcs(self, arcs: ArrayLike) -> Hierarchy:
+        """Return the hierarchy of ``graph.without_arcs(arcs)``; O(triangles) time."""
+        return self._version(self.graph.without_arcs(arcs))
+
+    def _version(self, graph: Graph) -> Hierarchy:
+        return customized_hierarchy(graph, self.structure, self.slots)
+
+    def reverse(self) -> Hierarchy:
+        """Return the hierarchy of ``graph.reverse()``, with the same weights the other way."""
+        return self.derived(
+            "reverse", lambda: Hierarchy(self.graph.reverse(), self.structure, None, self)
+        )
+
+    # -- out -----------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str], *, structure_only: bool = False) -> None:
+        """Write the hierarchy to a ``.sssp`` file, for `read_hierarchy`.
+
+        Parameters
+        ----------
+        path : path-like
+            Written beside and renamed: a crash leaves the old file, or none.
+        structure_only : bool
+            Leave the graph out, and so its weights: the file then serves every graph with the
+            same vertices and arcs, and no other.
+
+        Raises
+        ------
+        TypeError
+            Labels that are neither integers nor strings; the message shows the first.
+        """
+        from sssp.hierarchy.storage import write_hierarchy
+
+        write_hierarchy(path, self, structure_only=structure_only)
+
+    def __repr__(self) -> str:
+        arcs = self.structure.upper.size
+        return f"Hierarchy({self.graph!r}, {arcs:,} chordal arcs)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuilt, (self.graph, self.structure)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a hierarchy is immutable: {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a hierarchy is immutable: {name} cannot be deleted")
+
+
+def _rebuilt(graph: Graph, structure: Structure) -> Hierarchy:
+    return Hierarchy(graph, structure)
+
+
+def refuse_negative_weights(graph: Graph) -> None:
+    """Refuse a graph that a hierarchy cannot answer for.
+
+    Raises
+    ------
+    NegativeWeightError
+        A weight is negative.
+    """
+    if graph.least_weight < 0:
+        raise NegativeWeightError(
+            f"a prepared map takes weights >= 0, and this graph has one of {graph.least_weight}; "
+            "sssp.shortest_paths(g, ...) takes negative ones (bellman-ford)"
+        )
+
+
+def customized_hierarchy(
+    graph: Graph,
+    structure: Structure,
+    slots: NDArray[np.uint32] | None = None,
+    threads: int | None = None,
+) -> Hierarchy:
+    """Return the hierarchy of a graph, with its weights.
+
+    Raises
+    ------
+    NegativeWeightError
+        A weight is negative.
+    """
+    refuse_negative_weights(graph)
+    hierarchy = Hierarchy(graph, structure, slots)
+    hierarchy.metric(graph.weight_range.working_dtypes(None)[0], threads)
+    return hierarchy

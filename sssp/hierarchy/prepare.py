@@ -1,0 +1,143 @@
+"""`prepare`: from a graph to a hierarchy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.checks import as_memory_limit, as_network
+from sssp.engine.memory import check_memory
+from sssp.engine.progress import progress_bar
+from sssp.engine.threads import check_threads
+from sssp.graph.graph import Graph
+from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy, refuse_negative_weights
+from sssp.hierarchy.order import TooWide, elimination_order
+from sssp.hierarchy.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
+
+__all__ = ["prepare"]
+
+#: more triangles than so many, and than so many for a vertex or arc, are no road network's
+MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
+ADVICE = "ask the graph itself, sssp.shortest_paths(g, ...), or sssp.all_pairs if it is dense"
+LESS = f"raise memory_limit, or {ADVICE}"
+#: bytes of a chordal arc in structure and weights, while these are found
+ARC_BYTES, WEIGHT_BYTES = 24, 6
+#: bytes of a vertex and of an arc of the graph
+VERTEX_BYTES, INPUT_BYTES = 150, 20
+
+
+def prepare(
+    g: Graph,
+    *,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Hierarchy:
+    """Prepare a map: an order of its vertices, and the weights that make many questions fast.
+
+    What takes long depends on the topology alone: other weights are a matter of milliseconds
+    (`Hierarchy.with_weights`).
+
+    Parameters
+    ----------
+    g : Graph
+        A road network, or what is like one: with small separators, all weights >= 0.
+    threads : int, optional
+        Greatest number of threads; by default as for `shortest_paths`.
+    memory_limit : number, optional
+        Bytes that structure and weights may take; by default the machine's memory.
+    progress : bool, optional
+        Show a bar on stderr; by default on a terminal or notebook, after two seconds.
+
+    Returns
+    -------
+    Hierarchy
+        The same for any number of threads.
+
+    Raises
+    ------
+    NegativeWeightError
+        A weight is negative.
+    ValueError
+        The graph is no road network: its hierarchy would have too many triangles. The message has
+        the numbers.
+    DeviceError
+        It would take more memory than it may.
+    TypeError
+        No graph.
+
+    Notes
+    -----
+    Nested dissection by flows, about O(n log n) time on road networks (`sssp.hierarchy.order`),
+    then O(triangles) for the weights.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.road_like(1000)
+    >>> h = sssp.prepare(g)
+    >>> bool((sssp.shortest_paths(h, 0).distances == sssp.shortest_paths(g, 0).distances).all())
+    True
+    """
+    graph = as_network(g)
+    if not isinstance(graph, Graph):
+        raise TypeError(f"prepare takes a sssp.Graph, not {type(graph).__name__}")
+    refuse_negative_weights(graph)
+    workers = check_threads(threads)
+    limit = as_memory_limit(memory_limit, "cpu")
+    around = neighbours(graph)
+    with progress_bar(graph.n, progress, "vertex") as advance:
+        try:
+            # a separator becomes a clique
+            order = elimination_order(
+                *around,
+                threads=workers,
+                widest=int(np.cbrt(6.0 * _most_triangles(graph))),
+                advance=advance,
+            )
+        except TooWide as error:
+            raise ValueError(
+                f"this is no road network: {error.separator:,} vertices have to go to cut "
+                f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
+            ) from None
+    structure = structure_for(graph, around, order, workers, limit)
+    return customized_hierarchy(graph, structure, threads=workers)
+
+
+def structure_for(
+    graph: Graph,
+    around: tuple[NDArray[np.int64], NDArray[np.int32]],
+    order: NDArray[np.int32],
+    threads: int,
+    limit: int,
+) -> Structure:
+    """Return the structure that an order makes, unless that is too much.
+
+    Raises
+    ------
+    ValueError, DeviceError
+        As `prepare` does.
+    """
+    return make_structure(around, order, threads, lambda fill: _accept(graph, fill, limit))
+
+
+def _most_triangles(graph: Graph) -> int:
+    return max(MANY_TRIANGLES, TRIANGLES_EACH * (graph.n + graph.m))
+
+
+def _accept(graph: Graph, fill: Fill, limit: int) -> None:
+    """Refuse what would be too much work or memory."""
+    if fill.triangles > _most_triangles(graph) or fill.arcs > MOST_ARCS:
+        raise ValueError(
+            f"this is no road network: its hierarchy would have {fill.arcs / graph.n:,.0f} arcs "
+            f"and {fill.triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
+            f"{fill.triangles:,} in all; {ADVICE}"
+        )
+    itemsize = graph.weights.dtype.itemsize
+    parts: dict[str, Any] = {
+        "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
+        f"{fill.arcs:,} chordal arcs": (ARC_BYTES + WEIGHT_BYTES * itemsize) * fill.arcs,
+    }
+    check_memory(parts, limit, "cpu", LESS)

@@ -1,0 +1,275 @@
+"""Answers a question about shortest paths by sweeps over a hierarchy, on the CPU.
+
+Rows of distances alone are swept many at a time, in blocks of lanes (`sssp.hierarchy.sweeps`): a
+dense answer over all vertices is made in place, and its memory is that of the transposed matrix.
+Rows that need a tree are swept one by one, and their trees found as those of every search, from
+the distances (`sssp.cpu.rows`), so that they are the same.
+
+Float weights with trees, and integers whose sums leave int64, go by a search on the graph: its
+distances are rounded from the source outward, and its test of overflow is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.finished import HostRows
+from sssp.cpu.rows import Rows, Scratch, SingleRows
+from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.plan import solver_of
+from sssp.engine.query import Answer, Query
+from sssp.hierarchy.sweeps import (
+    LANES,
+    Selection,
+    climb_all_kernel,
+    climb_kernel,
+    climb_lanes_kernel,
+    close_kernel,
+    cut_kernel,
+    selected,
+    sweep_kernel,
+    sweep_lanes_kernel,
+)
+from sssp.hierarchy.trips import solve_trips
+from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
+from sssp.methods import DeltaStepping, Method
+
+if TYPE_CHECKING:
+    from sssp.hierarchy.hierarchy import Hierarchy
+
+__all__ = ["solve"]
+
+#: what answers where sweeps do not
+FLAT = DeltaStepping()
+#: bytes of a worker's block of lanes, but for one group of them
+BLOCK_BYTES = 256 << 20
+#: most lanes of a block
+MOST_LANES = 64
+#: rows from which on they are swept side by side
+FEW = 2
+
+
+def solve(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `query` in one dtype; None if a distance may be too long for it.
+
+    Raises
+    ------
+    TypeError
+        Integer weights, and a float dtype asked for.
+    """
+    if dtype.kind == "f" and hierarchy.weight_range.dtype.kind == "i":
+        raise TypeError(
+            f"a prepared map of integer weights has integer distances, not {dtype}; "
+            "h.with_weights(h.graph.weights.astype(float)) has others, and r.to_float() makes "
+            "floats of a result"
+        )
+    fits = hierarchy.metric(dtype).fits
+    if not fits and dtype == INT32:
+        return None
+    if not fits or (dtype.kind == "f" and query.predecessors):
+        return _searched(hierarchy, query, method, dtype)
+    if query.shares is not None and not query.predecessors:
+        return solve_trips(hierarchy, query, method, dtype)
+    if query.wants_tree or query.nearest or query.predecessors or query.rows <= FEW:
+        return _SweptRows(hierarchy, query, method, dtype).run()
+    return _LaneRows(hierarchy, query, method, dtype).run()
+
+
+def _searched(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer by a search on the graph."""
+    graph = hierarchy.graph.open_part()
+    answer: Answer | None = solver_of(FLAT, "cpu").solve(graph, query, FLAT, dtype)
+    if answer is not None:
+        answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
+    return answer
+
+
+class _SweptRows(SingleRows):
+    """Rows that are swept one by one: trees, nearest sources, a row or two."""
+
+    def __init__(
+        self, hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    ) -> None:
+        super().__init__(hierarchy.graph.open_part(), query, method, dtype)
+        self.structure, self.metric = hierarchy.structure, hierarchy.metric(dtype)
+        self.inf = infinity(dtype)
+        self.extra = _climbs(dtype)
+
+    def solve(self, rows: range, scratch: Scratch) -> None:
+        """Sweep for one row."""
+        up, down, structure = self.metric.up, self.metric.down, self.structure
+        (climbed,) = scratch.extra
+        place = self.form.place(rows)
+        distances = scratch.distances if place is None else place
+        row = distances[0]
+        sources = structure.rank[self.sources_of(rows.start)]
+        if self.query.nearest:
+            climbed[sources] = 0
+            climb_all_kernel(*up, self.inf, climbed)
+            passed = climbed.size
+        else:
+            passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
+        count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
+        climbed.fill(self.inf)
+        scratch.counters[:2] = passed, climbed.size
+        self.finish(rows, distances, _reached_in(row, count, self.unseen), scratch)
+        if place is None:
+            row.fill(self.unseen)
+
+
+@cache
+def _climbs(dtype: np.dtype[Any]) -> Callable[[int], tuple[NDArray[Any], ...]]:
+    """Return what makes the memory of a climb, always the same function."""
+    return lambda n: (np.full(n, infinity(dtype), dtype),)
+
+
+def _reached_in(row: NDArray[Any], count: int, unseen: Any) -> NDArray[np.int32]:
+    """Return where a row holds distances; there are `count`."""
+    if count == row.size:
+        return np.arange(count, dtype=INDEX)
+    return np.flatnonzero(row != unseen).astype(INDEX)
+
+
+class _Lanes(NamedTuple):
+    """Scratch of a worker that sweeps rows side by side.
+
+    Attributes
+    ----------
+    climbed : ndarray, shape (n,)
+        At INF between rows.
+    is_open : ndarray, shape (places,), uint8
+        Zero between rows.
+    block : ndarray, shape (places, lanes), or None
+        None: the answer is made in place.
+    """
+
+    climbed: NDArray[Any]
+    is_open: NDArray[np.uint8]
+    block: NDArray[Any] | None
+
+
+class _LaneRows(Rows):
+    """Rows that are swept side by side: distances alone.
+
+    Attributes
+    ----------
+    memory : ndarray, shape (n, lanes), or None
+        Where the answer is made; None: every worker has a block of its own.
+    columns : ndarray, int64, or None
+        Where in a block the targets stand; None: all places are wanted, in order of vertex.
+    """
+
+    def __init__(
+        self, hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    ) -> None:
+        self.asked, self.memory = query.dtype, None
+        whole = query.targets is None and query.reduction is None
+        if whole and query.out is None and query.output == "host":
+            self.memory = _memory_for(query, hierarchy.n, dtype)
+            query = replace(query, out=self.memory[:, : query.rows].T)
+        super().__init__(hierarchy.graph.open_part(), query, method, dtype)
+        self.structure, self.metric = hierarchy.structure, hierarchy.metric(dtype)
+        self.inf = infinity(dtype)
+        self.selection, self.columns = self._select(hierarchy)
+        self.places = self.selection.order.size
+        group = max(1, self.places * LANES * dtype.itemsize)
+        self.together = max(1, min(MOST_LANES // LANES, BLOCK_BYTES // group)) * LANES
+
+    def _select(self, hierarchy: Hierarchy) -> tuple[Selection, NDArray[np.int64] | None]:
+        targets = self.query.targets
+        # (what is reduced is known by vertex)
+        if targets is None or self.query.reduction is not None:
+            return hierarchy.everything(self.dtype), targets
+        ranks = self.structure.rank[targets]
+        selection = selected(self.metric.down, self.structure.parent, ranks)
+        return selection, selection.places[ranks].astype(INT64)
+
+    def run(self) -> Answer | None:
+        """Return the answer."""
+        answer = super().run()
+        if answer is not None and self.memory is not None:
+            answer.distances = narrowed(answer.distances.T, self.asked).T
+        return answer
+
+    def blocks(self, threads: int) -> Iterator[range]:
+        """Yield rows that are swept together: whole groups of lanes."""
+        rows = self.query.rows
+        groups = -(-rows // LANES)
+        step = LANES * max(1, min(self.together // LANES, -(-groups // threads)))
+        return (range(first, min(first + step, rows)) for first in range(0, rows, step))
+
+    @property
+    def worker_bytes(self) -> int:
+        """What a worker's scratch takes."""
+        width = 0 if self.memory is not None else self.together
+        return self.graph.n * self.dtype.itemsize + self.places * (1 + width * self.dtype.itemsize)
+
+    def lease(self) -> _Lanes:
+        """Return the scratch of a worker."""
+        block = None
+        if self.memory is None:
+            block = _lanes_memory(self.places, self.together, self.dtype)
+        climbed = np.full(self.graph.n, self.inf, self.dtype)
+        return _Lanes(climbed, np.zeros(self.places, np.uint8), block)
+
+    def solve(self, rows: range, scratch: _Lanes) -> None:
+        """Sweep for some rows."""
+        selection, parent = self.selection, self.structure.parent
+        block, start = scratch.block, 0
+        if block is None:
+            assert self.memory is not None
+            block, start = self.memory, rows.start
+        lanes = -(-len(rows) // LANES) * LANES
+        part = block[:, start : start + lanes]
+        ranks = self.structure.rank[self.query.sources[rows.start : rows.stop]]
+        climbed, swept = self.counts
+        climb_lanes_kernel(
+            ranks, parent, *self.metric.up, self.inf, scratch.climbed, selection.places,
+            scratch.is_open, part, climbed[rows.start : rows.stop],
+        )  # fmt: skip
+        swept[rows.start : rows.stop] = self.places
+        sweep_lanes_kernel(
+            selection.first, selection.ends, selection.weights, selection.order, scratch.is_open,
+            block.reshape(-1)[start:], np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
+        )  # fmt: skip
+        close_kernel(ranks, parent, selection.places, scratch.is_open)
+        if not self.metric.joined or self.query.limit is not None:
+            cut_kernel(part, len(rows), self.bound, self.unseen)
+        if self.memory is None:
+            self._hand_over(rows, part[:, : len(rows)].T)
+
+    def _hand_over(self, rows: range, found: NDArray[Any]) -> None:
+        """Give finished rows to the form."""
+        if self.query.reduction is None and self.query.output != "sparse":
+            self.form.take(HostRows(rows, self.columns, found, []))
+            return
+        found = np.ascontiguousarray(found)
+        reached = [_reached_in(row, int((row != self.unseen).sum()), self.unseen) for row in found]
+        self.form.take(HostRows(rows, self.columns, found, reached))
+
+
+def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return memory for all rows side by side."""
+    lanes = -(-query.rows // LANES) * LANES
+    needed = {"the answer": n * lanes * dtype.itemsize}
+    check_memory(needed, query.memory_limit, "cpu", FEWER_ROWS)
+    return _lanes_memory(n, lanes, dtype)
+
+
+def _lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a matrix whose groups of lanes begin with cache lines."""
+    size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
+    flat = np.empty(size + line, np.uint8)
+    start = -flat.ctypes.data % line
+    return flat[start : start + size].view(dtype).reshape(places, lanes)

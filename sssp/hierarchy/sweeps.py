@@ -1,0 +1,294 @@
+"""Distances from sources on a hierarchy: a climb and a sweep.
+
+Delling, Goldberg, Nowatzyk and Werneck, "PHAST" (2011), on the elimination tree of Dibbelt,
+Strasser and Wagner (2016).
+
+A source climbs: whatever a way up leads to is an ancestor in the elimination tree, so its ways up
+are found along one path of the tree, without a queue. Then all ranks are swept from the top: what
+is above a vertex is final when its turn comes, and its distance is the least over the arcs from
+there, or what the source's climb brought. Both only add and compare along arrays that lie in order
+of rank.
+
+Many sources are swept `LANES` at a time: side by side in memory, a vertex after the other, so that
+one vector instruction serves them all. Their distances stand in order of vertex right away. Ranks
+that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
+
+With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
+Goldberg and Werneck 2011). The selection is packed anew, once a call.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.hierarchy.customization import PackedArcs
+from sssp.kernels.dtypes import INDEX
+from sssp.kernels.jit import njit
+
+__all__ = [
+    "LANES",
+    "Selection",
+    "climb_all_kernel",
+    "climb_kernel",
+    "climb_lanes_kernel",
+    "close_kernel",
+    "cut_kernel",
+    "everything",
+    "selected",
+    "sweep_kernel",
+    "sweep_lanes_kernel",
+]
+
+#: sources that are swept side by side: a cache line of int32
+LANES = 16
+ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)
+
+
+@njit
+def climb_kernel(source, parent, first, ends, weights, inf, distances):
+    """Find the ways up from a source; return how many ranks were passed.
+
+    Arguments
+    ---------
+    source : rank
+    parent : of every rank in the elimination tree
+    first, ends, weights : the arcs up
+    distances : shape (n,), at INF; written at ancestors of the source
+    """
+    number = distances.dtype.type
+    distances[source] = 0
+    passed = 0
+    rank = np.int64(source)
+    while rank >= 0:
+        start = distances[rank]
+        if start < inf:
+            for arc in range(np.uint64(first[rank]), np.uint64(first[rank + 1])):
+                candidate = number(start + weights[arc])
+                if candidate < distances[ends[arc]]:
+                    distances[ends[arc]] = candidate
+        passed += 1
+        rank = np.int64(parent[rank])
+    return passed
+
+
+@njit
+def climb_all_kernel(first, ends, weights, inf, distances):
+    """Find the ways up from all ranks with a distance, in one pass from below."""
+    number = distances.dtype.type
+    for rank in range(np.uint64(distances.size)):
+        start = distances[rank]
+        if start < inf:
+            for arc in range(np.uint64(first[rank]), np.uint64(first[rank + ONE])):
+                candidate = number(start + weights[arc])
+                if candidate < distances[ends[arc]]:
+                    distances[ends[arc]] = candidate
+
+
+@njit
+def sweep_kernel(first, ends, weights, distances, greatest, order, row, unseen):
+    """Sweep all ranks for one source (or several together); return how many are reached.
+
+    Arguments
+    ---------
+    first, ends, weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought, INF elsewhere; written
+    greatest : what is above is unreached
+    order : the place in `row` of every rank
+    row : shape (n,), written
+    unseen : what stands for unreached there
+    """
+    number = distances.dtype.type
+    reached = 0
+    rank = np.uint64(distances.size)
+    end = np.uint64(first[rank])
+    while rank > ZERO:
+        rank -= ONE
+        start = np.uint64(first[rank])
+        least = distances[rank]
+        for arc in range(start, end):
+            least = min(least, number(distances[ends[arc]] + weights[arc]))
+        end = start
+        distances[rank] = least
+        row[order[rank]] = least if least <= greatest else unseen
+        reached += least <= greatest
+    return reached
+
+
+@njit
+def climb_lanes_kernel(
+    sources, parent, first, ends, weights, inf, distances, places, is_open, block, passed
+):
+    """Let every source climb, and bring what it found into a lane of its own.
+
+    Arguments
+    ---------
+    sources : ranks
+    parent, first, ends, weights, distances : of `climb_kernel`; distances are INF again afterwards
+    places : the place in `block` of every rank; -1: none
+    is_open : shape (places,), uint8: whether anything stands in a row of the block; written
+    block : shape (places, lanes); written
+    passed : shape (sources,): how many ranks were passed
+    """
+    for lane in range(sources.size):
+        passed[lane] = climb_kernel(sources[lane], parent, first, ends, weights, inf, distances)
+        rank = np.int64(sources[lane])
+        while rank >= 0:
+            place = places[rank]
+            if place >= 0:
+                if not is_open[place]:
+                    is_open[place] = 1
+                    for other in range(block.shape[1]):
+                        block[place, other] = inf
+                block[place, lane] = distances[rank]
+            distances[rank] = inf
+            rank = np.int64(parent[rank])
+
+
+@njit
+def close_kernel(sources, parent, places, is_open):
+    """Forget who has climbed."""
+    for source in sources:
+        rank = np.int64(source)
+        while rank >= 0:
+            if places[rank] >= 0:
+                is_open[places[rank]] = 0
+            rank = np.int64(parent[rank])
+
+
+@njit(slp_vectorize=True)
+def sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
+    """Sweep many sources side by side, `LANES` at a time.
+
+    Arguments
+    ---------
+    first, weights : the arcs down to every rank of a selection
+    ends : the place in `block` of the rank above
+    order : the place of every rank
+    is_open : by place, whether a climb brought anything
+    block : flat; by place, rows of `stride` entries; written
+    stride, lanes : uint64; `lanes` first entries of every row are swept, a multiple of `LANES`
+    """
+    number = block.dtype.type
+    rank = np.uint64(order.size)
+    end = np.uint64(first[rank])
+    while rank > ZERO:
+        rank -= ONE
+        start = np.uint64(first[rank])
+        place = np.uint64(order[rank])
+        for lane in range(ZERO, lanes, WIDE):
+            own = block[place * stride + lane : place * stride + lane + WIDE]
+            if is_open[place]:
+                a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
+                a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
+                a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
+                a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
+            else:
+                a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = inf
+                a8 = a9 = a10 = a11 = a12 = a13 = a14 = a15 = inf
+            for arc in range(start, end):
+                above = np.uint64(ends[arc]) * stride + lane
+                far, w = block[above : above + WIDE], weights[arc]
+                a0, a1 = min(a0, number(far[0] + w)), min(a1, number(far[1] + w))
+                a2, a3 = min(a2, number(far[2] + w)), min(a3, number(far[3] + w))
+                a4, a5 = min(a4, number(far[4] + w)), min(a5, number(far[5] + w))
+                a6, a7 = min(a6, number(far[6] + w)), min(a7, number(far[7] + w))
+                a8, a9 = min(a8, number(far[8] + w)), min(a9, number(far[9] + w))
+                a10, a11 = min(a10, number(far[10] + w)), min(a11, number(far[11] + w))
+                a12, a13 = min(a12, number(far[12] + w)), min(a13, number(far[13] + w))
+                a14, a15 = min(a14, number(far[14] + w)), min(a15, number(far[15] + w))
+            own[0], own[1], own[2], own[3] = a0, a1, a2, a3
+            own[4], own[5], own[6], own[7] = a4, a5, a6, a7
+            own[8], own[9], own[10], own[11] = a8, a9, a10, a11
+            own[12], own[13], own[14], own[15] = a12, a13, a14, a15
+        end = start
+
+
+@njit
+def cut_kernel(block, lanes, greatest, unseen):
+    """Make unreached what is above the greatest distance, in the first lanes of every place."""
+    for place in range(block.shape[0]):
+        for lane in range(lanes):
+            if not block[place, lane] <= greatest:
+                block[place, lane] = unseen
+
+
+# ---- what is swept
+
+
+class Selection(NamedTuple):
+    """Ranks that are swept, and the arcs down to them.
+
+    Attributes
+    ----------
+    places : ndarray, shape (n,), int32
+        Of every rank, where its distances stand in a block; -1: it is not swept.
+    order : ndarray, shape (s,), int32
+        The places of the ranks that are swept, ascending by rank.
+    first : ndarray, shape (s + 1,), uint32
+        Where their arcs begin.
+    ends : ndarray, uint32
+        Places of the ranks above.
+    weights : ndarray
+    """
+
+    places: NDArray[np.int32]
+    order: NDArray[np.int32]
+    first: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    weights: NDArray[Any]
+
+
+@njit
+def _mark_ancestors_kernel(ranks, parent, places):
+    """Mark some ranks and all above them with 0; return how many. `places` comes as -1."""
+    count = 0
+    for rank in ranks:
+        above = rank
+        while above >= 0 and places[above] < 0:
+            places[above] = 0
+            count += 1
+            above = parent[above]
+    return count
+
+
+@njit
+def _select_kernel(places, first, weights, chosen_first, sizes_only, ends, chosen_ends, chosen):
+    """Number the marked ranks, and copy their arcs; with `sizes_only` count these."""
+    place = 0
+    arcs = np.uint64(0)
+    for rank in range(np.uint64(places.size)):
+        if places[rank] < 0:
+            continue
+        places[rank] = place
+        for arc in range(np.uint64(first[rank]), np.uint64(first[rank + ONE])):
+            if not sizes_only:
+                # (what is above has its place by now: the counting pass gave it)
+                chosen_ends[arcs] = places[ends[arc]]
+                chosen[arcs] = weights[arc]
+            arcs += ONE
+        place += 1
+        chosen_first[place] = arcs
+
+
+def everything(arcs: PackedArcs, order: NDArray[np.int32]) -> Selection:
+    """Return the selection of all ranks: the place of a rank is its vertex."""
+    ends = order[arcs.ends].view(np.uint32)
+    return Selection(order, order, arcs.first, ends, arcs.weights)
+
+
+def selected(arcs: PackedArcs, parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Selection:
+    """Return the selection of some ranks and their ancestors, in places of their own.
+
+    O(n) time, and that of copying their arcs.
+    """
+    places = np.full(parent.size, -1, INDEX)
+    count = _mark_ancestors_kernel(ranks, parent, places)
+    first = np.zeros(count + 1, np.uint32)
+    nothing = np.empty(0, np.uint32), np.empty(0, arcs.weights.dtype)
+    _select_kernel(places, arcs.first, arcs.weights, first, True, arcs.ends, *nothing)
+    ends, weights = np.empty(first[-1], np.uint32), np.empty(first[-1], arcs.weights.dtype)
+    _select_kernel(places, arcs.first, arcs.weights, first, False, arcs.ends, ends, weights)
+    return Selection(places, np.arange(count, dtype=INDEX), first, ends, weights)

@@ -1,0 +1,210 @@
+"""Whatever a graph is asked, its hierarchy answers the same: the suite of all methods, and more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sssp
+from sssp.methods import Sweep
+from tests import naive
+from tests.questions import PLAIN, Question, ask_all, questions
+from tests.solvers import Solver, draw_and_ask
+from tests.strategies import (
+    DYADIC,
+    FLOATS,
+    HUGE_INTEGERS,
+    LARGE_INTEGERS,
+    ODDITIES,
+    SMALL_INTEGERS,
+    graph_of,
+    networks,
+    vertex_lists,
+)
+
+
+@dataclass(frozen=True)
+class Prepared(Solver):
+    """Answers by a hierarchy."""
+
+    def __call__(self, g: sssp.Graph, sources: Any, **options: Any) -> sssp.ShortestPaths:
+        return sssp.shortest_paths(sssp.prepare(g, threads=1), sources, **options)
+
+
+PREPARED = [Prepared(Sweep(), "cpu")]
+
+
+def in_own_numbers(question: Question) -> Question:
+    """Ask for integers of a map of integers."""
+    dtype = question.arguments["dtype"]
+    if question.network.integer and dtype in (np.float32, np.float64):
+        return question._replace(arguments={**question.arguments, "dtype": None})
+    return question
+
+
+@pytest.mark.parametrize(
+    ("weights", "examples"), [(SMALL_INTEGERS, 150), (DYADIC, 50), (LARGE_INTEGERS, 50)]
+)
+def test_answers_agree_with_the_reference_in_every_combination(
+    weights: st.SearchStrategy[Any], examples: int
+) -> None:
+    drawn = questions(networks(weights)).map(in_own_numbers)
+    draw_and_ask("cpu", drawn, lambda question: ask_all(PREPARED, question), examples)
+
+
+@given(networks(HUGE_INTEGERS, least_n=1))
+def test_sums_beyond_int64_are_right_or_refused(network: naive.Network) -> None:
+    ask_all(PREPARED, Question(network, 0, {**PLAIN, "predecessors": True}))
+    ask_all(PREPARED, Question(network, [0, 0, 0], PLAIN))
+
+
+@given(networks(FLOATS, least_n=1), st.booleans())
+def test_floats_are_those_of_a_search_with_trees_and_close_to_them_without(
+    network: naive.Network, side_by_side: bool
+) -> None:
+    g = graph_of(network)
+    h, sources = sssp.prepare(g), [0, 0, 0] if side_by_side else 0
+    searched = sssp.shortest_paths(g, sources, predecessors=True)
+    swept = sssp.shortest_paths(h, sources, predecessors=True)
+    np.testing.assert_array_equal(swept.distances, searched.distances)
+    np.testing.assert_array_equal(swept.predecessors, searched.predecessors)
+    alone = sssp.shortest_paths(h, sources).distances
+    np.testing.assert_allclose(alone, searched.distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ODDITIES)
+def test_odd_graphs(name: str) -> None:
+    g = graph_of(ODDITIES[name])
+    if g.least_weight < 0:
+        with pytest.raises(sssp.NegativeWeightError, match="prepared map"):
+            sssp.prepare(g)
+        return
+    h = sssp.prepare(g)
+    for sources in (range(g.n), range(min(g.n, 1))):
+        swept = sssp.shortest_paths(h, sources, predecessors=True)
+        searched = sssp.shortest_paths(g, sources, predecessors=True)
+        np.testing.assert_array_equal(swept.predecessors, searched.predecessors)
+        np.testing.assert_array_equal(sssp.shortest_paths(h, sources).distances, searched.distances)
+
+
+@pytest.fixture(scope="module")
+def roads() -> tuple[sssp.Graph, sssp.Hierarchy]:
+    """A map with one-way streets and parts that nobody reaches."""
+    whole = sssp.road_like(3000, seed=3)
+    rng = np.random.default_rng(3)
+    kept = rng.random(whole.m) < 0.9
+    tails, heads = whole.tails[kept], whole.indices[kept]
+    g = sssp.Graph.from_arcs(tails, heads, whole.weights[kept], n=whole.n)
+    return g, sssp.prepare(g)
+
+
+# around the lanes of a group, and the groups of a block
+@pytest.mark.parametrize("k", [1, 2, 3, 15, 16, 17, 33, 64, 65, 130])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_any_number_of_rows(roads: tuple[sssp.Graph, sssp.Hierarchy], k: int, threads: int) -> None:
+    g, h = roads
+    sources = np.random.default_rng(k).integers(0, g.n, k)
+    targets = np.arange(0, g.n, 170)
+    wanted = sssp.shortest_paths(g, sources, dtype=np.int64).distances
+    arguments: list[dict[str, Any]] = [
+        {},
+        {"out": np.empty((k, g.n), np.int64)},
+        {"dtype": np.int64},
+    ]
+    for options in arguments:
+        found = sssp.shortest_paths(h, sources, threads=threads, **options)
+        dtype = np.iinfo(found.distances.dtype)
+        whole = np.where(wanted == np.iinfo(np.int64).max, dtype.max, wanted)
+        np.testing.assert_array_equal(found.distances, whole)
+        assert found.stats["swept"].tolist() == [g.n] * k
+        assert (found.stats["climbed"] > 0).all()
+    table = sssp.shortest_paths(h, sources, targets=targets, threads=threads)
+    assert table.distances.dtype == np.int32
+    flat = sssp.shortest_paths(g, sources, targets=targets, method="dijkstra")
+    np.testing.assert_array_equal(table.distances, flat.distances)
+    assert k < 3 or (table.stats["swept"] < g.n).all()
+    near = sssp.shortest_paths(h, sources, limit=20_000, output="sparse", threads=threads)
+    flat = sssp.shortest_paths(g, sources, limit=20_000, output="sparse")
+    assert (near.distances != flat.distances).nnz == 0
+    assert near.distances.nnz == flat.distances.nnz
+
+
+def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
+    g, h = roads
+    rng = np.random.default_rng(5)
+    starts, ends = rng.integers(0, g.n, (2, 2000))
+    kinds: list[dict[str, Any]] = [{}, {"limit": 90_000}, {"predecessors": True}]
+    for options in kinds:
+        trips, searched = (
+            sssp.pairs(h, starts, ends, **options),
+            sssp.pairs(g, starts, ends, **options),
+        )
+        np.testing.assert_array_equal(trips.distances, searched.distances)
+        assert (trips.method, trips.graph) == ("sweep", g)
+        if "predecessors" in options:
+            for i in np.flatnonzero(trips.reached)[:50]:
+                np.testing.assert_array_equal(trips.path(i), searched.path(i))
+    places = [5, 700, 5, 2500]
+    for k in (1, 3):
+        for direction in ("from", "to"):
+            near = sssp.nearest(h, places, k=k, direction=direction)
+            wanted = sssp.nearest(g, places, k=k, direction=direction)
+            np.testing.assert_array_equal(near.distances, wanted.distances)
+            np.testing.assert_array_equal(near.index, wanted.index)
+    jobs = rng.integers(0, 100, g.n)
+    for what in ("eccentricity", "sum", "mean", "count", "weight", "closeness"):
+        for targets in (None, places):
+            asked: dict[str, Any] = {"targets": targets}
+            if what == "weight":
+                asked["vertex_weights"] = jobs
+            np.testing.assert_array_equal(
+                sssp.reduce(h, starts[:40], what, **asked),
+                sssp.reduce(g, starts[:40], what, **asked),
+            )
+    np.testing.assert_array_equal(sssp.betweenness(h, places), sssp.betweenness(g, places))
+    blocks = sssp.iter_blocks(h, starts[:40], block_size=16)
+    rows = np.concatenate([block.distances for block in blocks])
+    np.testing.assert_array_equal(rows, sssp.shortest_paths(g, starts[:40]).distances)
+
+
+@given(networks(SMALL_INTEGERS, least_n=1), st.data())
+def test_nearest_sources_and_trips_of_small_graphs(
+    network: naive.Network, data: st.DataObject
+) -> None:
+    g = graph_of(network)
+    h, sources = sssp.prepare(g), data.draw(vertex_lists(g.n))
+    targets = [data.draw(st.integers(0, g.n - 1)) for _ in sources]
+    np.testing.assert_array_equal(
+        sssp.pairs(h, sources, targets).distances, sssp.pairs(g, sources, targets).distances
+    )
+    np.testing.assert_array_equal(
+        sssp.nearest(h, sources, k=2, direction="to").index,
+        sssp.nearest(g, sources, k=2, direction="to").index,
+    )
+
+
+def test_what_does_not_go_is_refused(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
+    g, h = roads
+    for method in ("dijkstra", sssp.DeltaStepping(), "a-star"):
+        with pytest.raises(ValueError, match="choose from auto, sweep"):
+            sssp.shortest_paths(h, 0, method=method)
+        with pytest.raises(ValueError, match="choose from auto, sweep"):
+            sssp.pairs(h, 0, 1, method=method)
+    assert sssp.shortest_paths(h, 0, method="sweep").method == "sweep"
+    with pytest.raises(ValueError, match="unknown method 'sweep'"):
+        sssp.shortest_paths(g, 0, method="sweep")
+    with pytest.raises(TypeError, match=r"with_weights\(.*astype\(float\)\)"):
+        sssp.shortest_paths(h, 0, dtype=float)
+    with pytest.raises(TypeError, match=r"shortest_paths\(h, range\(h\.n\)\)"):
+        sssp.all_pairs(h)  # type: ignore[arg-type]
+    with pytest.raises(sssp.DeviceError, match="sweep does not run on cuda"):
+        sssp.shortest_paths(h, 0, device="cuda")
+    with pytest.raises(sssp.DeviceError, match="may take"):
+        sssp.shortest_paths(h, range(1000), memory_limit=1e6)
+    with pytest.raises(sssp.VertexError, match="3000"):
+        sssp.shortest_paths(h, 3000)
