@@ -227,7 +227,8 @@ class Hierarchy:
 
 
 def _rebuilt(graph: Graph, structure: Structure) -> Hierarchy:
-    return Hierarchy(graph, structure)
+    # (pickles forget that arrays are read-only, which makes other types of them for kernels)
+    return Hierarchy(graph, structure.frozen())
 
 
 def refuse_negative_weights(graph: Graph) -> None:

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.finished import HostRows
 from sssp.cpu.rows import Rows, Scratch, SingleRows
 from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
+from sssp.hierarchy.finished import SweptLanes
 from sssp.hierarchy.sweeps import (
     LANES,
     Selection,
@@ -33,6 +33,7 @@ from sssp.hierarchy.sweeps import (
     climb_lanes_kernel,
     close_kernel,
     cut_kernel,
+    lanes_memory,
     selected,
     sweep_kernel,
     sweep_lanes_kernel,
@@ -219,7 +220,7 @@ class _LaneRows(Rows):
         """Return the scratch of a worker."""
         block = None
         if self.memory is None:
-            block = _lanes_memory(self.places, self.together, self.dtype)
+            block = lanes_memory(self.places, self.together, self.dtype)
         climbed = np.full(self.graph.n, self.inf, self.dtype)
         return _Lanes(climbed, np.zeros(self.places, np.uint8), block)
 
@@ -246,17 +247,7 @@ class _LaneRows(Rows):
         close_kernel(ranks, parent, selection.places, scratch.is_open)
         if not self.metric.joined or self.query.limit is not None:
             cut_kernel(part, len(rows), self.bound, self.unseen)
-        if self.memory is None:
-            self._hand_over(rows, part[:, : len(rows)].T)
-
-    def _hand_over(self, rows: range, found: NDArray[Any]) -> None:
-        """Give finished rows to the form."""
-        if self.query.reduction is None and self.query.output != "sparse":
-            self.form.take(HostRows(rows, self.columns, found, []))
-            return
-        found = np.ascontiguousarray(found)
-        reached = [_reached_in(row, int((row != self.unseen).sum()), self.unseen) for row in found]
-        self.form.take(HostRows(rows, self.columns, found, reached))
+        self.form.take(SweptLanes(rows, part[:, : len(rows)], self.columns))
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -264,12 +255,4 @@ def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     lanes = -(-query.rows // LANES) * LANES
     needed = {"the answer": n * lanes * dtype.itemsize}
     check_memory(needed, query.memory_limit, "cpu", FEWER_ROWS)
-    return _lanes_memory(n, lanes, dtype)
-
-
-def _lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return a matrix whose groups of lanes begin with cache lines."""
-    size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
-    flat = np.empty(size + line, np.uint8)
-    start = -flat.ctypes.data % line
-    return flat[start : start + size].view(dtype).reshape(places, lanes)
+    return lanes_memory(n, lanes, dtype)

@@ -47,6 +47,11 @@ class Structure(NamedTuple):
         The rank of every vertex.
     parent : ndarray, shape (n,), int32
         The parent of every rank in the elimination tree; -1 for roots.
+    depth : ndarray, shape (n,), int32
+        How many ancestors every rank has.
+    chain : ndarray, shape (n,), int32
+        The top of the chain of every rank: ranks that follow each other, each the child of the
+        next. To leave a chain upward at least doubles the subtree.
     first : ndarray, shape (n + 1,), int64
         Where the chordal arcs above every rank begin.
     upper : ndarray, shape (c,), int32
@@ -64,6 +69,8 @@ class Structure(NamedTuple):
     order: NDArray[np.int32]
     rank: NDArray[np.int32]
     parent: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    chain: NDArray[np.int32]
     first: NDArray[np.int64]
     upper: NDArray[np.int32]
     lower_first: NDArray[np.int64]
@@ -72,9 +79,15 @@ class Structure(NamedTuple):
     tasks: Tasks
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(part.nbytes for part in self if isinstance(part, np.ndarray))
+    def height(self) -> int:
+        """Most vertices on a path from a root."""
+        return int(self.depth.max(initial=-1)) + 1
+
+    def frozen(self) -> Structure:
+        """Return the same with arrays that are read-only for good."""
+        parts: dict[str, Any] = self._asdict()
+        arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+        return Structure(**parts | {name: frozen(array) for name, array in arrays.items()})
 
 
 # ---- the graph, seen without directions
@@ -192,6 +205,15 @@ def _postorder_kernel(parent, size, heaviest, number):
         free[v] = end - 1
         if heaviest[v] >= 0:
             free[v] -= size[heaviest[v]]
+
+
+@njit
+def _depth_kernel(parent, depth, chain):
+    """Write how many ancestors every rank has, and the top of its chain."""
+    for v in range(parent.size - 1, -1, -1):
+        above = parent[v]
+        depth[v] = 0 if above < 0 else depth[above] + 1
+        chain[v] = chain[above] if above == v + 1 else v
 
 
 @njit
@@ -405,6 +427,8 @@ def make_structure(
     parent[number[joined]] = number[by_place[joined]]
     size = np.empty(n, INDEX)
     size[number] = size_by_place
+    depth, chain = np.empty(n, INDEX), np.empty(n, INDEX)
+    _depth_kernel(parent, depth, chain)
     above_first = np.zeros(n + 1, OFFSET)
     above = np.empty(others.size // 2, INDEX)
     _upward_arcs_kernel(arcs_first, others, order, rank, above_first, above)
@@ -421,16 +445,8 @@ def make_structure(
     lower = np.empty((upper.size, 2), np.uint32)
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
     return Structure(
-        order=frozen(order),
-        rank=frozen(rank),
-        parent=frozen(parent),
-        first=frozen(first),
-        upper=frozen(upper),
-        lower_first=frozen(lower_first),
-        lower=frozen(lower),
-        triangles=triangles,
-        tasks=tasks,
-    )
+        order, rank, parent, depth, chain, first, upper, lower_first, lower, triangles, tasks
+    ).frozen()
 
 
 def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:

@@ -30,6 +30,7 @@ from sssp.kernels.jit import njit
 
 __all__ = [
     "LANES",
+    "WIDE",
     "Selection",
     "climb_all_kernel",
     "climb_kernel",
@@ -37,6 +38,7 @@ __all__ = [
     "close_kernel",
     "cut_kernel",
     "everything",
+    "lanes_memory",
     "selected",
     "sweep_kernel",
     "sweep_lanes_kernel",
@@ -213,6 +215,14 @@ def cut_kernel(block, lanes, greatest, unseen):
         for lane in range(lanes):
             if not block[place, lane] <= greatest:
                 block[place, lane] = unseen
+
+
+def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a matrix whose groups of lanes begin with cache lines."""
+    size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
+    flat = np.empty(size + line, np.uint8)
+    start = -flat.ctypes.data % line
+    return flat[start : start + size].view(dtype).reshape(places, lanes)
 
 
 # ---- what is swept

@@ -1,0 +1,111 @@
+"""Rows that were swept side by side, and what the forms of an answer ask of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.finished import HostRows
+from sssp.engine.forms import Entries, least_number
+from sssp.engine.narrow import convert_into
+from sssp.engine.query import Reduction, Walks
+from sssp.kernels.dtypes import INDEX, INT64, unreached
+from sssp.kernels.jit import njit
+
+__all__ = ["SweptLanes"]
+
+
+@njit
+def _gather_kernel(block, places, rows):
+    """Write the lanes of some places as rows."""
+    for column in range(places.size):
+        place = places[column]
+        for lane in range(rows.shape[0]):
+            rows[lane, column] = block[place, lane]
+
+
+@njit
+def _reduce_kernel(block, unseen, counts, greatest, upper, lower):
+    """Count, compare and add up what is reached in every lane; all in int64.
+
+    `upper` and `lower` get the sums of the upper and of the lower 32 bits.
+    """
+    for place in range(block.shape[0]):
+        for lane in range(counts.size):
+            distance = np.int64(block[place, lane])
+            is_reached = distance != unseen
+            counted = distance if is_reached else np.int64(0)
+            counts[lane] += is_reached
+            greatest[lane] = max(greatest[lane], counted)
+            upper[lane] += counted >> 32
+            lower[lane] += counted & 0xFFFFFFFF
+
+
+class SweptLanes:
+    """Finished rows side by side, as `sssp.engine.forms.FinishedRows` wants them.
+
+    Parameters
+    ----------
+    rows : range
+        Which rows of the query.
+    lanes : ndarray, shape (places, rows)
+        Their distances.
+    columns : ndarray, int64, or None
+        The places that the query wants, in its order; None: all, which are in order of vertex.
+    """
+
+    origin: NDArray[np.int32] | None = None
+    walks: Walks | None = None
+
+    def __init__(self, rows: range, lanes: NDArray[Any], columns: NDArray[np.int64] | None) -> None:
+        self.rows, self._lanes, self._columns = rows, lanes, columns
+
+    def copy_distances(self, out: NDArray[Any]) -> None:
+        """Write the columns that the query wants."""
+        if np.may_share_memory(out, self._lanes):
+            return  # they were found in place
+        columns = np.arange(len(self._lanes)) if self._columns is None else self._columns
+        found: NDArray[Any] = np.empty((len(self.rows), columns.size), self._lanes.dtype)
+        _gather_kernel(self._lanes, columns, found)
+        convert_into(found, out)
+
+    def copy_predecessors(self, out: NDArray[np.int32]) -> None:
+        """There are none."""
+        raise AssertionError("trees are not found side by side")
+
+    def paths(self) -> Entries:
+        """There are none."""
+        raise AssertionError("trees are not found side by side")
+
+    def reached(self, *, tails: bool) -> Entries:
+        """Return the reached vertices with their distances."""
+        return self._one_by_one.reached(tails=tails)
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return what a step of a reduction makes of each row."""
+        if reduction.what in self._numbers:
+            return self._numbers[reduction.what]
+        return self._one_by_one.reduced(reduction)
+
+    @cached_property
+    def _numbers(self) -> dict[str, NDArray[np.int64]]:
+        """What is found without looking at every row by itself: of all vertices, in integers."""
+        if self._columns is not None or self._lanes.dtype.kind == "f":
+            return {}
+        counts, greatest, *halves = np.zeros((4, len(self.rows)), INT64)
+        _reduce_kernel(self._lanes, unreached(self._lanes.dtype), counts, greatest, *halves)
+        return {
+            "count": counts,
+            "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),
+            "sum": np.stack(halves, axis=1)[:, np.newaxis],
+        }
+
+    @cached_property
+    def _one_by_one(self) -> HostRows:
+        distances = np.ascontiguousarray(self._lanes.T)
+        unseen = unreached(distances.dtype)
+        reached = [np.flatnonzero(row != unseen).astype(INDEX) for row in distances]
+        return HostRows(self.rows, self._columns, distances, reached)
