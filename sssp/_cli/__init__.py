@@ -21,6 +21,7 @@ __all__ = ["console", "main"]
 COMMANDS = {
     "info": "sssp._cli.info",
     "solve": "sssp._cli.solve",
+    "fetch": "sssp._cli.fetch",
     "compile": "sssp._cli.compile",
     "bench": "sssp.bench.__main__",
 }

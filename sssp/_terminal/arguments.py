@@ -96,6 +96,8 @@ def named_graph(text: str) -> NamedGraph:
 
         path = datasets.find(text) if text else None
     if path is None:
+        if text and datasets.published_file(text) is not None:
+            raise argparse.ArgumentTypeError(f"no file {text!r}; sssp fetch {text} downloads it")
         raise argparse.ArgumentTypeError(
             f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
             "of N vertices"

@@ -95,6 +95,9 @@ def outcome(arguments: list[str]) -> object:
         ([*SOLVE, "-o", "."], "'.' cannot be written: it is a folder"),
         ([*SOLVE, "-o", f"{LONG_NAME}.csv"], "File name too long"),
         ([*SOLVE, "-o", "a.csv", "-o", "b.csv"], "--output: given twice"),
+        # downloads
+        (["fetch"], "name a graph, as rome99"),
+        (["fetch", "Atlantis"], "no graph 'Atlantis' is published"),
         # the bench
         (["bench", "--trials", "1.5"], "'1.5' is not a whole number"),
         (["bench", "--sources", "x"], "'x' is not a whole number"),
