@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_HelpFormatter, **options)
         self.register("action", None, _StoreOnce)
+        # what argparse takes for a value, not for an option: a point in the west too, -73.98,40.75
+        self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def error(self, message: str) -> NoReturn:
         """Tell what is wrong with the arguments, and stop."""
