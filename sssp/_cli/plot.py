@@ -16,6 +16,7 @@ from sssp._terminal.geojson import require_coordinates
 from sssp._terminal.output import Output, add_output, chosen_output
 from sssp._terminal.search import add_limit, add_limits, add_search, negatives_named
 from sssp._terminal.vertices import add_vertices, chosen_vertices
+from sssp.errors import UnreachableError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,10 +120,14 @@ def _drawn(g: Graph, sources: Chosen, targets: Chosen | None, options: argparse.
             device=options.device,
             predecessors=targets is not None,
         )
+    target = None if targets is None else int(targets.vertices[0])
+    if target is not None and not result.reached[target]:
+        name = target if g.labels is None else g.labels[target]
+        raise UnreachableError(f"no path leads to {name}, so there is none to draw")
     style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
     if options.limits:
         return result.plot_isochrones(options.limits, **style)
-    return result.plot(path_to=None if targets is None else int(targets.vertices[0]), **style)
+    return result.plot(path_to=target, **style)
 
 
 def _write(output: Output, axes: Axes, dpi: int) -> None:

@@ -1,9 +1,10 @@
 """Find the distances from many sources to many targets: an origin-destination table.
 
 Sources and targets come from files, one vertex or point a row, or from the command line; the table
-has them in that order. It is written block by block, so that it may be larger than memory. Every
-pair has a row: source, target and distance, which is empty where the target is not reached. With
---wide every source has a row, and every target a column.
+has them in that order, by their labels, or with --id by a column of the files. It is written block
+by block, so that it may be larger than memory. Every pair has a row: source, target and distance,
+which is empty where the target is not reached. With --wide every source has a row, and every target
+a column.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sssp._terminal.arguments import add_graph
 from sssp._terminal.output import STDOUT, add_output, chosen_output
 from sssp._terminal.search import add_limit, add_search, negatives_named
 from sssp._terminal.tables import labelled, write_table
-from sssp._terminal.vertices import add_vertices, chosen_vertices, require_vertices
+from sssp._terminal.vertices import Chosen, add_vertices, chosen_vertices, require_vertices
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sssp.graph.graph import Graph
     from sssp.results.shortest_paths import ShortestPaths
 
@@ -30,6 +33,9 @@ EXAMPLES = """examples:
   # from homes to jobs; both files have a column vertex, or columns lon and lat
   %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
       --sources homes.csv --targets jobs.parquet -o times.parquet
+  # the same, called by the files' column name instead of by vertices
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \
+      --sources homes.csv --targets offices.csv --id name -o times.csv
   # a small matrix on the screen
   %(prog)s USA-road-d.NY.gr.gz --source 1 --source 7 --target 9 --target 23 --wide
 """
@@ -44,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_vertices(parser, "source", help="where paths start", files=True)
     add_vertices(parser, "target", help="where paths end", files=True)
     parser.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="call sources and targets by this column of their files, not by the labels of their "
+        "vertices",
+    )
+    parser.add_argument(
         "--wide", action="store_true", help="a row a source and a column a target, as a matrix"
     )
     add_search(parser)
@@ -57,25 +69,34 @@ def run(options: argparse.Namespace) -> int:
     output = chosen_output(options, FORMATS)
     assert output is not None
     g = options.graph.load(options.coordinates)
-    sources = chosen_vertices(g, options.sources, "source")
-    targets = chosen_vertices(g, options.targets, "target")
+    ends = Ends(
+        chosen_vertices(g, options.sources, "source", options.id),
+        chosen_vertices(g, options.targets, "target", options.id),
+    )
     start = perf_counter()
     told = _Told()
     with negatives_named(g):
-        results = told.watched(_results(g, sources.vertices, targets.vertices, options))
-        count = write_table(output, _wide(results) if options.wide else _long(results))
+        results = told.watched(_results(g, ends, options))
+        count = write_table(output, (_wide if options.wide else _long)(g, ends, results))
     seconds = perf_counter() - start
     output.summarize(
         [
-            *sources.notes,
-            *targets.notes,
+            *ends.sources.notes,
+            *ends.targets.notes,
             f"{told.method}, {seconds:.3f} s with compilation, if any, and writing",
-            f"{sources.vertices.size:,} sources, {targets.vertices.size:,} targets, "
+            f"{ends.sources.vertices.size:,} sources, {ends.targets.vertices.size:,} targets, "
             f"{told.unreached:,} pairs unreached",
             f"wrote {count:,} rows to {output.name}",
         ]
     )
     return 0
+
+
+class Ends(NamedTuple):
+    """Both sides of a table."""
+
+    sources: Chosen
+    targets: Chosen
 
 
 class _Told:
@@ -92,12 +113,11 @@ class _Told:
             yield result
 
 
-def _results(
-    g: Graph, sources: Any, targets: Any, options: argparse.Namespace
-) -> Iterable[ShortestPaths]:
+def _results(g: Graph, ends: Ends, options: argparse.Namespace) -> Iterable[ShortestPaths]:
     from sssp.calls.many_sources import iter_blocks
     from sssp.calls.shortest_paths import shortest_paths
 
+    sources, targets = ends.sources.vertices, ends.targets.vertices
     asked = {
         "targets": targets,
         "limit": options.limit,
@@ -110,33 +130,40 @@ def _results(
     return iter_blocks(g, sources, block_size=block_size, **asked)
 
 
-def _long(results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
+def _long(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
     """Yield rows of source, target and distance."""
     import numpy as np
 
+    sources, targets = (_names(g, end) for end in ends)
+    done = 0
     for result in results:
-        labels, targets = result.graph.labels, result.targets
-        assert targets is not None
+        part = sources[done : done + result.rows]
+        done += result.rows
         yield {
-            "source": labelled(labels, np.repeat(result.sources, targets.size)),
-            "target": labelled(labels, np.tile(targets, result.rows)),
+            "source": np.repeat(part, targets.size),
+            "target": np.tile(targets, result.rows),
             "distance": _distances(result).ravel(),
         }
 
 
-def _wide(results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
+def _wide(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
     """Yield a row a source, with a column of distances for every target."""
+    sources, targets = (_names(g, end) for end in ends)
+    names = [str(name) for name in targets.tolist()]
+    if len({"source", *names}) <= len(names):
+        raise ValueError(
+            "with --wide every target has a column of its own, so that none may be there twice, "
+            "nor be called source"
+        )
+    done = 0
     for result in results:
-        labels, targets = result.graph.labels, result.targets
-        assert targets is not None
-        names = [str(label) for label in labelled(labels, targets).tolist()]
-        if len({"source", *names}) <= len(names):
-            raise ValueError(
-                "with --wide every target has a column of its own, so that none may be there "
-                "twice, nor be called source"
-            )
-        columns = dict(zip(names, _distances(result).T, strict=True))
-        yield {"source": labelled(labels, result.sources), **columns}
+        part = sources[done : done + result.rows]
+        done += result.rows
+        yield {"source": part, **dict(zip(names, _distances(result).T, strict=True))}
+
+
+def _names(g: Graph, end: Chosen) -> NDArray[Any]:
+    return labelled(g.labels, end.vertices) if end.names is None else end.names
 
 
 def _distances(result: ShortestPaths) -> Any:

@@ -69,10 +69,13 @@ class Chosen:
     vertices : ndarray of int64, shape (k,)
     notes : list of str
         A line for each point.
+    names : ndarray, shape (k,), or None
+        What they are called in the output; None: by their labels.
     """
 
     vertices: NDArray[np.int64]
     notes: list[str]
+    names: NDArray[Any] | None = None
 
 
 def add_vertices(
@@ -119,8 +122,12 @@ def require_vertices(options: argparse.Namespace, *roles: str) -> None:
             raise ValueError(f"required: --{role} V or --{role}-at LON,LAT")
 
 
-def chosen_vertices(g: Graph, given: Sequence[Label | Point | VertexFile], role: str) -> Chosen:
+def chosen_vertices(
+    g: Graph, given: Sequence[Label | Point | VertexFile], role: str, id_column: str | None = None
+) -> Chosen:
     """Return the vertices that arguments name, in their order.
+
+    With `id_column` those of files are called by that column, the others as they are typed.
 
     Raises
     ------
@@ -136,29 +143,43 @@ def chosen_vertices(g: Graph, given: Sequence[Label | Point | VertexFile], role:
     import numpy as np
 
     parts, notes = [], []
+    names: list[Any] = []
     for one in given:
         if isinstance(one, Label):
             parts.append(np.array([vertex_of(g, one.text)]))
+            names.append(one.text)
         elif isinstance(one, Point):
             found, metres = _nearest(g, [one.lon], [one.lat])
             name = found[0] if g.labels is None else g.labels[found[0]]
             notes.append(f"{role} at {one.text}: vertex {name}, {metres[0]:,.0f} m away")
             parts.append(found)
+            names.append(one.text)
         else:
-            chosen = _from_file(g, one.path, role)
+            table = _vertex_table(one.path, role)
+            chosen = _in_table(g, table, role)
             parts.append(chosen.vertices)
             notes += chosen.notes
-    return Chosen(np.concatenate(parts).astype(np.int64), notes)
+            names += [] if id_column is None else _column(table, id_column)
+    vertices = np.concatenate(parts).astype(np.int64)
+    return Chosen(vertices, notes, None if id_column is None else np.array(names))
 
 
-def _from_file(g: Graph, path: Path, role: str) -> Chosen:
-    if SS in path.suffixes:
-        from sssp.loaders import read_ss
+def _vertex_table(path: Path, role: str) -> Table:
+    if SS not in path.suffixes:
+        return read_table(path)
+    from sssp.loaders import read_ss
 
-        numbers = (read_ss(path) + 1).tolist()
-        table = Table(str(path), {role: numbers}, range(1, len(numbers) + 1))
-    else:
-        table = read_table(path)
+    labels = (read_ss(path) + 1).tolist()
+    return Table(str(path), {role: labels}, range(1, len(labels) + 1))
+
+
+def _column(table: Table, name: str) -> list[Any]:
+    if name not in table.columns:
+        raise GraphFormatError(f"there is no column {name}, but {_names(table)}", path=table.path)
+    return table.columns[name]
+
+
+def _in_table(g: Graph, table: Table, role: str) -> Chosen:
     for column in (role, VERTEX):
         if column in table.columns:
             return Chosen(vertices_in(g, table, column), [])

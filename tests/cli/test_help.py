@@ -47,8 +47,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         write_gr(tmp_path / f"USA-road-{kind}.NY.gr.gz", g.n, g.tails, g.indices, g.weights)
     write_co(tmp_path / "USA-road-d.NY.co.gz", places)
     (tmp_path / "rome99.gr").write_text("p sp 1 0\n")
-    (tmp_path / "homes.csv").write_text("vertex\n1\n5\n")
-    (tmp_path / "jobs.csv").write_text("lon,lat\n-73.98,40.75\n")
+    (tmp_path / "homes.csv").write_text("vertex,name\n1,a\n5,b\n")
+    (tmp_path / "offices.csv").write_text("name,lon,lat\nc,-73.98,40.75\n")
     (tmp_path / "trips.csv").write_text("trip,source,target\na,1,5\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))
@@ -101,6 +101,21 @@ def test_the_examples_of_slow_commands_parse(command, capsys, monkeypatch):
         words = shlex.split(line)
         program = words.index("sssp")  # behind what sets variables
         assert main(words[program + 1 :]) == 7
+
+
+def test_the_lines_of_the_page_on_the_command_line_parse(monkeypatch):
+    page = (Path(sssp.__file__).parents[1] / "docs/command-line.md").read_text(encoding="utf-8")
+    lines = [line[2:] for line in page.replace("\\\n", "").splitlines() if line[:2] == "$ "]
+    monkeypatch.setattr("sssp.datasets.find", Path)
+    shown = set()
+    for line in lines:
+        program, command, *rest = shlex.split(line.split(" | ")[0].split(" < ")[0])
+        if program != "sssp":
+            continue
+        monkeypatch.setattr(f"{COMMANDS[command]}.run", lambda options: 7)
+        assert main([command, *rest]) == 7, line
+        shown.add(command)
+    assert shown == set(COMMANDS)
 
 
 def test_the_help_of_the_program_names_every_command_and_exit_code(capsys):

@@ -125,6 +125,13 @@ def test_a_picture_that_cannot_be_finished_leaves_the_old_one(
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_path_that_is_not_there_is_told_in_the_numbers_of_the_file(graph, coordinates, capsys):
+    pytest.importorskip("matplotlib")
+    ends = ["--source", "1", "--target", "5", "-o", "x.png"]
+    assert main(["plot", graph, "--coordinates", coordinates, *ends]) == 2
+    assert "no path leads to 5" in capsys.readouterr().err
+
+
 ISOCHRONE, PLOT = ["isochrone", "FILE", "--source", "1"], ["plot", "FILE", "-o", "x.png"]
 
 

@@ -84,6 +84,23 @@ def test_a_wide_table_has_a_column_a_target(graph, tmp_path):
     assert table(graph, *ends, "--wide", tmp_path=tmp_path) == "source,3,1\n2,10,\n5,21,1\n"
 
 
+@pytest.mark.parametrize("cells", [5, 1 << 20])
+def test_rows_may_go_by_a_column_of_the_files(graph, tmp_path, cells, monkeypatch):
+    monkeypatch.setattr("sssp._cli.table.BLOCK_CELLS", cells)
+    homes = written(tmp_path, "homes.csv", "vertex,zone\n2,north\n5,south\n2,again\n")
+    shops = written(tmp_path, "shops.csv", "zone,vertex\nmill,3\nbridge,1\n")
+    ends = ["--sources", homes, "--targets", shops, "--target", "4", "--id", "zone"]
+    rows = {"north": [10, "", 17], "south": [21, 1, 28], "again": [10, "", 17]}
+    assert table(graph, *ends, tmp_path=tmp_path).splitlines()[1:] == [
+        f"{source},{target},{distance}"
+        for source, row in rows.items()
+        for target, distance in zip(("mill", "bridge", "4"), row, strict=True)
+    ]
+    assert table(graph, *ends, "--wide", tmp_path=tmp_path) == (
+        "source,mill,bridge,4\nnorth,10,,17\nsouth,21,1,28\nagain,10,,17\n"
+    )
+
+
 def test_labels_may_be_strings(named, tmp_path):
     file = written(tmp_path, "s.csv", "vertex\nhome\n")
     rows = table(named, "--sources", file, "--target", "caf\xe9", tmp_path=tmp_path)
@@ -186,6 +203,7 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (TABLE, "vertex,x\n1,2\n3\n", "FILE:3: 1 cells under 2 headings"),
         (TABLE, "lon,lat\n1,2\n", "has no coordinates to find the vertices of points by"),
         (TABLE, "lon,lat\n1,x\n", "FILE:2: lat must be a number, not 'x'"),
+        ([*TABLE, "--id", "zone"], "vertex\n1\n", "there is no column zone, but 'vertex'"),
         ([*TABLE, "--wide", "--target", "1"], "vertex\n1\n", "none may be there twice"),
         (PAIRS, "source\n1\n", "no column target, nor target_lon and target_lat, but 'source'"),
         (PAIRS, "source,target\n1,7\n", "FILE:2: no vertex has the label 7"),
