@@ -44,7 +44,7 @@ DOTS_PER_INCH = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    add_vertices(parser, "source", help="colour by the distance from here")
+    add_vertices(parser, "source", help="colour by the distance from here", files=True)
     add_vertices(parser, "target", help="draw the shortest path to this vertex; one only")
     add_limits(parser, help="colour bands that end there, inclusive, in units of the weights")
     add_limit(parser, help="leave grey what lies farther than this")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,9 +74,12 @@ class Table:
         found = []
         for row, value in enumerate(self.columns[column]):
             try:
-                found.append(float(value))
+                number = float(value)
             except (TypeError, ValueError):
-                self.refuse(row, f"{column} must be a number, not {value!r}")
+                number = math.nan
+            if not math.isfinite(number):
+                self.refuse(row, f"{column} must be a finite number, not {value!r}")
+            found.append(number)
         return found
 
 
@@ -93,8 +97,8 @@ def read_table(path: Path) -> Table:
     OSError
         It cannot be read.
     """
-    with _opened(path) as stream:
-        name = "stdin" if path == STDOUT else str(path)
+    name = "stdin" if path == STDOUT else str(path)
+    with _opened(path, name) as stream:
         if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):
             return _parquet_table(name, stream)
         try:
@@ -105,7 +109,7 @@ def read_table(path: Path) -> Table:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path, name: str) -> Iterator[Any]:
     from sssp.loaders._files import DAMAGED_STREAM, decompressed
 
     file = STDIN if path == STDOUT else path
@@ -115,7 +119,7 @@ def _opened(path: Path) -> Iterator[Any]:
     except DAMAGED_STREAM as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise GraphFormatError(f"the compressed stream is damaged ({error})", path=path) from None
+        raise GraphFormatError(f"the compressed stream is damaged ({error})", path=name) from None
 
 
 def _csv_table(name: str, text: io.TextIOWrapper) -> Table:

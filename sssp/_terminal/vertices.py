@@ -215,7 +215,7 @@ def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
             table.refuse(row, f"{value!r} is no vertex: this graph numbers its vertices")
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
-    except VertexError:
+    except (VertexError, TypeError):  # a number that is none of int64 is no integer to NumPy
         for row, label in enumerate(labels):
             try:
                 g.vertex(label)

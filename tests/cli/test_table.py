@@ -46,6 +46,12 @@ def test_a_table_goes_to_stdout_and_its_summary_to_stderr(graph, capsys):
     assert captured.err.splitlines()[-1] == "wrote 1 rows to stdout"
 
 
+def test_solve_takes_files_too(graph, tmp_path, capsys):
+    file = written(tmp_path, "s.csv", "vertex\n2\n")
+    assert main(["solve", graph, "--sources", file, "-o", "-"]) == 0
+    assert capsys.readouterr().out == "vertex,distance\n2,0\n3,10\n4,17\n"
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -90,12 +96,12 @@ def test_rows_may_go_by_a_column_of_the_files(graph, tmp_path, cells, monkeypatc
     homes = written(tmp_path, "homes.csv", "vertex,zone\n2,north\n5,south\n2,again\n")
     shops = written(tmp_path, "shops.csv", "zone,vertex\nmill,3\nbridge,1\n")
     ends = ["--sources", homes, "--targets", shops, "--target", "4", "--id", "zone"]
-    rows = {"north": [10, "", 17], "south": [21, 1, 28], "again": [10, "", 17]}
-    assert table(graph, *ends, tmp_path=tmp_path).splitlines()[1:] == [
-        f"{source},{target},{distance}"
-        for source, row in rows.items()
-        for target, distance in zip(("mill", "bridge", "4"), row, strict=True)
-    ]
+    assert table(graph, *ends, tmp_path=tmp_path) == (
+        "source,target,distance\n"
+        "north,mill,10\nnorth,bridge,\nnorth,4,17\n"
+        "south,mill,21\nsouth,bridge,1\nsouth,4,28\n"
+        "again,mill,10\nagain,bridge,\nagain,4,17\n"
+    )
     assert table(graph, *ends, "--wide", tmp_path=tmp_path) == (
         "source,mill,bridge,4\nnorth,10,,17\nsouth,21,1,28\nagain,10,,17\n"
     )
@@ -195,6 +201,7 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
     ("arguments", "content", "complaint"),
     [
         (TABLE, "vertex\n1\n\n9\n", "FILE:4: no vertex has the label 9"),
+        (TABLE, f"vertex\n1\n{10**30}\n", "FILE:3: no vertex has the label 1000"),
         (TABLE, "vertex\n1.0\n", "FILE:2: '1.0' is no vertex"),
         (TABLE, 'vertex\n""\n', "FILE:2: '' is no vertex"),
         (TABLE, "1\n2\n", "no column source or vertex, nor lon and lat, but '1'"),
@@ -202,7 +209,8 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (TABLE, "vertex,vertex\n1,2\n", "more than one column is called 'vertex'"),
         (TABLE, "vertex,x\n1,2\n3\n", "FILE:3: 1 cells under 2 headings"),
         (TABLE, "lon,lat\n1,2\n", "has no coordinates to find the vertices of points by"),
-        (TABLE, "lon,lat\n1,x\n", "FILE:2: lat must be a number, not 'x'"),
+        (TABLE, "lon,lat\n1,x\n", "FILE:2: lat must be a finite number, not 'x'"),
+        (TABLE, "lon,lat\n1,2\nnan,3\n", "FILE:3: lon must be a finite number, not 'nan'"),
         ([*TABLE, "--id", "zone"], "vertex\n1\n", "there is no column zone, but 'vertex'"),
         ([*TABLE, "--wide", "--target", "1"], "vertex\n1\n", "none may be there twice"),
         (PAIRS, "source\n1\n", "no column target, nor target_lon and target_lat, but 'source'"),
