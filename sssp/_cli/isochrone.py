@@ -43,7 +43,7 @@ FORMATS = ("csv", "geojson", "npz", "parquet")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    add_vertices(parser, "source", help="where the paths start", files=True)
+    add_vertices(parser, "source", help="where the paths start")
     add_limits(
         parser, required=True, help="where the bands end, inclusive, in units of the weights"
     )

@@ -44,7 +44,7 @@ DOTS_PER_INCH = 200
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    add_vertices(parser, "source", help="colour by the distance from here", files=True)
+    add_vertices(parser, "source", help="colour by the distance from here")
     add_vertices(parser, "target", help="draw the shortest path to this vertex; one only")
     add_limits(parser, help="colour bands that end there, inclusive, in units of the weights")
     add_limit(parser, help="leave grey what lies farther than this")
@@ -79,6 +79,8 @@ def run(options: argparse.Namespace) -> int:
     imported("matplotlib", "plot").use("agg")
     sources = chosen_vertices(g, options.sources, "source") if options.sources else None
     targets = chosen_vertices(g, options.targets, "target") if options.targets else None
+    if targets is not None and targets.vertices.size != 1:
+        raise ValueError("one path is drawn, so that one target may be named")
     if sources is None:
         axes = g.plot(extent=options.extent)
     else:
@@ -103,8 +105,6 @@ def _check(options: argparse.Namespace) -> None:
             raise ValueError(f"--{flag} needs --source V or --source-at LON,LAT")
     if options.limits and (options.targets or options.limit is not None):
         raise ValueError("--limits draws bands, without a path and without another --limit")
-    if options.targets and len(options.targets) > 1:
-        raise ValueError("one path is drawn, so that one target may be named")
 
 
 def _drawn(g: Graph, sources: Chosen, targets: Chosen | None, options: argparse.Namespace) -> Axes:

@@ -47,8 +47,8 @@ FORMATS = ("csv", "npz", "parquet")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    add_vertices(parser, "source", help="where the paths start", files=True)
-    add_vertices(parser, "target", help="print distance and path to this vertex only", files=True)
+    add_vertices(parser, "source", help="where the paths start")
+    add_vertices(parser, "target", help="print distance and path to this vertex only")
     add_search(parser)
     add_limit(parser, help="leave out what lies farther than this")
     parser.add_argument(

@@ -47,8 +47,8 @@ BLOCK_CELLS = 1 << 26
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     add_graph(parser)
-    add_vertices(parser, "source", help="where paths start", files=True)
-    add_vertices(parser, "target", help="where paths end", files=True)
+    add_vertices(parser, "source", help="where paths start")
+    add_vertices(parser, "target", help="where paths end")
     parser.add_argument(
         "--id",
         metavar="COLUMN",

@@ -13,6 +13,9 @@ from sssp._terminal.outcome import USAGE_ERROR, tell
 
 __all__ = ["Parser", "parse"]
 
+#: room for the names of commands and their indentation
+LEAST_COLUMN = 13
+
 
 class Parser(argparse.ArgumentParser):
     """An `argparse.ArgumentParser` whose errors are one line that names the help."""
@@ -36,6 +39,11 @@ class Parser(argparse.ArgumentParser):
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Leaves descriptions as they are, and names of methods in one piece."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        # (by itself it forgets that commands are indented, and breaks the line of the longest)
+        self._action_max_length = LEAST_COLUMN
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False)

@@ -78,12 +78,10 @@ class Chosen:
     names: NDArray[Any] | None = None
 
 
-def add_vertices(
-    parser: argparse.ArgumentParser, role: str, *, help: str, files: bool = False
-) -> None:
-    """Declare ``--source V`` and ``--source-at LON,LAT``, or the like for another role.
+def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
+    """Declare ``--source V``, ``--source-at LON,LAT`` and ``--sources FILE``, or another role.
 
-    With `files` also ``--sources FILE``. All may be repeated and mixed; their order is kept.
+    All may be repeated and mixed; their order is kept.
     """
     dest = f"{role}s"
     parser.add_argument(
@@ -97,16 +95,15 @@ def add_vertices(
         metavar="LON,LAT",
         help=f"the vertex nearest to this point, in degrees, as a {role}; repeatable",
     )
-    if files:
-        parser.add_argument(
-            f"--{dest}",
-            dest=dest,
-            action="append",
-            type=lambda text: VertexFile(Path(text)),
-            metavar="FILE",
-            help=f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with "
-            f"points in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin",
-        )
+    parser.add_argument(
+        f"--{dest}",
+        dest=dest,
+        action="append",
+        type=lambda text: VertexFile(Path(text)),
+        metavar="FILE",
+        help=f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
+        f"in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin",
+    )
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
@@ -119,7 +116,7 @@ def require_vertices(options: argparse.Namespace, *roles: str) -> None:
     """
     for role in roles:
         if not getattr(options, f"{role}s"):
-            raise ValueError(f"required: --{role} V or --{role}-at LON,LAT")
+            raise ValueError(f"required: --{role} V, --{role}-at LON,LAT or --{role}s FILE")
 
 
 def chosen_vertices(

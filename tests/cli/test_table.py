@@ -218,7 +218,7 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (PAIRS, "source,target,distance\n1,2,3\n", "there is a column distance already"),
         ([*PAIRS, "--method", "astar"], "", "unknown method 'astar'"),
         ([*PAIRS, "-o", "out.npz"], "source,target\n", "must end in .csv or .parquet"),
-        (["table", "GRAPH", "--source", "1"], "", "required: --target V or --target-at LON,LAT"),
+        (["table", "GRAPH", "--source", "1"], "", "required: --target V, --target-at LON,LAT or"),
         (["solve", "GRAPH", "--source-at", "1"], "", "'1' is not LON,LAT in degrees"),
         (["solve", "GRAPH", "--source-at", "-1,nan"], "", "'-1,nan' is not LON,LAT in degrees"),
         (["solve", "GRAPH", "--source-at", "1,2"], "", "name its .co file with --coordinates"),
