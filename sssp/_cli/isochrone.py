@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     g = options.graph.load(options.coordinates)
     if output.format == "geojson":
         require_coordinates(g)
-    sources = chosen_vertices(g, options.sources, "source")
+    sources = chosen_vertices(g, options.sources, "source").some("source")
     start = perf_counter()
     with negatives_named(g):
         result = shortest_paths(

@@ -77,7 +77,9 @@ def run(options: argparse.Namespace) -> int:
     require_coordinates(g)
     # a picture for a file needs no screen
     imported("matplotlib", "plot").use("agg")
-    sources = chosen_vertices(g, options.sources, "source") if options.sources else None
+    sources = (
+        chosen_vertices(g, options.sources, "source").some("source") if options.sources else None
+    )
     targets = chosen_vertices(g, options.targets, "target") if options.targets else None
     if targets is not None and targets.vertices.size != 1:
         raise ValueError("one path is drawn, so that one target may be named")

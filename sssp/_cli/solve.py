@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     require_vertices(options, "source")
     output = chosen_output(options, FORMATS)
     g = options.graph.load(options.coordinates)
-    sources = chosen_vertices(g, options.sources, "source")
+    sources = chosen_vertices(g, options.sources, "source").some("source")
     lines, targets = sources.notes, None
     if options.targets:
         chosen = chosen_vertices(g, options.targets, "target")

@@ -77,6 +77,18 @@ class Chosen:
     notes: list[str]
     names: NDArray[Any] | None = None
 
+    def some(self, role: str) -> Chosen:
+        """Return the same, unless files without rows have left nothing to search from.
+
+        Raises
+        ------
+        ValueError
+            They have.
+        """
+        if self.vertices.size == 0:
+            raise ValueError(f"the files name no {role}")
+        return self
+
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
     """Declare ``--source V``, ``--source-at LON,LAT`` and ``--sources FILE``, or another role.

@@ -194,6 +194,10 @@ def test_trips_of_parquet_have_lists_of_vertices(named, tmp_path):
     }
 
 
+SOLVE, BANDS = (
+    [command, "GRAPH", "--sources", "FILE", *more]
+    for command, more in (("solve", ["-o", "-"]), ("isochrone", ["--limits", "5"]))
+)
 PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "--sources", "FILE"]
 
 
@@ -211,6 +215,8 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (TABLE, "lon,lat\n1,2\n", "has no coordinates to find the vertices of points by"),
         (TABLE, "lon,lat\n1,x\n", "FILE:2: lat must be a finite number, not 'x'"),
         (TABLE, "lon,lat\n1,2\nnan,3\n", "FILE:3: lon must be a finite number, not 'nan'"),
+        (SOLVE, "vertex\n", "the files name no source"),
+        (BANDS, "vertex\n", "the files name no source"),
         ([*TABLE, "--id", "zone"], "vertex\n1\n", "there is no column zone, but 'vertex'"),
         ([*TABLE, "--wide", "--target", "1"], "vertex\n1\n", "none may be there twice"),
         (PAIRS, "source\n1\n", "no column target, nor target_lon and target_lat, but 'source'"),
