@@ -5,7 +5,7 @@ format     read                           write
 ========== ============================== ====================================
 ``.gr``    `read_gr`: arcs                `write_gr`
 ``.gr``    `read_weights`: another cost
-``.co``    `read_co`: coordinates
+``.co``    `read_co`: coordinates         `write_co`
 ``.ss``    `read_ss`: sources
 ``.p2p``   `read_p2p`: queries
 ``.sssp``  `read_arrays`: named arrays    `write_arrays`
@@ -31,6 +31,7 @@ from sssp.loaders._dimacs import (
     read_p2p,
     read_ss,
     read_weights,
+    write_co,
     write_gr,
 )
 from sssp.loaders._files import Pathname, decompressed
@@ -45,6 +46,7 @@ __all__ = [
     "read_ss",
     "read_weights",
     "write_arrays",
+    "write_co",
     "write_gr",
 ]
 

@@ -28,6 +28,7 @@ __all__ = [
     "read_p2p",
     "read_ss",
     "read_weights",
+    "write_co",
     "write_gr",
 ]
 
@@ -327,9 +328,7 @@ def write_gr(
     columns = [plain_array(values, name) for name, values in given.items()]
     _check_arcs(n, columns)
     with compressed(path) as stream:
-        for comment in comments:
-            for line in comment.splitlines() or [""]:
-                stream.write(f"c {line}".rstrip().encode() + b"\n")
+        _write_comments(stream, comments)
         stream.write(b"p sp %d %d\n" % (n, columns[0].size))
         for begin in range(0, columns[0].size, _WRITTEN_ARCS):
             tail, head, weight = (column[begin : begin + _WRITTEN_ARCS] for column in columns)
@@ -340,6 +339,46 @@ def write_gr(
                 strict=True,
             )
             stream.write(b"".join(map(b"a %d %d %d\n".__mod__, arcs)))
+
+
+def write_co(path: Pathname, coordinates: ArrayLike, *, comments: Iterable[str] = ()) -> None:
+    """Write a DIMACS coordinates file, as `write_gr` writes graphs.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where to; ``.gz``, ``.xz`` or ``.bz2`` at the end compresses.
+    coordinates : array_like of float, shape (n, 2)
+        Degrees, longitude first; the file holds them rounded to a millionth (11 cm).
+    comments : iterable of str, optional
+        Comment lines for the head of the file.
+
+    Raises
+    ------
+    ValueError
+        Another shape, or numbers that are not finite, or that no file of integers holds.
+    """
+    places = np.asarray(plain_array(coordinates, "coordinates"), np.float64)
+    if places.ndim != 2 or places.shape[1] != 2:
+        raise ValueError(f"coordinates have shape {places.shape}: (n, 2) is needed")
+    units = np.rint(places * _CO_UNITS_PER_DEGREE)
+    if not (np.abs(units) < float(1 << 63)).all():
+        raise ValueError("coordinates must be finite numbers of degrees")
+    x, y = units.astype(INT64).T
+    with compressed(path) as stream:
+        _write_comments(stream, comments)
+        stream.write(b"p aux sp co %d\n" % len(places))
+        for begin in range(0, len(places), _WRITTEN_ARCS):
+            part = slice(begin, begin + _WRITTEN_ARCS)
+            vertices = range(begin + 1, len(places) + 1)
+            lines = zip(vertices, x[part].tolist(), y[part].tolist(), strict=False)
+            stream.write(b"".join(map(b"v %d %d %d\n".__mod__, lines)))
+
+
+def _write_comments(stream: Any, comments: Iterable[str]) -> None:
+    for comment in comments:
+        for line in comment.splitlines() or [""]:
+            stream.write(f"c {line}".rstrip().encode() + b"\n")
 
 
 def _check_arcs(n: int, columns: list[NDArray[Any]]) -> None:

@@ -1,18 +1,36 @@
 """Real graphs that tests, benchmarks and users have on their machines, and facts about them.
 
-Nothing is downloaded here; ``data/README.md`` says where the files come from.
+`fetch` downloads those of the 9th DIMACS Implementation Challenge, nothing else does;
+``data/README.md`` describes them.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from sssp.errors import GraphFormatError
+from sssp.kernels.notice import on_terminal
 from sssp.kernels.store import cache_folder
 
-__all__ = ["REFERENCE", "Reference", "available", "find", "require"]
+__all__ = [
+    "CHECKSUMS",
+    "PUBLISHED",
+    "REFERENCE",
+    "Reference",
+    "available",
+    "fetch",
+    "find",
+    "published_file",
+    "require",
+]
+
+logger = logging.getLogger("sssp")
 
 _FORMATS = (".gr", ".co", ".ss", ".p2p", ".sssp")
 _COMPRESSIONS = (".gz", ".xz", ".bz2")
@@ -110,6 +128,29 @@ REFERENCE = {
     ),
 }
 
+#: where the 9th DIMACS Implementation Challenge keeps its graphs
+SITE = "http://www.diag.uniroma1.it/challenge9/data"
+#: parts of the road network of the USA, the smallest first
+REGIONS = ("NY", "BAY", "COL", "FLA", "NW", "NE", "CAL", "LKS", "E", "W", "CTR", "USA")
+
+#: the files that `fetch` knows, and where each is on `SITE`
+PUBLISHED = {"rome99.gr": "rome/rome99.gr"} | {
+    f"USA-road-{kind}.{region}.{form}.gz": f"USA-road-{kind}/USA-road-{kind}.{region}.{form}.gz"
+    for region in REGIONS
+    for kind, form in (("d", "gr"), ("t", "gr"), ("d", "co"))
+}
+
+#: sha256 of files, as far as somebody has seen them
+CHECKSUMS = {known.file: known.sha256 for known in REFERENCE.values()} | {
+    "USA-road-d.NY.co.gz": "02547a628742164e02bd73f59e33a65d23dfac8fc54c09275c8b9169c38eafdf",
+    "USA-road-d.BAY.gr.gz": "630c4a96869b3ecdd631ceb0f63923fb954ee4c7c26d983863612e2c4442462e",
+}
+
+#: bytes that are taken from the network at once
+CHUNK_BYTES = 1 << 14
+#: seconds of a download before its bar appears
+BAR_DELAY = 0.5
+
 
 def find(name: str) -> Path | None:
     """Look for a graph file on this machine.
@@ -147,10 +188,147 @@ def require(name: str) -> Path:
     if path is None:
         places = ", ".join(map(str, _folders()))
         raise FileNotFoundError(
-            f"no graph '{name}' in {places}; data/README.md of the project says where to get it. "
-            "Set SSSP_DATA to the folder that holds your graphs."
+            f"no graph '{name}' in {places}; {_remedy(name)}. Set SSSP_DATA to the folder that "
+            "holds your graphs."
         )
     return path
+
+
+def fetch(name: str, *, progress: bool | None = None) -> Path:
+    """Return a graph file as `find` does; download it where there is none.
+
+    Parameters
+    ----------
+    name : str
+        As for `find`, of a file in `PUBLISHED`: ``"rome99"``, ``"USA-road-d.NY"`` (distances),
+        ``"USA-road-t.NY"`` (travel times), ``"USA-road-d.NY.co"`` (coordinates), and so on for BAY,
+        COL, FLA, NW, NE, CAL, LKS, E, W, CTR and USA.
+    progress : bool, optional
+        Show a bar on stderr; by default on a terminal.
+
+    Returns
+    -------
+    pathlib.Path
+        Downloaded files are kept in the cache folder, whose files are compared with their
+        checksums each time.
+
+    Raises
+    ------
+    FileNotFoundError
+        No such file is published.
+    ConnectionError
+        It cannot be downloaded; the message says where it is and where to put it by hand.
+    GraphFormatError
+        What was downloaded is not what was published: its checksum is another one.
+    MissingExtraError
+        pooch is not installed.
+    OSError
+        The cache folder cannot be written.
+
+    Notes
+    -----
+    A file appears under its name when it is complete and its checksum is right; whatever goes
+    wrong before leaves nothing. Where nobody knows the checksum (see `CHECKSUMS`), the logger
+    ``sssp`` says so, with that of the file.
+
+    Examples
+    --------
+    A city on any machine::
+
+        g = sssp.read_graph(sssp.datasets.fetch("USA-road-d.NY"))
+    """
+    file, found = published_file(name), find(name)
+    if found is not None and (file is None or found != cache_folder() / file):
+        return found
+    if file is None:
+        raise FileNotFoundError(
+            f"no graph '{name}' is here, and none of that name is published; "
+            f"there are rome99 and USA-road-d.{{{','.join(REGIONS)}}}, USA-road-t of the same "
+            "regions, and with .co behind USA-road-d coordinates"
+        )
+    return _downloaded(file, cache_folder(), on_terminal() if progress is None else progress)
+
+
+def published_file(name: str) -> str | None:
+    """Return the file in `PUBLISHED` that `name` stands for, None for none."""
+    return next((file for file in _file_names(name) if file in PUBLISHED), None)
+
+
+def _remedy(name: str) -> str:
+    if published_file(name) is None:
+        return "data/README.md of the project says where to get graphs"
+    return f"sssp.datasets.fetch('{name}') downloads it"
+
+
+def _downloaded(file: str, folder: Path, progress: bool) -> Path:
+    """Download a file unless it is in the folder and right."""
+    from sssp.graph.extras import imported
+
+    pooch, requests = imported("pooch", "data"), imported("requests", "data")
+    url, path, checksum = f"{SITE}/{PUBLISHED[file]}", folder / file, CHECKSUMS.get(file)
+    if path.is_file() and checksum in (None, pooch.file_hash(path)):
+        return path
+    try:
+        with _without_log(pooch), _bar(file, progress) as bar, _responses() as taken:
+            downloader = pooch.HTTPDownloader(
+                progressbar=bar,
+                chunk_size=CHUNK_BYTES,
+                headers={"Accept-Encoding": "identity"},
+                hooks={"response": taken},
+            )
+            pooch.retrieve(url, checksum, fname=file, path=folder, downloader=downloader)
+    except requests.RequestException as error:
+        raise ConnectionError(
+            f"{url} cannot be downloaded: where there is a network, download it by hand, and put "
+            f"it into {folder}, or into a folder that SSSP_DATA names ({error})"
+        ) from error
+    except ValueError as error:  # the message holds both checksums
+        raise GraphFormatError(str(error), path=url) from None
+    # what pooch makes is for its owner alone
+    path.chmod(folder.stat().st_mode & 0o666)
+    if checksum is None:
+        logger.warning(
+            "nobody has told the checksum of %s; sha256 is %s", file, pooch.file_hash(path)
+        )
+    return path
+
+
+@contextmanager
+def _responses() -> Iterator[Callable[..., None]]:
+    """Lend a function that takes what servers answer, and close the connections in the end."""
+    with ExitStack() as connections:
+
+        def taken(response: Any, **_: Any) -> None:
+            connections.callback(response.close)
+            # or a .gz file is unpacked on the way where the server calls that an encoding
+            response.raw.headers.discard("Content-Encoding")
+
+        yield taken
+
+
+@contextmanager
+def _without_log(pooch: Any) -> Iterator[None]:
+    """Keep pooch from telling on stderr what it does."""
+    log = pooch.get_logger()
+    level = log.level
+    log.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
+@contextmanager
+def _bar(file: str, wanted: bool) -> Iterator[Any]:
+    """Lend a bar that counts bytes, False if none is wanted."""
+    if not wanted:
+        yield False
+        return
+    from tqdm import tqdm
+
+    # (the server tells the total; before that a bar without one is neither true nor false)
+    with tqdm(total=1, desc=file, unit="B", unit_scale=True, leave=False, delay=BAR_DELAY) as bar:
+        yield bar
 
 
 def available() -> dict[str, Path]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 import subprocess
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+import sssp
 from sssp import datasets
-from sssp.datasets import REFERENCE, available, find, require
+from sssp.datasets import CHECKSUMS, PUBLISHED, REFERENCE, available, fetch, find, require
+from tests.site import site
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,8 +92,10 @@ def test_a_name_that_no_file_can_have_is_not_found(folders, monkeypatch):
 def test_a_required_graph_that_is_nowhere_raises_with_the_places(folders):
     with pytest.raises(FileNotFoundError) as caught:
         require("USA-road-d.BAY")
-    for place in (*map(str, folders), "data/README.md", "SSSP_DATA", "USA-road-d.BAY"):
+    for place in (*map(str, folders), "SSSP_DATA", "sssp.datasets.fetch('USA-road-d.BAY')"):
         assert place in str(caught.value)
+    with pytest.raises(FileNotFoundError, match=r"data/README\.md of the project says"):
+        require("NE-synthetic")
     (folders[2] / "USA-road-d.BAY.gr").touch()
     assert require("USA-road-d.BAY") == folders[2] / "USA-road-d.BAY.gr"
 
@@ -126,8 +131,10 @@ def test_the_readme_states_the_same_facts():
             known.largest_distance,
             known.farthest_vertex + 1,
         ]
-    addresses = re.findall(r"\(http://www\.diag\.uniroma1\.it/challenge9/data/(\S+)\)", text)
-    assert len(set(addresses)) == 12 * 3 + 1
+    addresses = re.findall(rf"\({re.escape(datasets.SITE)}/(\S+)\)", text)
+    assert set(addresses) == set(PUBLISHED.values())
+    sums = dict(re.findall(r"^\| `(\S+)` \| `([0-9a-f]{64})` \|$", text, re.MULTILINE))
+    assert sums == {file: CHECKSUMS[file] for file in PUBLISHED if file in CHECKSUMS}
 
 
 def test_importing_datasets_loads_no_numpy():
@@ -136,3 +143,118 @@ def test_importing_datasets_loads_no_numpy():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert run.stdout.strip() == "False"
+
+
+# -- downloads ---------------------------------------------------------------------------------
+
+#: what the site of these tests says is New York
+CITY = gzip.compress(b"p sp 2 1\na 1 2 3\n", mtime=0)
+WHERE = "/USA-road-d/USA-road-d.NY.gr.gz"
+
+
+@pytest.fixture
+def published(folders, monkeypatch):
+    """A site on this machine in place of the real one; its checksum of New York is known."""
+    pytest.importorskip("pooch")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setitem(CHECKSUMS, "USA-road-d.NY.gr.gz", hashlib.sha256(CITY).hexdigest())
+    with site() as served:
+        served.files = {WHERE: CITY, "/rome/rome99.gr": b"p sp 0 0\n"}
+        monkeypatch.setattr(datasets, "SITE", served.address)
+        yield served
+
+
+@pytest.mark.parametrize("name", ["USA-road-d.NY", "USA-road-d.NY.gr", "USA-road-d.NY.gr.gz"])
+def test_a_graph_is_downloaded_once_into_the_cache(folders, published, name, capfd):
+    path = fetch(name)
+    assert path == folders[2] / "USA-road-d.NY.gr.gz"
+    assert list(folders[2].iterdir()) == [path]
+    assert path.read_bytes() == CITY
+    assert find(name) == fetch(name) == path
+    assert published.asked == [WHERE]
+    assert path.stat().st_mode & 0o444 == folders[2].stat().st_mode & 0o444
+    assert capfd.readouterr() == ("", "")  # no terminal, so no bar
+
+
+@pytest.mark.parametrize("folder", [0, 1, 2])
+def test_what_is_here_in_any_form_is_not_downloaded(folders, published, folder):
+    path = folders[folder] / "USA-road-d.NY.gr"
+    path.touch()
+    assert fetch("USA-road-d.NY") == path
+    (folders[0] / "own.gr").touch()
+    assert fetch("own") == folders[0] / "own.gr"
+    assert published.asked == []
+
+
+def test_a_damaged_file_in_the_cache_is_downloaded_again(folders, published):
+    path = folders[2] / "USA-road-d.NY.gr.gz"
+    path.write_bytes(CITY[:-1])
+    assert fetch("USA-road-d.NY") == path
+    assert path.read_bytes() == CITY
+
+
+def test_a_wrong_checksum_is_refused_with_both(folders, published):
+    published.files[WHERE] = other = CITY + b"!"
+    with pytest.raises(sssp.GraphFormatError) as caught:
+        fetch("USA-road-d.NY")
+    for said in (WHERE, *(hashlib.sha256(content).hexdigest() for content in (CITY, other))):
+        assert said in str(caught.value)
+    assert list(folders[2].iterdir()) == []
+
+
+def test_a_download_that_breaks_off_leaves_nothing(folders, published):
+    published.cut = 10
+    with pytest.raises(ConnectionError, match="put it into"):
+        fetch("USA-road-d.NY")
+    assert list(folders[2].iterdir()) == []
+
+
+def test_a_compressed_file_stays_so_if_the_server_calls_it_an_encoding(folders, published):
+    published.headers["Content-Encoding"] = "gzip"
+    assert fetch("USA-road-d.NY").read_bytes() == CITY
+
+
+@pytest.mark.parametrize("network", [True, False])
+def test_what_cannot_be_downloaded_may_be_put_there_by_hand(
+    folders, published, network, monkeypatch
+):
+    if not network:
+        monkeypatch.setattr(datasets, "SITE", "http://127.0.0.1:9")  # nobody listens
+    with pytest.raises(ConnectionError) as caught:
+        fetch("USA-road-t.BAY")
+    for said in ("/USA-road-t/USA-road-t.BAY.gr.gz", str(folders[2]), "SSSP_DATA"):
+        assert said in str(caught.value)
+    assert list(folders[2].iterdir()) == []
+
+
+def test_an_unknown_checksum_is_told(folders, published, monkeypatch, caplog):
+    monkeypatch.delitem(CHECKSUMS, "rome99.gr")
+    fetch("rome99")
+    assert hashlib.sha256(b"p sp 0 0\n").hexdigest() in caplog.text
+    caplog.clear()
+    fetch("rome99")
+    assert caplog.text == ""
+    assert len(published.asked) == 1
+
+
+@pytest.mark.parametrize("name", ["NE-synthetic", "USA-road-t.NY.co", "Atlantis", "../x", ""])
+def test_what_nobody_publishes_is_refused(folders, published, name):
+    with pytest.raises(FileNotFoundError, match="none of that name is published"):
+        fetch(name)
+    assert published.asked == []
+
+
+def test_without_pooch_the_extra_is_named(folders, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(sssp.MissingExtraError, match=r'pip install "sssp\[data\]"'):
+        fetch("rome99")
+
+
+def test_a_bar_shows_how_much_is_downloaded(folders, published, capfd, monkeypatch):
+    content = bytes(100_000)
+    published.files[WHERE] = content
+    published.pace = 0.001
+    monkeypatch.setitem(CHECKSUMS, "USA-road-d.NY.gr.gz", hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(datasets, "BAR_DELAY", 0)
+    fetch("USA-road-d.NY", progress=True)
+    assert re.search(r"USA-road-d\.NY\.gr\.gz:.*/100k", capfd.readouterr().err)

@@ -21,9 +21,21 @@ __all__ = ["console", "main"]
 COMMANDS = {
     "info": "sssp._cli.info",
     "solve": "sssp._cli.solve",
+    "table": "sssp._cli.table",
+    "pairs": "sssp._cli.pairs",
+    "isochrone": "sssp._cli.isochrone",
+    "convert": "sssp._cli.convert",
+    "plot": "sssp._cli.plot",
+    "fetch": "sssp._cli.fetch",
     "compile": "sssp._cli.compile",
     "bench": "sssp.bench.__main__",
 }
+
+EXIT_CODES = """
+exit codes:
+  0 done; 1 something measured is wrong (bench); 2 an error, told in one line on stderr;
+  130 Ctrl-C, after which no file is left half-written
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,14 +82,17 @@ def _command_parser() -> Parser:
     parser = Parser(
         prog="sssp",
         description="Exact shortest paths on road networks.",
-        epilog="sssp COMMAND --help explains a command, with examples.",
+        epilog=f"sssp COMMAND --help explains a command, with examples.\n{EXIT_CODES}",
     )
     parser.add_argument("--version", action="version", version=f"sssp {sssp.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, module_name in COMMANDS.items():
         module = import_module(module_name)
         command = commands.add_parser(
-            name, help=module.SUMMARY, description=module.__doc__, epilog=module.EXAMPLES
+            name,
+            help=module.SUMMARY,
+            description=module.__doc__,
+            epilog=module.EXAMPLES + EXIT_CODES,
         )
         module.add_arguments(command)
         command.set_defaults(run=module.run, program=command.prog)

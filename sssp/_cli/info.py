@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
-from sssp._terminal.arguments import GRAPH_HELP, named_graph
+from sssp._terminal.arguments import add_graph
 from sssp._terminal.outcome import on_one_line
 
 if TYPE_CHECKING:
@@ -30,10 +29,7 @@ MIB = 1 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("graph", type=named_graph, metavar="FILE", help=GRAPH_HELP)
-    parser.add_argument(
-        "--coordinates", type=Path, metavar="FILE", help="a .co file for the same vertices"
-    )
+    add_graph(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 __all__ = [
     "GRAPH_HELP",
     "NamedGraph",
+    "add_graph",
     "method_list",
     "method_text",
     "named_graph",
     "new_file",
+    "numbers",
     "one_method",
     "vertex_of",
     "whole_number",
@@ -35,6 +38,25 @@ GRAPH_HELP = (
 )
 #: endings that a graph's name goes without
 SUFFIXES = {".gr", ".sssp", ".gz", ".xz", ".bz2"}
+
+
+def add_graph(parser: argparse.ArgumentParser) -> None:
+    """Declare the graph that a command reads, and its ``--coordinates``."""
+    parser.add_argument("graph", type=named_graph, metavar="FILE", help=GRAPH_HELP)
+    parser.add_argument(
+        "--coordinates",
+        type=_coordinates,
+        metavar="FILE",
+        help="a .co file for the same vertices, or its name in the folder SSSP_DATA",
+    )
+
+
+def _coordinates(text: str) -> Path:
+    if not os.path.exists(text):
+        from sssp import datasets
+
+        return datasets.find(text) or Path(text)
+    return Path(text)
 
 
 @dataclass(frozen=True)
@@ -96,6 +118,8 @@ def named_graph(text: str) -> NamedGraph:
 
         path = datasets.find(text) if text else None
     if path is None:
+        if text and datasets.published_file(text) is not None:
+            raise argparse.ArgumentTypeError(f"no file {text!r}; sssp fetch {text} downloads it")
         raise argparse.ArgumentTypeError(
             f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
             "of N vertices"
@@ -131,8 +155,8 @@ def _stem(path: Path) -> str:
     return path.name
 
 
-def one_method(text: str) -> Method:
-    """Turn ``name`` or ``name:option=value,...`` into a method object.
+def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method:
+    """Turn ``name`` or ``name:option=value,...`` into a method object, of those that are known.
 
     Raises
     ------
@@ -140,23 +164,21 @@ def one_method(text: str) -> Method:
         No such method or option, or a value that it refuses.
     """
     name, _, settings = text.partition(":")
-    kind = METHODS.get(name)
+    kind = known.get(name)
     if kind is None:
-        raise argparse.ArgumentTypeError(
-            f"unknown method {name!r}; choose from {', '.join(METHODS)}"
-        )
+        raise argparse.ArgumentTypeError(f"unknown method {name!r}; choose from {', '.join(known)}")
     options: dict[str, Any] = {}
-    known = [field.name for field in fields(kind)]
+    settable = [field.name for field in fields(kind)]
     for setting in filter(None, settings.split(",")):
         option, equals, value = setting.partition("=")
         if not equals:
             raise argparse.ArgumentTypeError(
                 f"{setting!r} is no option of {name}; write option=value"
             )
-        if option not in known:
+        if option not in settable:
             raise argparse.ArgumentTypeError(
                 f"{name} has no option {option!r}; "
-                + (f"its options are {', '.join(known)}" if known else "it has no options")
+                + (f"its options are {', '.join(settable)}" if settable else "it has no options")
             )
         if option in options:
             raise argparse.ArgumentTypeError(f"{option} of {name} is given twice")
@@ -221,6 +243,21 @@ def whole_number(least: int) -> Callable[[str], int]:
         return value
 
     return number
+
+
+def numbers(count: int, form: str) -> Callable[[str], list[float]]:
+    """Return what turns ``a,b`` into so many finite numbers; `form` says what they are."""
+
+    def split(text: str) -> list[float]:
+        try:
+            found = [float(part) for part in text.split(",")]
+        except ValueError:
+            found = []
+        if len(found) != count or not all(map(math.isfinite, found)):
+            raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
+        return found
+
+    return split
 
 
 def new_file(text: str) -> Path:

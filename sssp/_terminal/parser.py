@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from sssp._terminal.outcome import USAGE_ERROR, tell
 
 __all__ = ["Parser", "parse"]
 
+#: room for the names of commands and their indentation
+LEAST_COLUMN = 13
+
 
 class Parser(argparse.ArgumentParser):
     """An `argparse.ArgumentParser` whose errors are one line that names the help."""
@@ -19,6 +23,8 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=_HelpFormatter, **options)
         self.register("action", None, _StoreOnce)
+        # what argparse takes for a value, not for an option: a point in the west too, -73.98,40.75
+        self._negative_number_matcher = re.compile(r"-[.\d]")
 
     def error(self, message: str) -> NoReturn:
         """Tell what is wrong with the arguments, and stop."""
@@ -33,6 +39,11 @@ class Parser(argparse.ArgumentParser):
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Leaves descriptions as they are, and names of methods in one piece."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        # (by itself it forgets that commands are indented, and breaks the line of the longest)
+        self._action_max_length = LEAST_COLUMN
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False)

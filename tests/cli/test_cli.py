@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -14,16 +13,9 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp._cli import COMMANDS, main
+from sssp._cli import main
 
 CHECKOUT = Path(sssp.__file__).parents[1]
-COORDINATES = """p aux sp co 5
-v 1 -74000000 40000000
-v 2 -74100000 40100000
-v 3 -74200000 40200000
-v 4 -74300000 40300000
-v 5 -74400000 40400000
-"""
 
 
 def facts(text: str) -> dict[str, str]:
@@ -61,10 +53,8 @@ def test_info_tells_sizes_weights_degrees_and_components(graph, capsys):
     }
 
 
-def test_info_tells_the_box_of_the_coordinates(graph, tmp_path, capsys):
-    file = tmp_path / "tiny.co"
-    file.write_text(COORDINATES)
-    assert main(["info", graph, "--coordinates", str(file)]) == 0
+def test_info_tells_the_box_of_the_coordinates(graph, coordinates, capsys):
+    assert main(["info", graph, "--coordinates", coordinates]) == 0
     assert facts(capsys.readouterr().out)["coordinates"] == (
         "longitude -74.400000 to -74.000000, latitude 40.000000 to 40.400000"
     )
@@ -281,23 +271,6 @@ def test_ctrl_c_leaves_no_traceback(graph, capsys, monkeypatch):
     monkeypatch.setattr("sssp.calls.shortest_paths.shortest_paths", interrupted)
     assert main(["solve", graph, "--source", "1"]) == 130
     assert capsys.readouterr().err == "sssp solve: interrupted\n"
-
-
-@pytest.mark.parametrize("command", ["info", "solve", "bench"])
-def test_the_help_of_every_command_teaches_by_examples_that_parse(command, capsys, monkeypatch):
-    with pytest.raises(SystemExit) as stop:
-        main([command, "--help"])
-    assert stop.value.code == 0
-    lines = [line.strip() for line in capsys.readouterr().out.split("examples:")[1].splitlines()]
-    examples = [
-        shlex.split(line.split(" | ")[0]) for line in lines if line and not line.startswith("#")
-    ]
-    assert len(examples) >= 2
-    monkeypatch.setattr(f"{COMMANDS[command]}.run", lambda options: 0)
-    monkeypatch.setattr("sssp.datasets.find", lambda name: Path(name))
-    for program, *arguments in examples:
-        assert program == "sssp"
-        assert main(arguments) == 0
 
 
 def test_help_imports_neither_numpy_nor_numba():

@@ -10,19 +10,12 @@ import pytest
 
 import sssp
 from sssp._cli import main
+from tests.cli.conftest import outcome
 
 #: longer than any file system takes, and than Python reads as a number
 LONG_NAME, LONG_NUMBER = "a" * 300, "9" * 5000
 SOLVE = ["solve", "FILE", "--source", "1"]
 BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
-
-
-def outcome(arguments: list[str]) -> object:
-    """Return the exit code, whether the parser or the command ends it."""
-    try:
-        return main(arguments)
-    except SystemExit as stop:
-        return stop.code
 
 
 @pytest.mark.parametrize(
@@ -89,12 +82,15 @@ def outcome(arguments: list[str]) -> object:
         ([*SOLVE, "--device", "cuda:-1"], "unknown device 'cuda:-1'"),
         # output files
         ([*SOLVE, "-o", ""], "'' cannot be written"),
-        ([*SOLVE, "-o", "out.txt"], "must end in .csv or .npz"),
+        ([*SOLVE, "-o", "out.txt"], "must end in .csv, .npz or .parquet"),
         ([*SOLVE, "-o", "no/such/out.csv"], "cannot be written: no such folder"),
         ([*SOLVE, "-o", "FILE/out.csv"], "cannot be written: no such folder"),
         ([*SOLVE, "-o", "."], "'.' cannot be written: it is a folder"),
         ([*SOLVE, "-o", f"{LONG_NAME}.csv"], "File name too long"),
         ([*SOLVE, "-o", "a.csv", "-o", "b.csv"], "--output: given twice"),
+        # downloads
+        (["fetch"], "name a graph, as rome99"),
+        (["fetch", "Atlantis"], "no graph 'Atlantis' is published"),
         # the bench
         (["bench", "--trials", "1.5"], "'1.5' is not a whole number"),
         (["bench", "--sources", "x"], "'x' is not a whole number"),
@@ -171,14 +167,6 @@ def take_only_ascii(monkeypatch: pytest.MonkeyPatch) -> io.BytesIO:
     output = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
     return output
-
-
-@pytest.fixture
-def named(tmp_path: Path) -> str:
-    path = tmp_path / "named.sssp"
-    g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 2], labels=["home", "work", "caf\xe9"])
-    g.save(path)
-    return str(path)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from sssp.datasets import REFERENCE, find
 from sssp.errors import GraphFormatError
-from sssp.loaders import read_co, read_p2p, read_ss
+from sssp.loaders import read_co, read_p2p, read_ss, write_co
 
 CO = b"c\np aux sp co 3\nv 2 -73530538 41086098\nv 1 -73530767 41085396\nc\nv 3 0 -90000000\n"
 
@@ -28,6 +28,24 @@ def test_coordinates_are_degrees_longitude_first_in_order_of_vertex(path):
 def test_coordinates_of_no_vertices_are_an_empty_table(path):
     path.write_bytes(b"p aux sp co 0\n")
     assert read_co(path).shape == (0, 2)
+
+
+@pytest.mark.parametrize(("suffix", "n"), [("", 3), (".gz", 70_000), (".co", 0)])
+def test_what_write_co_writes_read_co_reads(tmp_path, suffix, n):
+    path = tmp_path / f"file{suffix}"
+    units = np.random.default_rng(0).integers(-180_000_000, 180_000_000, (n, 2))
+    write_co(path, units / 1e6 + 4e-7, comments=["made for a test"])
+    assert np.array_equal(read_co(path, n), units / 1e6)
+    assert list(tmp_path.iterdir()) == [path]
+    if not suffix:
+        assert path.read_bytes().startswith(b"c made for a test\np aux sp co 3\nv 1 ")
+
+
+@pytest.mark.parametrize("wrong", [[1, 2], [[1, 2, 3]], [[1, np.nan]], [[1e30, 0]]])
+def test_write_co_refuses_what_no_coordinates_file_can_hold(path, wrong):
+    with pytest.raises(ValueError, match="coordinates"):
+        write_co(path, wrong)
+    assert not path.exists()
 
 
 def test_sources_and_queries_are_counted_from_zero(path):

@@ -1,0 +1,282 @@
+"""``sssp table`` and ``sssp pairs``: files of vertices, points and trips in, distances out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sssp
+from sssp._cli import main
+from tests.cli.conftest import outcome
+
+LONG = "source,target,distance\n2,3,10\n2,1,\n5,3,21\n5,1,1\n"
+
+
+def written(tmp_path: Path, name: str, content: str) -> str:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    return str(path)
+
+
+def table(*arguments: str, tmp_path: Path) -> str:
+    """Run ``sssp table`` into a CSV file; return what that holds."""
+    path = tmp_path / "out.csv"
+    assert main(["table", *arguments, "-o", str(path)]) == 0
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_table_has_a_row_a_pair_empty_where_unreached(graph, tmp_path, capsys):
+    ends = ["--source", "2", "--source", "5", "--target", "3", "--target", "1"]
+    assert table(graph, *ends, tmp_path=tmp_path) == LONG
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "2 sources, 2 targets, 1 pairs unreached",
+        f"wrote 4 rows to {tmp_path}/out.csv",
+    ]
+
+
+def test_a_table_goes_to_stdout_and_its_summary_to_stderr(graph, capsys):
+    assert main(["table", graph, "--source", "2", "--target", "3", "--limit", "9"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "source,target,distance\n2,3,\n"
+    assert captured.err.splitlines()[-1] == "wrote 1 rows to stdout"
+
+
+def test_solve_takes_files_too(graph, tmp_path, capsys):
+    file = written(tmp_path, "s.csv", "vertex\n2\n")
+    assert main(["solve", graph, "--sources", file, "-o", "-"]) == 0
+    assert capsys.readouterr().out == "vertex,distance\n2,0\n3,10\n4,17\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("s.csv", "source\n2\n5\n"),
+        ("s.csv", '\ufeffname,vertex\nx,2\n\n"y, z",5\n'),
+        ("s.anything", "source,target\n2,9\n5,9\n"),
+        ("s.ss", "p aux sp ss 2\ns 2\ns 5\n"),
+    ],
+)
+def test_sources_come_from_a_file(graph, tmp_path, name, content):
+    file = written(tmp_path, name, content)
+    ends = ["--sources", file, "--target", "3", "--target", "1"]
+    assert table(graph, *ends, tmp_path=tmp_path) == LONG
+
+
+def test_files_may_be_compressed_and_arguments_mixed_in_order(graph, tmp_path):
+    path = tmp_path / "s.csv.gz"
+    path.write_bytes(gzip.compress(b"vertex\n5\n"))
+    ends = ["--source", "2", "--sources", str(path), "--target", "3", "--target", "1"]
+    assert table(graph, *ends, tmp_path=tmp_path) == LONG
+
+
+def test_points_become_the_nearest_vertices(graph, coordinates, tmp_path, capsys):
+    file = written(tmp_path, "s.csv", "lat,lon\n40.1,-74.1\n40.4,-74.39\n")
+    ends = ["--sources", file, "--target", "3", "--target-at", "-74,40"]
+    assert table(graph, "--coordinates", coordinates, *ends, tmp_path=tmp_path) == LONG
+    notes = capsys.readouterr().out.splitlines()[:2]
+    assert notes == [
+        f"2 sources at points of {file}: their vertices are 423 m away on average, 847 m at most",
+        "target at -74,40: vertex 1, 0 m away",
+    ]
+
+
+def test_a_wide_table_has_a_column_a_target(graph, tmp_path):
+    ends = ["--source", "2", "--source", "5", "--target", "3", "--target", "1"]
+    assert table(graph, *ends, "--wide", tmp_path=tmp_path) == "source,3,1\n2,10,\n5,21,1\n"
+
+
+@pytest.mark.parametrize("cells", [5, 1 << 20])
+def test_rows_may_go_by_a_column_of_the_files(graph, tmp_path, cells, monkeypatch):
+    monkeypatch.setattr("sssp._cli.table.BLOCK_CELLS", cells)
+    homes = written(tmp_path, "homes.csv", "vertex,zone\n2,north\n5,south\n2,again\n")
+    shops = written(tmp_path, "shops.csv", "zone,vertex\nmill,3\nbridge,1\n")
+    ends = ["--sources", homes, "--targets", shops, "--target", "4", "--id", "zone"]
+    assert table(graph, *ends, tmp_path=tmp_path) == (
+        "source,target,distance\n"
+        "north,mill,10\nnorth,bridge,\nnorth,4,17\n"
+        "south,mill,21\nsouth,bridge,1\nsouth,4,28\n"
+        "again,mill,10\nagain,bridge,\nagain,4,17\n"
+    )
+    assert table(graph, *ends, "--wide", tmp_path=tmp_path) == (
+        "source,mill,bridge,4\nnorth,10,,17\nsouth,21,1,28\nagain,10,,17\n"
+    )
+
+
+def test_labels_may_be_strings(named, tmp_path):
+    file = written(tmp_path, "s.csv", "vertex\nhome\n")
+    rows = table(named, "--sources", file, "--target", "caf\xe9", tmp_path=tmp_path)
+    assert rows == "source,target,distance\nhome,caf\xe9,7\n"
+
+
+def test_a_table_larger_than_a_block_is_whole(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr("sssp._cli.table.BLOCK_CELLS", 5)
+    ends = [word for v in "12345" for word in ("--source", v, "--target", v)]
+    rows = table(graph, *ends, tmp_path=tmp_path).splitlines()[1:]
+    g = sssp.read_graph(graph)
+    found = sssp.shortest_paths(g, range(5), targets=range(5))
+    assert rows == [
+        f"{u + 1},{v + 1},{found.distances[u, v] if found.reached[u, v] else ''}"
+        for u in range(5)
+        for v in range(5)
+    ]
+
+
+def test_a_file_without_rows_makes_a_table_without(graph, tmp_path):
+    file = written(tmp_path, "s.csv", "vertex\n")
+    assert table(graph, "--sources", file, "--target", "1", tmp_path=tmp_path) == (
+        "source,target,distance\n"
+    )
+
+
+def parquet_of(path: Path) -> dict[str, list[Any]]:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns: dict[str, list[Any]] = parquet.read_table(path).to_pydict()
+    return columns
+
+
+def test_parquet_goes_in_and_out(graph, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"vertex": [2, 5]}), tmp_path / "s")
+    out = tmp_path / "out.parquet"
+    ends = ["--sources", str(tmp_path / "s"), "--target", "3", "--target", "1"]
+    assert main(["table", graph, *ends, "-o", str(out)]) == 0
+    assert parquet_of(out) == {
+        "source": [2, 2, 5, 5],
+        "target": [3, 1, 3, 1],
+        "distance": [10, None, 21, 1],
+    }
+    assert str(parquet.read_schema(out).field("distance").type) == "int32"
+    arguments = ["table", graph, *ends, "--wide", "--format", "parquet", "-o", str(tmp_path / "x")]
+    assert main(arguments) == 0
+    assert parquet_of(tmp_path / "x") == {"source": [2, 5], "3": [10, 21], "1": [None, 1]}
+
+
+def test_trips_keep_their_columns_and_order(graph, tmp_path, capsys):
+    file = written(tmp_path, "trips.csv", 'who,source,target\nx,5,4\n"y,z",2,1\n,1,1\n')
+    assert main(["pairs", graph, file, "--paths"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == (
+        'who,source,target,distance,path\nx,5,4,28,5 1 2 3 4\n"y,z",2,1,,\n,1,1,0,1\n'
+    )
+    assert captured.err.splitlines()[1:] == ["3 trips, 1 unreached", "wrote 3 rows to stdout"]
+
+
+def test_trips_between_points_get_their_vertices(graph, coordinates, tmp_path, capsys):
+    file = written(tmp_path, "t.csv", "source_lon,source_lat,target\n-74.1,40.1,4\n")
+    assert main(["pairs", graph, file, "--coordinates", coordinates, "--limit", "17"]) == 0
+    assert capsys.readouterr().out == (
+        "source_lon,source_lat,target,source,distance\n-74.1,40.1,4,2,17\n"
+    )
+
+
+def test_trips_of_a_dimacs_file(graph, tmp_path, capsys):
+    file = written(tmp_path, "t.p2p", "p aux sp p2p 1\nq 5 2\n")
+    assert main(["pairs", graph, file, "--method", "a-star"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "source,target,distance\n5,2,11\n"
+    assert captured.err.startswith("a-star on cpu")
+
+
+def test_trips_of_parquet_have_lists_of_vertices(named, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    trips = {"source": ["home", "work"], "target": ["caf\xe9", "home"], "weight": [0.5, None]}
+    parquet.write_table(arrow.table(trips), tmp_path / "t.parquet")
+    out = tmp_path / "out.parquet"
+    assert main(["pairs", named, str(tmp_path / "t.parquet"), "--paths", "-o", str(out)]) == 0
+    assert parquet_of(out) == trips | {
+        "distance": [7, None],
+        "path": [["home", "work", "caf\xe9"], None],
+    }
+
+
+SOLVE, BANDS = (
+    [command, "GRAPH", "--sources", "FILE", *more]
+    for command, more in (("solve", ["-o", "-"]), ("isochrone", ["--limits", "5"]))
+)
+PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "--sources", "FILE"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "content", "complaint"),
+    [
+        (TABLE, "vertex\n1\n\n9\n", "FILE:4: no vertex has the label 9"),
+        (TABLE, f"vertex\n1\n{10**30}\n", "FILE:3: no vertex has the label 1000"),
+        (TABLE, "vertex\n1.0\n", "FILE:2: '1.0' is no vertex"),
+        (TABLE, 'vertex\n""\n', "FILE:2: '' is no vertex"),
+        (TABLE, "1\n2\n", "no column source or vertex, nor lon and lat, but '1'"),
+        (TABLE, "", "the file has no columns"),
+        (TABLE, "vertex,vertex\n1,2\n", "more than one column is called 'vertex'"),
+        (TABLE, "vertex,x\n1,2\n3\n", "FILE:3: 1 cells under 2 headings"),
+        (TABLE, "lon,lat\n1,2\n", "has no coordinates to find the vertices of points by"),
+        (TABLE, "lon,lat\n1,x\n", "FILE:2: lat must be a finite number, not 'x'"),
+        (TABLE, "lon,lat\n1,2\nnan,3\n", "FILE:3: lon must be a finite number, not 'nan'"),
+        (SOLVE, "vertex\n", "the files name no source"),
+        (BANDS, "vertex\n", "the files name no source"),
+        ([*TABLE, "--id", "zone"], "vertex\n1\n", "there is no column zone, but 'vertex'"),
+        ([*TABLE, "--wide", "--target", "1"], "vertex\n1\n", "none may be there twice"),
+        (PAIRS, "source\n1\n", "no column target, nor target_lon and target_lat, but 'source'"),
+        (PAIRS, "source,target\n1,7\n", "FILE:2: no vertex has the label 7"),
+        (PAIRS, "source,target,distance\n1,2,3\n", "there is a column distance already"),
+        ([*PAIRS, "--method", "astar"], "", "unknown method 'astar'"),
+        ([*PAIRS, "-o", "out.npz"], "source,target\n", "must end in .csv or .parquet"),
+        (["table", "GRAPH", "--source", "1"], "", "required: --target V, --target-at LON,LAT or"),
+        (["solve", "GRAPH", "--source-at", "1"], "", "'1' is not LON,LAT in degrees"),
+        (["solve", "GRAPH", "--source-at", "-1,nan"], "", "'-1,nan' is not LON,LAT in degrees"),
+        (["solve", "GRAPH", "--source-at", "1,2"], "", "name its .co file with --coordinates"),
+        (["solve", "GRAPH", "--source", "1", "--format", "npz"], "", "name one with -o"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_in_one_line(
+    graph, tmp_path, arguments, content, complaint, capsys
+):
+    names = {"FILE": written(tmp_path, "in.csv", content), "GRAPH": graph}
+    assert outcome([names.get(argument, argument) for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    assert complaint.replace("FILE", names["FILE"]) in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("content", [b"vertex\n\xff\n", b"PAR1 and no more", b"\x1f\x8b\x08cut"])
+def test_a_damaged_file_is_named(graph, tmp_path, content, capsys):
+    if content.startswith(b"PAR1"):
+        pytest.importorskip("pyarrow")
+    path = tmp_path / "in"
+    path.write_bytes(content)
+    assert main(["table", graph, "--sources", str(path), "--target", "1"]) == 2
+    err = capsys.readouterr().err
+    assert f"error: {path}: " in err
+    assert err.count("\n") == 1
+
+
+def test_parquet_without_pyarrow_names_the_extra(graph, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    out = ["-o", str(tmp_path / "out.parquet")]
+    assert main(["table", graph, "--source", "1", "--target", "1", *out]) == 2
+    assert 'pip install "sssp[parquet]"' in capsys.readouterr().err
+
+
+def test_swapped_coordinates_are_warned_of_in_one_line(graph, coordinates, capsys):
+    arguments = ["solve", graph, "--coordinates", coordinates, "--source-at", "40,-74"]
+    assert main(arguments) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("warning: the point lies far outside")
+    assert err.count("\n") == 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_nothing_binary_goes_to_a_terminal(graph, capsys, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("sys.stdout", Terminal())
+    ends = ["--source", "1", "--target", "1"]
+    assert main(["table", graph, *ends, "--format", "parquet"]) == 2
+    assert "a .parquet file is nothing for a terminal" in capsys.readouterr().err
