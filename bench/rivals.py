@@ -14,7 +14,12 @@ gapbs      program gapbs-sssp           GAPBS_SSSP        vertices reached; it p
 wasp       program wasp-sssp            WASP_SSSP         as gapbs, on which it is built
 adds       program adds-sssp            ADDS_SSSP         all distances
 routingkit program run_dijkstra         RUN_DIJKSTRA      distance of the farthest vertex
+cch        package routingkit-cch                         all distances
+pandana    package pandana                                all distances of trips
 ========== ============================ ================= =========================================
+
+The last two prepare maps, and ``--table hierarchy`` asks them what it asks ours; cch needs
+coordinates (``USA-road-d.NY.co.gz`` beside the graph).
 
 What is not there is skipped, and says so. A library is timed from call to its own result, which is
 turned into an array afterwards. A program is started anew for every source, and what it measures
@@ -46,7 +51,7 @@ from sssp._terminal.interrupt import leave
 from sssp._terminal.outcome import reporting_errors
 from sssp._terminal.parser import Parser, parse
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
-from sssp.bench.rival import Answer, Rival
+from sssp.bench.rival import Answer, PreparedMap, Rival
 from sssp.loaders import write_gr
 
 __all__ = ["RIVALS", "RivalError", "main"]
@@ -60,6 +65,8 @@ PATIENCE = 600
 DELTAS = (1, 4, 16, 64)
 #: the greatest weight that programs with 32-bit arithmetic hold
 LARGEST = np.iinfo(np.int32).max // 2
+#: pandana counts thousandths in 32 bits: the greatest weight, and what stands for unreached
+PANDANAS_GREATEST, PANDANAS_FARTHEST = (2**31 - 1) // 1000, (2**32 - 1) / 1000
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
@@ -70,11 +77,11 @@ class RivalError(sssp.SSSPError):
 # -- libraries ---------------------------------------------------------------------------------
 
 
-def _library(package: str) -> Any:
+def _library(package: str, named: str | None = None) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise RivalError(f"not installed: pip install {package}") from None
+        raise RivalError(f"not installed: pip install {named or package}") from None
 
 
 def _prepare_networkit(graph: sssp.Graph) -> Solve:
@@ -133,6 +140,94 @@ def _of_distances(distances: Any) -> Answer:
     return Answer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 
 
+# -- libraries that prepare maps ---------------------------------------------------------------
+
+
+def _mapped_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
+    """Use the customizable contraction hierarchies of RoutingKit, ordered by inertial flow."""
+    cch = _library("routingkit_cch", "routingkit-cch")
+    _refuse_wide_weights(graph)
+    if graph.coordinates is None:
+        raise RivalError("its order needs coordinates, and the graph has none")
+    arcs = (graph.n, graph.tails.tolist(), graph.indices.tolist())
+    weights = graph.weights.tolist()
+    # (latitude first)
+    places = [graph.coordinates[:, column].tolist() for column in (1, 0)]
+
+    def prepare() -> PreparedMap:
+        order = cch.compute_order_inertial(*arcs, *places)
+        metric = cch.CCHMetric(cch.CCH(order, *arcs[1:], False), weights)
+
+        def table(sources: Sources, targets: Sources) -> list[Any]:
+            pinned = cch.CCHOneToMany(metric, targets.tolist())
+            return [pinned.distances_from(source) for source in sources.tolist()]
+
+        def trips(sources: Sources, targets: Sources) -> list[Any]:
+            # (as long as there is a query, there are no new weights)
+            query = cch.CCHQuery(metric)
+            ends = zip(sources.tolist(), targets.tolist(), strict=True)
+            return [query.run(source, target).distance for source, target in ends]
+
+        everywhere = np.arange(graph.n)
+        return PreparedMap(
+            lambda sources: table(sources, everywhere),
+            table,
+            trips,
+            _infinite_for_none,
+            lambda new: metric.reset(new.tolist()),
+        )
+
+    return prepare
+
+
+def _infinite_for_none(distances: list[Any]) -> NDArray[np.float64]:
+    return np.nan_to_num(np.array(distances, np.float64), nan=np.inf, posinf=np.inf)
+
+
+def _prepare_cch(graph: sssp.Graph) -> Solve:
+    trees = _mapped_cch(graph)().trees
+    assert trees is not None
+    return trees
+
+
+def _read_cch(rows: list[Any]) -> Answer:
+    return _of_distances(_infinite_for_none(rows))
+
+
+def _mapped_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
+    """Use pandana, which finds trips alone, and has neither trees nor new weights."""
+    pandana, frames = _library("pandana"), _library("pandas")
+    if graph.greatest_weight > PANDANAS_GREATEST:
+        raise RivalError(f"it takes weights up to {PANDANAS_GREATEST:,}")
+    # (it only keeps them)
+    places = np.zeros((graph.n, 2)) if graph.coordinates is None else graph.coordinates
+    nodes = [frames.Series(places[:, column]) for column in (0, 1)]
+    ends = [frames.Series(side.astype(np.int64)) for side in (graph.tails, graph.indices)]
+    weights = frames.DataFrame({"weight": graph.weights.astype(np.float64)})
+
+    def prepare() -> PreparedMap:
+        network = pandana.Network(*nodes, *ends, weights, twoway=False)
+
+        def table(sources: Sources, targets: Sources) -> NDArray[np.float64]:
+            ends = np.repeat(sources, targets.size), np.tile(targets, sources.size)
+            return trips(*ends).reshape(sources.size, targets.size)
+
+        def trips(sources: Sources, targets: Sources) -> NDArray[np.float64]:
+            return np.asarray(network.shortest_path_lengths(sources, targets))
+
+        return PreparedMap(None, table, trips, _read_pandana)
+
+    return prepare
+
+
+def _read_pandana(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(distances >= PANDANAS_FARTHEST, np.inf, distances)
+
+
+def _prepare_pandana(graph: sssp.Graph) -> Solve:
+    raise RivalError("it finds no trees: --table hierarchy asks it for trips")
+
+
 # -- programs ----------------------------------------------------------------------------------
 
 #: solves from one source
@@ -152,14 +247,18 @@ def _program(
             raise RivalError(f"not found: put it on PATH as {command}, or name it in {variable}")
         if not os.access(program, os.X_OK):
             raise RivalError(f"{variable} names no program: {program!r}")
-        if graph.weights.dtype.kind == "f" or graph.greatest_weight > LARGEST:
-            raise RivalError(f"it takes whole weights up to {LARGEST:,}")
+        _refuse_wide_weights(graph)
         folder = Path(mkdtemp(prefix="sssp-rival-"))
         solve = partial(_in_turn, prepare(program, graph.open_part(), folder))
         weakref.finalize(solve, shutil.rmtree, folder, True)
         return solve
 
     return Rival(name, found_and_prepared, device=device, read=_as_it_is)
+
+
+def _refuse_wide_weights(graph: sssp.Graph) -> None:
+    if graph.weights.dtype.kind == "f" or graph.greatest_weight > LARGEST:
+        raise RivalError(f"it takes whole weights up to {LARGEST:,}")
 
 
 def _as_it_is(answer: Answer) -> Answer:
@@ -296,6 +395,8 @@ RIVALS = {
     "routingkit": _program(
         "RoutingKit run_dijkstra", "run_dijkstra", "RUN_DIJKSTRA", _prepare_routingkit
     ),
+    "cch": Rival("routingkit-cch", _prepare_cch, read=_read_cch, mapped=_mapped_cch),
+    "pandana": Rival("pandana", _prepare_pandana, mapped=_mapped_pandana),
 }
 
 
@@ -332,7 +433,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="A,B",
             help=f"all, or some of {', '.join(RIVALS)} (default all)",
         )
-        parser.set_defaults(packages=[*PACKAGES, *_installed(list(RIVALS))])
+        parser.set_defaults(packages=[*PACKAGES, *_installed([*RIVALS, "routingkit_cch"])])
         return run(parse(parser, arguments))
 
     return reporting_errors(program, command)

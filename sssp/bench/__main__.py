@@ -4,7 +4,8 @@ Without arguments: the built-in graph of a million vertices, and every real grap
 Methods may carry options: --methods dijkstra,delta-stepping:delta=5000. --table sets published
 figures beside ours: of a thesis on GPU-based shortest paths, or of papers on all pairs (squaring,
 blocks, floyd-warshall) and transitive closure (closure); --table startup times whole processes,
-to their first answer, and --table csgraph what stands in for SciPy's functions. Else loading,
+to their first answer, --table csgraph what stands in for SciPy's functions, and --table hierarchy
+prepared maps, on the built-in graph and New York, or on those that --graph names. Else loading,
 set-up and JIT are timed apart and never part of a row. The exit code is 1 if a row fails
 verification.
 """
@@ -36,10 +37,16 @@ EXAMPLES = """examples:
   %(prog)s --graph road-like:1000000 --sources 64 --devices cpu,cuda --json out.json
   # our figures beside published ones
   %(prog)s --table thesis
+  # what preparing a map costs, and after how many questions it pays
+  %(prog)s --table hierarchy --graph USA-road-d.NY.gr.gz
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
+#: the graph of which everybody has figures
+REAL = "USA-road-d.NY"
+#: tables with graphs of their own, and those that take any
 TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup", "csgraph")
+TABLES_OF_GRAPHS = ("hierarchy",)
 PACKAGES = ("numpy", "scipy", "numba")
 
 
@@ -54,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     from sssp.methods import METHODS
 
-    graphs = parser.add_mutually_exclusive_group()
-    graphs.add_argument(
+    parser.add_argument(
         "--graph",
         dest="graphs",
         action="append",
@@ -63,11 +69,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"{GRAPH_HELP}; repeatable",
     )
-    graphs.add_argument(
+    parser.add_argument(
         "--table",
-        choices=TABLES,
+        choices=(*TABLES, *TABLES_OF_GRAPHS),
         help="set our figures beside published ones, with the graphs, sources, methods and "
-        "devices of that table in place of those given here",
+        "devices of that table in place of those given here (hierarchy: with your graphs)",
+    )
+    parser.add_argument(
+        "--side",
+        type=whole_number(1),
+        default=1000,
+        metavar="K",
+        help="sources and targets of the table in --table hierarchy (default 1000)",
     )
     sources = parser.add_mutually_exclusive_group()
     sources.add_argument(
@@ -135,6 +148,8 @@ def run(options: argparse.Namespace) -> int:
     """
     from datetime import UTC, datetime
 
+    if options.table in TABLES and options.graphs:
+        raise ValueError(f"--table {options.table} has graphs of its own: leave --graph away")
     from sssp.bench import machine
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
@@ -181,16 +196,22 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
     """Measure the figures beside published ones into `report`."""
     from sssp.bench.drop_ins import DropIn
     from sssp.bench.matrix_tables import DenseTable
+    from sssp.bench.prepared_maps import PreparedMaps
     from sssp.bench.search_tables import Thesis
     from sssp.bench.startup import Startup
 
-    table: Thesis | DenseTable | Startup | DropIn
+    table: Thesis | DenseTable | Startup | DropIn | PreparedMaps
     if options.table == "thesis":
         table = Thesis(plan, options.seed, report)
     elif options.table == "startup":
         table = Startup(plan, report)
     elif options.table == "csgraph":
         table = DropIn(plan, options.seed, report)
+    elif options.table == "hierarchy":
+        graphs = options.graphs or [
+            graph for graph in _default_graphs() if graph.path is None or graph.name == REAL
+        ]
+        table = PreparedMaps(plan, options.seed, report, graphs, options.rivals, options.side)
     else:
         table = DenseTable(options.table, plan, options.seed, report)
     with _progress(table.steps) as progress:

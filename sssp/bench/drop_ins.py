@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from sssp import csgraph, datasets
 from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
 from sssp.bench.harness import Plan
-from sssp.bench.report import Cell, Comparison, Report
+from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
 from sssp.bench.workloads import Loader
 from sssp.engine.threads import set_threads
 
@@ -140,5 +140,5 @@ class DropIn:
             "SciPy ms": 1000 * slow,
             "ms": 1000 * fast,
             "x": slow / fast,
-            "equal": "yes" if np.array_equal(expected, found) else "NO",
+            "equal": RIGHT if np.array_equal(expected, found) else WRONG,
         }

@@ -12,7 +12,7 @@ from sssp.bench.harness import Row
 from sssp.bench.workloads import GraphRecord
 from sssp.loaders._files import replaced_file
 
-__all__ = ["SCHEMA", "Cell", "Comparison", "Report", "verdict"]
+__all__ = ["RIGHT", "SCHEMA", "WRONG", "Cell", "Comparison", "Report", "verdict"]
 
 #: version of the JSON form; it grows when a field changes its meaning or goes
 SCHEMA = 1
@@ -22,7 +22,7 @@ EXPLANATION = (
     "per source;\nM dist/s: million vertices reached per second; verified: by "
     "certificate, and equal to SciPy's distances."
 )
-ABSENT = "-"
+ABSENT, RIGHT, WRONG = "-", "yes", "NO"
 
 Cell = str | int | float | None
 
@@ -89,8 +89,11 @@ class Report:
 
     @property
     def failed(self) -> bool:
-        """Whether any row turned out wrong, or broke down."""
-        return any(row.verified is False for row in self.rows)
+        """Whether any row turned out wrong, or broke down, or a line of a comparison is wrong."""
+        lines = (record for comparison in self.comparisons for record in comparison.records)
+        return any(row.verified is False for row in self.rows) or any(
+            line.get("equal") == WRONG for line in lines
+        )
 
     def text(self) -> str:
         """Return header, table, remarks, and the times that the table leaves out."""
@@ -204,15 +207,15 @@ def _result(row: Row) -> tuple[str, ...]:
 def verdict(rows: Sequence[Row]) -> str:
     """Sum up several rows: one that turned out wrong counts most, skipped ones least."""
     outcomes = {_outcome(row) for row in rows}
-    return next(outcome for outcome in ("NO", ABSENT, "yes", "skipped") if outcome in outcomes)
+    return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
 
 
 def _outcome(row: Row) -> str:
     if row.verified is False:
-        return "NO"
+        return WRONG
     if row.skipped:
         return "skipped"
-    return ABSENT if row.verified is None else "yes"
+    return ABSENT if row.verified is None else RIGHT
 
 
 def _remark(row: Row) -> str:

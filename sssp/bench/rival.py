@@ -12,9 +12,10 @@ from scipy.sparse.csgraph import dijkstra
 
 from sssp.graph.graph import Graph
 
-__all__ = ["RIVALS", "Answer", "Rival"]
+__all__ = ["RIVALS", "Answer", "PreparedMap", "Rival"]
 
-Solve = Callable[[NDArray[np.int64]], Any]
+Vertices = NDArray[np.int64]
+Solve = Callable[[Vertices], Any]
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,32 @@ def _of_distances(result: Any) -> Answer:
 
 
 @dataclass(frozen=True)
+class PreparedMap:
+    """What answers many questions on one graph, by one question or other.
+
+    Attributes
+    ----------
+    trees : callable or None
+        ``trees(sources)``: distances to all vertices, shape (k, n). None: it finds none.
+    table : callable
+        ``table(sources, targets)``: distances of all pairs, shape (k, t).
+    trips : callable
+        ``trips(sources, targets)``: distances of trips, shape (p,).
+    read : callable
+        ``read(result)`` turns what these return into an array, untimed; unreached is inf, or the
+        greatest integer where it is one of ours.
+    weigh : callable or None
+        ``weigh(weights)`` gives the arcs other weights; None: it has to be prepared anew.
+    """
+
+    trees: Callable[[Vertices], Any] | None
+    table: Callable[[Vertices, Vertices], Any]
+    trips: Callable[[Vertices, Vertices], Any]
+    read: Callable[[Any], NDArray[Any]]
+    weigh: Callable[[NDArray[Any]], Any] | None = None
+
+
+@dataclass(frozen=True)
 class Rival:
     """Another library's solver, or another program.
 
@@ -67,6 +94,10 @@ class Rival:
     read : callable
         ``read(result)`` turns what ``solve`` returned into an `Answer`, untimed; by default the
         result is an ndarray of float64, shape (k, n), inf where unreached.
+    mapped : callable or None
+        ``mapped(graph)`` brings the graph to the rival's form, untimed, and returns what then
+        prepares it, timed: a function without arguments that returns a `PreparedMap`. None: it
+        prepares nothing.
     """
 
     name: str
@@ -74,6 +105,7 @@ class Rival:
     negative_weights: bool = False
     device: str = "cpu"
     read: Callable[[Any], Answer] = _of_distances
+    mapped: Callable[[Graph], Callable[[], PreparedMap]] | None = None
 
 
 def _prepare_scipy(graph: Graph) -> Solve:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -137,10 +138,13 @@ class Loader:
     def __init__(self) -> None:
         self._compiled: set[bool] = set()
 
-    def load(self, origin: NamedGraph, choose: Choose) -> tuple[Workload, GraphRecord]:
+    def load(
+        self, origin: NamedGraph, choose: Choose, coordinates: Path | None = None
+    ) -> tuple[Workload, GraphRecord]:
         """Return the graph with sources that `choose` picks, and what the report says of it."""
         jit_seconds = self._compile(origin)
-        return recorded(origin.name, origin.path, origin.load, choose, jit_seconds)
+        load = partial(origin.load, coordinates)
+        return recorded(origin.name, origin.path, load, choose, jit_seconds)
 
     def _compile(self, origin: NamedGraph) -> float | None:
         """Make or read a tiny graph, once a kind; return the seconds, None if done before."""

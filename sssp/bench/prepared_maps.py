@@ -1,0 +1,471 @@
+"""Prepared maps beside searches on the graph, SciPy, and whatever else prepares maps, in one run.
+
+Calls of all alternate, so that whatever else the machine does meets everybody. The first of each
+is not timed: it compiles. Who would take longer than the limit of a row is asked a part of the
+question, and its time taken for all; so is SciPy, always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp import datasets
+from sssp._terminal.arguments import NamedGraph
+from sssp.bench.harness import REFUSALS, Plan, fault, one_line
+from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
+from sssp.bench.rival import RIVALS, PreparedMap, Rival
+from sssp.bench.workloads import SAMPLE, Loader
+from sssp.calls.pairs import pairs
+from sssp.calls.shortest_paths import shortest_paths
+from sssp.generate import road_like
+from sssp.graph.graph import Graph
+from sssp.hierarchy.hierarchy import Hierarchy
+from sssp.hierarchy.prepare import prepare
+from sssp.hierarchy.storage import read_hierarchy
+from sssp.kernels.dtypes import unreached
+
+__all__ = ["PreparedMaps", "held_bytes", "preparing_pays_after"]
+
+TITLE = "Prepared maps against searches on the graph"
+NOTE = (
+    "ms: median of one call on a prepared map; x: how many times as fast as on the graph (flat),\n"
+    "or as SciPy's dijkstra; pays after: so many trees, rows or trips of such calls take as long\n"
+    "flat as preparing takes with them; MB: what is held, of the structure (prepare) and for each\n"
+    "set of weights (new weights); equal: to the flat answer, of all that was asked of both.\n"
+    f"SciPy is asked {SAMPLE} of the rows or trips at most, and the time taken for all; so is who\n"
+    "would take longer than the limit of a row, as the remarks say."
+)
+MEGABYTE = 10**6
+OURS = "ours"
+#: sources of the rows of trees, and trips
+TREES, TRIPS = (1, 8, 64), (1000, 100_000)
+#: trips that foretell how long all take
+FEW_TRIPS = 64
+#: what takes such a share of the limit foretells the whole; how much more is asked until then
+FORETELLS, GROWTH = 16, 8
+#: vertices of the map that compiles
+TINY = 2000
+
+Vertices = NDArray[np.int64]
+
+
+def held_bytes(*parts: Any) -> int:
+    """Return the bytes of arrays, and of those in tuples."""
+    return sum(
+        held_bytes(*part) if isinstance(part, tuple) else getattr(part, "nbytes", 0)
+        for part in parts
+    )
+
+
+def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) -> int | None:
+    """Return how many rows or trips take as long flat as preparing takes with them.
+
+    Parameters
+    ----------
+    prepared : float
+        Seconds of preparing.
+    ours, flat : float
+        Seconds of `count` of them, on the prepared map and flat.
+    count : int
+
+    Returns
+    -------
+    int or None
+        None: never, for it is faster flat.
+    """
+    return ceil(prepared / ((flat - ours) / count)) if flat > ours else None
+
+
+class Question(NamedTuple):
+    """What is asked.
+
+    Attributes
+    ----------
+    kind : str
+        ``"trees"``, ``"table"`` or ``"trips"``.
+    sources : ndarray, shape (k,), int64
+    targets : ndarray, int64, or None
+        Of a table, or one a trip.
+    """
+
+    kind: str
+    sources: Vertices
+    targets: Vertices | None = None
+
+    @property
+    def size(self) -> int:
+        """Rows of the answer."""
+        return self.sources.size
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        if self.kind == "table":
+            assert self.targets is not None
+            return f"table {self.size:,} x {self.targets.size:,}"
+        return "1 tree" if self.size == 1 else f"{self.size:,} {self.kind}"
+
+    def part(self, count: int) -> Question:
+        """Return the question for the first rows."""
+        targets = self.targets
+        if targets is not None and self.kind == "trips":
+            targets = targets[:count]
+        return self._replace(sources=self.sources[:count], targets=targets)
+
+    def ask(self, of: PreparedMap) -> Any:
+        """Return the answer, in the form of who is asked."""
+        call = getattr(of, self.kind)
+        return call(self.sources) if self.targets is None else call(self.sources, self.targets)
+
+
+@dataclass
+class Contender:
+    """Who is asked, and what came of it.
+
+    Attributes
+    ----------
+    name : str
+    answers : PreparedMap
+    most : int or None
+        Rows that it is asked at once, at most; None: any number.
+    part : Question or None
+        What it is asked; None: nothing.
+    trials : int
+    seconds : list of float
+        Of every trial.
+    found : ndarray or None
+    """
+
+    name: str
+    answers: PreparedMap
+    most: int | None = None
+    part: Question | None = None
+    trials: int = 0
+    seconds: list[float] = field(default_factory=list)
+    found: NDArray[Any] | None = None
+
+    @property
+    def column(self) -> str:
+        """The heading of its times."""
+        return "ms" if self.name == OURS else f"{self.name} ms"
+
+    def warm_up(self, question: Question, plan: Plan) -> None:
+        """Ask a little, untimed and timed, and so find out how much there is time for."""
+        wanted = min(question.size, self.most or question.size)
+        part = question.part(min(FEW_TRIPS if question.kind == "trips" else SAMPLE, wanted))
+        part.ask(self.answers)
+        seconds, _ = _timed(partial(part.ask, self.answers))
+        while part.size < wanted and seconds < plan.row_limit / FORETELLS:
+            part = question.part(min(wanted, GROWTH * part.size))
+            seconds, _ = _timed(partial(part.ask, self.answers))
+        fitting = max(1, int(part.size * plan.row_limit / seconds))
+        self.part = question.part(min(wanted, max(part.size, fitting)))
+        expected = seconds * self.part.size / max(part.size, 1)
+        if expected < plan.row_limit / 2:
+            # (as many as this may be asked in another way, which is compiled now)
+            self.part.ask(self.answers)
+            expected, _ = _timed(partial(self.part.ask, self.answers))
+        self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
+
+    def time_once(self) -> None:
+        """Run one trial; keep the answer of the last one."""
+        assert self.part is not None
+        seconds, result = _timed(partial(self.part.ask, self.answers))
+        self.seconds.append(seconds)
+        if len(self.seconds) == self.trials:
+            self.found = np.asarray(self.answers.read(result))
+
+    def median(self, question: Question) -> float | None:
+        """Return the seconds of the whole question, None if nothing was timed."""
+        if not self.seconds or self.part is None:
+            return None
+        return median(self.seconds) * (question.size / max(self.part.size, 1))
+
+
+class PreparedMaps:
+    """Measures the table into a report.
+
+    Parameters
+    ----------
+    plan : Plan
+    seed : int
+        Of sources, targets and new weights.
+    report : Report
+        Gets graphs and a `Comparison`.
+    graphs : sequence of NamedGraph
+    rivals : sequence of Rival
+        Those that prepare maps are asked.
+    side : int
+        Sources and targets of the table that is asked for.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        seed: int,
+        report: Report,
+        graphs: Sequence[NamedGraph],
+        rivals: Sequence[Rival] = (),
+        side: int = 1000,
+    ) -> None:
+        self.plan, self.report, self.graphs, self.side = plan, report, graphs, side
+        self.rivals = [rival for rival in rivals if rival.mapped is not None]
+        self.random = np.random.default_rng(seed)
+        self._progress: Callable[[str], None] = lambda text: None
+
+    @property
+    def steps(self) -> int:
+        """Calls of `progress`, at most."""
+        return len(self.graphs) * (4 + len(self.rivals) + len(TREES) + len(TRIPS) + 1)
+
+    def measure(self, progress: Callable[[str], None]) -> None:
+        """Measure everything; what is done by the time of an error stands in the report."""
+        names = [f">{rival.name} ms" for rival in self.rivals]
+        columns = ("<graph", "<asked for", ">ms", ">flat ms", ">x", ">SciPy ms", ">x SciPy")
+        comparison = Comparison(TITLE, (*columns, *names, ">pays after", ">MB", "<equal"), NOTE)
+        self.report.comparisons.append(comparison)
+        self._progress = progress
+        loader = Loader()
+        for origin in self.graphs:
+            progress(f"{origin.name}: loading")
+            coordinates = datasets.find(f"{origin.name}.co")
+            workload, record = loader.load(
+                origin, lambda g: np.zeros(min(g.n, 1), np.int64), coordinates
+            )
+            self.report.graphs.append(record)
+            try:
+                _OneMap(self, workload.graph, origin.name, comparison).measure()
+            except (*REFUSALS, ValueError) as error:
+                comparison.remarks.append(f"{origin.name}: broken off: {one_line(error)}")
+
+    def questions(self, n: int) -> Iterator[Question]:
+        """Yield what a map of n vertices is asked."""
+        for count in TREES:
+            yield Question("trees", self._some(n, count))
+        side = min(n, self.side)
+        yield Question("table", *(self.random.choice(n, side, replace=False) for _ in range(2)))
+        for count in TRIPS:
+            yield Question("trips", self._some(n, count), self._some(n, count))
+
+    def _some(self, n: int, count: int) -> Vertices:
+        return self.random.integers(0, n, count)
+
+    def step(self, text: str) -> None:
+        """Tell what comes next."""
+        self._progress(text)
+
+
+class _OneMap:
+    """Measures the lines of one graph."""
+
+    def __init__(
+        self, table: PreparedMaps, graph: Graph, name: str, comparison: Comparison
+    ) -> None:
+        self.table, self.plan, self.comparison = table, table.plan, comparison
+        self.graph, self.name = graph, name
+        self.others: list[Contender] = []
+        self.prepared = 0.0
+
+    def measure(self) -> None:
+        dtype = self.graph.weights.dtype
+        tiny = road_like(TINY)
+        self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
+        self._step("prepare")
+        hierarchy = self._prepare(self.graph)
+        preparing = self._trials(partial(self._prepare, self.graph))
+        self.prepared = median(preparing)
+        weights = self._new_weights()
+        line = self._add("prepare", self.prepared, held_bytes(hierarchy.structure))
+        self._prepare_rivals(line)
+        self._reading(hierarchy)
+        self._weighing(hierarchy, weights)
+        ours = Contender(OURS, _answers_of(hierarchy, self.plan.threads))
+        flat = Contender("flat", _answers_of(self.graph, self.plan.threads))
+        scipys = Contender("SciPy", _answers_of_scipy(self.graph), most=SAMPLE)
+        for question in self.table.questions(self.graph.n):
+            self._step(question.name)
+            self._ask(question, ours, flat, [scipys, *self.others])
+
+    def _prepare(self, graph: Graph) -> Hierarchy:
+        return prepare(graph, threads=self.plan.threads, progress=False)
+
+    def _new_weights(self) -> NDArray[Any]:
+        """Make weights up to a fifth greater."""
+        weights = self.graph.weights
+        share = 1 + 0.2 * self.table.random.random(weights.size)
+        return (weights * share).astype(weights.dtype)
+
+    def _prepare_rivals(self, line: dict[str, Cell]) -> None:
+        for rival in self.table.rivals:
+            self._step(f"{rival.name}, prepare")
+            assert rival.mapped is not None
+            with self._leaving_out(rival.name):
+                if self.graph.least_weight < 0:
+                    continue
+                seconds, answers = _timed(rival.mapped(self.graph))
+                self.others.append(Contender(rival.name, answers))
+                line[self.others[-1].column] = 1000 * seconds
+
+    def _reading(self, hierarchy: Hierarchy) -> None:
+        self._step("read from its file")
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "map.sssp")
+            hierarchy.save(path)
+            seconds = self._trials(partial(read_hierarchy, path, threads=self.plan.threads))
+        self._add("read from its file", median(seconds))
+
+    def _weighing(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
+        self._step("new weights")
+        hierarchy.with_weights(weights)
+        seconds = self._trials(partial(hierarchy.with_weights, weights))
+        dtype = self.graph.weight_range.working_dtypes(None)[0]
+        held = held_bytes(hierarchy.metric(dtype), hierarchy.slots)
+        line = self._add("new weights", median(seconds), held)
+        for other in self.others:
+            if other.answers.weigh is None:
+                continue
+            with self._leaving_out(other.name):
+                line[other.column] = 1000 * median(
+                    self._trials(partial(other.answers.weigh, weights))
+                )
+                other.answers.weigh(self.graph.weights)
+
+    def _ask(
+        self, question: Question, ours: Contender, flat: Contender, others: list[Contender]
+    ) -> None:
+        contenders = [ours, flat, *others]
+        for one in contenders:
+            one.part, one.trials, one.seconds, one.found = None, 0, [], None
+            if getattr(one.answers, question.kind) is not None:
+                with self._leaving_out(one.name, question):
+                    one.warm_up(question, self.plan)
+        for trial in range(self.plan.trials):
+            for one in contenders:
+                if trial < one.trials:
+                    one.time_once()
+        times = [one.median(question) for one in contenders]
+        line = self._add(question.name, times[0])
+        for one, seconds in zip(contenders, times, strict=True):
+            line[one.column] = _milliseconds(seconds)
+        self._compare(question, line, ours, flat, others)
+
+    def _compare(
+        self,
+        question: Question,
+        line: dict[str, Cell],
+        ours: Contender,
+        flat: Contender,
+        others: list[Contender],
+    ) -> None:
+        fast, slow, scipys = (one.median(question) for one in (ours, flat, others[0]))
+        if fast is not None and slow is not None:
+            line["x"] = slow / fast
+            count = preparing_pays_after(self.prepared, fast, slow, question.size)
+            line["pays after"] = "never" if count is None else count
+        if fast is not None and scipys is not None:
+            line["x SciPy"] = scipys / fast
+        equal = [self._same(ours, one) for one in (flat, *others)]
+        line["equal"] = RIGHT if equal[0] else WRONG
+        for one, same in zip(others, equal[1:], strict=True):
+            if not same:
+                self._remark(f"{question.name}: {one.name} differs")
+        for one in (ours, flat, *others[1:]):
+            if one.part is not None and one.part.size < question.size:
+                self._remark(
+                    f"{question.name}: {one.name} asked {one.part.size:,} of {question.size:,}"
+                )
+
+    def _same(self, ours: Contender, other: Contender) -> bool:
+        """Whether an answer is ours, as far as both were asked; floats as `verify` takes them."""
+        if other.found is None or ours.found is None:
+            return True
+        count = min(len(ours.found), len(other.found))
+        mine, theirs = _as_floats(ours.found[:count]), _as_floats(other.found[:count])
+        integral = self.graph.weights.dtype.kind == "i"
+        tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
+        return bool(np.allclose(mine, theirs, rtol=tolerance, atol=0))
+
+    def _trials(self, call: Callable[[], Any]) -> list[float]:
+        """Time a call as often as the plan says, or as its limit allows."""
+        seconds: list[float] = []
+        while len(seconds) < self.plan.trials:
+            seconds.append(_timed(call)[0])
+            if sum(seconds) > self.plan.row_limit:
+                break
+        return seconds
+
+    def _add(self, asked: str, seconds: float | None, held: int | None = None) -> dict[str, Cell]:
+        megabytes = None if held is None else held / MEGABYTE
+        line: dict[str, Cell] = {"graph": self.name, "asked for": asked, "MB": megabytes}
+        line["ms"] = _milliseconds(seconds)
+        self.comparison.records.append(line)
+        return line
+
+    def _step(self, text: str) -> None:
+        self.table.step(f"{self.name}: {text}")
+
+    def _remark(self, text: str) -> None:
+        self.comparison.remarks.append(f"{self.name}: {text}")
+
+    @contextmanager
+    def _leaving_out(self, who: str, question: Question | None = None) -> Iterator[None]:
+        """Note why somebody gives no answer: what others do is worth knowing all the same."""
+        what = "" if question is None else f"{question.name}: "
+        try:
+            yield
+        except REFUSALS as error:
+            self._remark(f"{what}{who} skipped: {one_line(error)}")
+        except Exception as error:
+            self._remark(f"{what}{who}: {fault(error)}")
+
+
+def _answers_of(network: Graph | Hierarchy, threads: int | None) -> PreparedMap:
+    """Return our calls on a graph or on a prepared map."""
+    trees = partial(shortest_paths, network, threads=threads, progress=False)
+    return PreparedMap(
+        trees,
+        lambda sources, targets: trees(sources, targets=targets),
+        partial(pairs, network, threads=threads, progress=False),
+        lambda result: result.distances,
+    )
+
+
+def _answers_of_scipy(graph: Graph) -> PreparedMap:
+    """Return SciPy's search, which knows no targets."""
+    search = RIVALS[0].prepare(graph)
+    return PreparedMap(
+        search,
+        lambda sources, targets: search(sources)[:, targets],
+        lambda sources, targets: search(sources)[np.arange(sources.size), targets],
+        np.asarray,
+    )
+
+
+def _as_floats(distances: NDArray[Any]) -> NDArray[np.float64]:
+    """Return distances as float64, inf where unreached."""
+    if distances.dtype.kind == "f":
+        return distances.astype(np.float64)
+    return np.where(distances == unreached(distances.dtype), np.inf, distances)
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else 1000 * seconds
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of a call, and its result."""
+    start = perf_counter()
+    result = call()
+    return perf_counter() - start, result
