@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,14 @@ from sssp.bench.machine import hardware, versions
 from sssp.bench.report import SCHEMA
 from sssp.kernels.jit import njit
 
-__all__ = ["Record", "options_of", "percolated_grid", "random_graph", "real_graph"]
+__all__ = [
+    "Record",
+    "installed",
+    "options_of",
+    "percolated_grid",
+    "random_graph",
+    "real_graph",
+]
 
 PACKAGES = ("numpy", "numba", "numba-cuda")
 #: of random graphs
@@ -92,6 +100,12 @@ def real_graph(name: str) -> sssp.Graph | None:
     return sssp.read_graph(path)
 
 
+def installed(packages: Sequence[str]) -> list[str]:
+    """Return those that have a version to report."""
+    here = {distribution.name for distribution in metadata.distributions()}
+    return [package for package in packages if package in here]
+
+
 # -- tables and records ------------------------------------------------------------------------
 
 
@@ -104,7 +118,7 @@ def options_of(description: str | None) -> argparse.ArgumentParser:
 
 
 class Record:
-    """What a script measures on the GPU, from its start on: a table line by line, and JSON.
+    """What a script measures, from its start on: a table line by line, and JSON.
 
     The fields of the file are named as in that of ``python -m sssp.bench --json``: versions and
     commit, processor, GPU and driver among them.
@@ -141,7 +155,7 @@ class Record:
                 "schema": SCHEMA,
                 "command": ["python", *sys.orig_argv[1:]],
                 "started": self._started,
-                "versions": versions(PACKAGES),
+                "versions": versions(installed(PACKAGES)),
                 "hardware": hardware(["cuda"]),
                 "settings": self.settings,
                 "rows": self.rows,

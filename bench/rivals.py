@@ -38,7 +38,7 @@ import subprocess
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module, metadata
+from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -47,6 +47,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
+from bench.common import installed
 from sssp._terminal.interrupt import leave
 from sssp._terminal.outcome import reporting_errors
 from sssp._terminal.parser import Parser, parse
@@ -413,12 +414,6 @@ def _rival_list(text: str) -> list[Rival]:
     return [RIVALS[name] for name in names]
 
 
-def _installed(packages: Sequence[str]) -> list[str]:
-    """Return those that have a version to report."""
-    here = {distribution.name for distribution in metadata.distributions()}
-    return [package for package in packages if package in here]
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench with rivals; 1 if a row is wrong."""
     program = "python -m bench.rivals"
@@ -433,7 +428,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="A,B",
             help=f"all, or some of {', '.join(RIVALS)} (default all)",
         )
-        parser.set_defaults(packages=[*PACKAGES, *_installed([*RIVALS, "routingkit_cch"])])
+        parser.set_defaults(packages=[*PACKAGES, *installed([*RIVALS, "routingkit_cch"])])
         return run(parse(parser, arguments))
 
     return reporting_errors(program, command)

@@ -36,7 +36,7 @@ from sssp.hierarchy.prepare import prepare
 from sssp.hierarchy.storage import read_hierarchy
 from sssp.kernels.dtypes import unreached
 
-__all__ = ["PreparedMaps", "held_bytes", "preparing_pays_after"]
+__all__ = ["PreparedMaps", "answers_of", "held_bytes", "preparing_pays_after", "questions"]
 
 TITLE = "Prepared maps against searches on the graph"
 NOTE = (
@@ -128,6 +128,16 @@ class Question(NamedTuple):
         """Return the answer, in the form of who is asked."""
         call = getattr(of, self.kind)
         return call(self.sources) if self.targets is None else call(self.sources, self.targets)
+
+
+def questions(random: np.random.Generator, n: int, side: int) -> Iterator[Question]:
+    """Yield what a map of n vertices is asked, with a table of `side` rows and columns."""
+    for count in TREES:
+        yield Question("trees", random.integers(0, n, count))
+    least = min(n, side)
+    yield Question("table", *(random.choice(n, least, replace=False) for _ in range(2)))
+    for count in TRIPS:
+        yield Question("trips", *random.integers(0, n, (2, count)))
 
 
 @dataclass
@@ -250,18 +260,6 @@ class PreparedMaps:
             except (*REFUSALS, ValueError) as error:
                 comparison.remarks.append(f"{origin.name}: broken off: {one_line(error)}")
 
-    def questions(self, n: int) -> Iterator[Question]:
-        """Yield what a map of n vertices is asked."""
-        for count in TREES:
-            yield Question("trees", self._some(n, count))
-        side = min(n, self.side)
-        yield Question("table", *(self.random.choice(n, side, replace=False) for _ in range(2)))
-        for count in TRIPS:
-            yield Question("trips", self._some(n, count), self._some(n, count))
-
-    def _some(self, n: int, count: int) -> Vertices:
-        return self.random.integers(0, n, count)
-
     def step(self, text: str) -> None:
         """Tell what comes next."""
         self._progress(text)
@@ -291,10 +289,10 @@ class _OneMap:
         self._prepare_rivals(line)
         self._reading(hierarchy)
         self._weighing(hierarchy, weights)
-        ours = Contender(OURS, _answers_of(hierarchy, self.plan.threads))
-        flat = Contender("flat", _answers_of(self.graph, self.plan.threads))
+        ours = Contender(OURS, answers_of(hierarchy, self.plan.threads))
+        flat = Contender("flat", answers_of(self.graph, self.plan.threads))
         scipys = Contender("SciPy", _answers_of_scipy(self.graph), most=SAMPLE)
-        for question in self.table.questions(self.graph.n):
+        for question in questions(self.table.random, self.graph.n, self.table.side):
             self._step(question.name)
             self._ask(question, ours, flat, [scipys, *self.others])
 
@@ -431,7 +429,7 @@ class _OneMap:
             self._remark(f"{what}{who}: {fault(error)}")
 
 
-def _answers_of(network: Graph | Hierarchy, threads: int | None) -> PreparedMap:
+def answers_of(network: Graph | Hierarchy, threads: int | None) -> PreparedMap:
     """Return our calls on a graph or on a prepared map."""
     trees = partial(shortest_paths, network, threads=threads, progress=False)
     return PreparedMap(

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import sssp
+from bench import prepared
 from bench.common import Record, random_graph, real_graph
+from sssp.bench import prepared_maps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -21,9 +24,11 @@ class Figure:
     equal: bool = True
 
 
-@pytest.mark.parametrize("script", ["backend", "dense", "devices", "searches", "upload", "rivals"])
+@pytest.mark.parametrize(
+    "script", ["backend", "dense", "devices", "prepared", "rivals", "searches", "upload"]
+)
 def test_a_script_runs_from_the_root_and_explains_itself(script):
-    if script not in ("backend", "rivals"):
+    if script not in ("backend", "prepared", "rivals"):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(
@@ -41,7 +46,6 @@ def test_no_script_changes_where_python_looks_for_modules():
 
 
 def test_a_record_is_a_table_at_once_and_json_in_the_end(tmp_path, capsys):
-    pytest.importorskip("numba_cuda")  # whose version it names
     record = Record({"runs": 3}, ("what", ""))
     record.add([Figure("a"), {"what": "b"}], ("a, b", "equal"))
     assert capsys.readouterr().out == "| what |  |\n| --- | --- |\n| a, b | equal |\n"
@@ -72,3 +76,49 @@ def test_a_graph_that_is_not_here_is_told_and_none(monkeypatch, tmp_path, capsys
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))
     assert real_graph("USA-road-d.Nowhere") is None
     assert "USA-road-d.Nowhere is not here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "size"),
+    [
+        (["continent", "--country", "road-like:500", "--side", "2"], "n = 2,000"),
+        (["grid", "--side", "30"], "n = "),
+    ],
+)
+def test_a_continent_is_made_prepared_checked_and_timed(
+    arguments, size, monkeypatch, tmp_path, capsys
+):
+    for module, name, value in (
+        (prepared, "SMALL", 100),
+        (prepared_maps, "TREES", (1, 3)),
+        (prepared_maps, "TRIPS", (50,)),
+    ):
+        monkeypatch.setattr(module, name, value)
+    file = tmp_path / "out.json"
+    assert prepared.main([*arguments, "--threads", "1", "--json", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    whats = [line.split("|")[1].strip() for line in lines]
+    assert whats[2:8] == ["make", "prepare", "save", "read", "new weights", "verify"]
+    assert whats[8:10] == ["1 tree", "3 trees"]
+    assert (whats[10][:5], whats[11:]) == ("table", ["50 trips"])
+    assert size in lines[2]
+    content = json.loads(file.read_text())
+    assert [row["what"] for row in content["rows"]] == whats[2:]
+    assert all(row["equal"] and row["seconds"] > 0 for row in content["rows"])
+
+
+def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypatch, capsys):
+    monkeypatch.setattr(prepared, "SMALL", 100)
+    monkeypatch.setattr(prepared_maps, "TREES", (2,))
+    monkeypatch.setattr(prepared_maps, "TRIPS", (50,))
+
+    def forged(network, *arguments, **options):
+        trips = sssp.pairs(network, *arguments, **options)
+        if isinstance(network, sssp.Hierarchy):
+            trips.distances[0] += 1
+        return trips
+
+    monkeypatch.setattr(prepared_maps, "pairs", forged)
+    assert prepared.main(["grid", "--side", "20"]) == 1
+    wrong = [line for line in capsys.readouterr().out.splitlines() if "DIFFERS" in line]
+    assert [line.split("|")[1].strip() for line in wrong] == ["50 trips"]
