@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.rows import Rows, Scratch, SingleRows
+from sssp.cpu.tree import reset
 from sssp.engine.memory import FEWER_ROWS, check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
 from sssp.hierarchy.finished import SweptLanes
@@ -37,6 +38,7 @@ from sssp.hierarchy.sweeps import (
     selected,
     sweep_kernel,
     sweep_lanes_kernel,
+    sweep_within_kernel,
 )
 from sssp.hierarchy.trips import solve_trips
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
@@ -53,8 +55,12 @@ FLAT = DeltaStepping()
 BLOCK_BYTES = 256 << 20
 #: most lanes of a block
 MOST_LANES = 64
-#: rows from which on they are swept side by side
+#: up to so many rows are swept one by one
 FEW = 2
+#: entries of a table, for every vertex, that are found one by one
+TRIPS_A_VERTEX = 1 / 64
+#: part of the vertices up to which rows with a limit are swept one by one, as far as it reaches
+NEAR = 1 / 16
 
 
 def solve(
@@ -80,9 +86,46 @@ def solve(
         return _searched(hierarchy, query, method, dtype)
     if query.shares is not None and not query.predecessors:
         return solve_trips(hierarchy, query, method, dtype)
-    if query.wants_tree or query.nearest or query.predecessors or query.rows <= FEW:
+    if query.wants_tree or query.nearest or query.predecessors:
+        return _SweptRows(hierarchy, query, method, dtype).run()
+    if _is_small_table(hierarchy, query):
+        return _solve_as_trips(hierarchy, query, method, dtype)
+    if query.rows <= FEW or _stays_near(hierarchy, query, method, dtype):
         return _SweptRows(hierarchy, query, method, dtype).run()
     return _LaneRows(hierarchy, query, method, dtype).run()
+
+
+def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
+    """Whether its entries, one by one, take less time than a sweep."""
+    if query.targets is None or query.reduction is not None:
+        return False
+    return TRIPS_A_VERTEX * hierarchy.n >= query.rows * query.targets.size
+
+
+def _solve_as_trips(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer:
+    """Find every entry of a table as a trip."""
+    assert query.targets is not None
+    rows, columns = query.rows, query.targets.size
+    trips = replace(
+        query, targets=np.tile(query.targets, rows), shares=np.arange(rows + 1) * columns, out=None
+    )
+    answer = solve_trips(hierarchy, trips, method, dtype)
+    answer.distances = answer.distances.reshape(rows, columns)
+    if query.out is not None:
+        convert_into(answer.distances, query.out)
+        answer.distances = query.out
+    return answer
+
+
+def _stays_near(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]) -> bool:
+    """Whether the first row tells that rows end long before all vertices are swept."""
+    if query.limit is None or query.targets is not None:
+        return False
+    probe = replace(query, sources=query.sources[:1], output="sparse", reduction=None, out=None)
+    answer = _SweptRows(hierarchy, probe, method, dtype).run()
+    return answer is not None and answer.stats["swept"][0] <= NEAR * hierarchy.n
 
 
 def _searched(
@@ -110,7 +153,7 @@ class _SweptRows(SingleRows):
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""
         up, down, structure = self.metric.up, self.metric.down, self.structure
-        (climbed,) = scratch.extra
+        climbed, visited = scratch.extra
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         row = distances[0]
@@ -121,18 +164,28 @@ class _SweptRows(SingleRows):
             passed = climbed.size
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
-        count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
-        climbed.fill(self.inf)
-        scratch.counters[:2] = passed, climbed.size
-        self.finish(rows, distances, _reached_in(row, count, self.unseen), scratch)
+        if self.query.limit is None or self.query.nearest:
+            count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
+            reached, swept = _reached_in(row, count, self.unseen), climbed.size
+            climbed.fill(self.inf)
+        else:
+            if place is not None:
+                row.fill(self.unseen)
+            count, swept = sweep_within_kernel(
+                sources[0], structure.size, structure.first, structure.upper, *down, climbed,
+                self.inf, self.bound, structure.order, row, scratch.reached, visited,
+            )  # fmt: skip
+            reached = scratch.reached[:count]
+        scratch.counters[:2] = passed, swept
+        self.finish(rows, distances, reached, scratch)
         if place is None:
-            row.fill(self.unseen)
+            reset(row, reached, self.unseen)
 
 
 @cache
 def _climbs(dtype: np.dtype[Any]) -> Callable[[int], tuple[NDArray[Any], ...]]:
-    """Return what makes the memory of a climb, always the same function."""
-    return lambda n: (np.full(n, infinity(dtype), dtype),)
+    """Return what makes the memory of climbs, always the same function."""
+    return lambda n: (np.full(n, infinity(dtype), dtype), np.empty(n, INDEX))
 
 
 def _reached_in(row: NDArray[Any], count: int, unseen: Any) -> NDArray[np.int32]:

@@ -52,6 +52,8 @@ class Structure(NamedTuple):
     chain : ndarray, shape (n,), int32
         The top of the chain of every rank: ranks that follow each other, each the child of the
         next. To leave a chain upward at least doubles the subtree.
+    size : ndarray, shape (n,), int32
+        How many ranks the subtree of every rank has, which end with it.
     first : ndarray, shape (n + 1,), int64
         Where the chordal arcs above every rank begin.
     upper : ndarray, shape (c,), int32
@@ -71,6 +73,7 @@ class Structure(NamedTuple):
     parent: NDArray[np.int32]
     depth: NDArray[np.int32]
     chain: NDArray[np.int32]
+    size: NDArray[np.int32]
     first: NDArray[np.int64]
     upper: NDArray[np.int32]
     lower_first: NDArray[np.int64]
@@ -445,7 +448,7 @@ def make_structure(
     lower = np.empty((upper.size, 2), np.uint32)
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
     return Structure(
-        order, rank, parent, depth, chain, first, upper, lower_first, lower, triangles, tasks
+        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks
     ).frozen()
 
 

@@ -42,6 +42,7 @@ __all__ = [
     "selected",
     "sweep_kernel",
     "sweep_lanes_kernel",
+    "sweep_within_kernel",
 ]
 
 #: sources that are swept side by side: a cache line of int32
@@ -117,6 +118,62 @@ def sweep_kernel(first, ends, weights, distances, greatest, order, row, unseen):
         row[order[rank]] = least if least <= greatest else unseen
         reached += least <= greatest
     return reached
+
+
+@njit
+def sweep_within_kernel(
+    source, size, upper_first, upper, first, ends, weights, distances, inf, bound, order, row,
+    reached, visited,
+):  # fmt: skip
+    """Sweep for one source as far as distances do not exceed a bound.
+
+    A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
+    bound, is passed over: whatever leads into it comes from those.
+
+    Arguments
+    ---------
+    source : rank
+    size : of the subtree of every rank
+    upper_first, upper : chordal arcs of the structure
+    first, ends, weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought; INF again afterwards
+    bound : greatest distance of interest
+    order : the vertex of every rank
+    row : by vertex, written where a distance is within the bound
+    reached : shape (n,), int32: the vertices where that is; written
+    visited : shape (n,), int32: the ranks that were looked at; written
+
+    Returns
+    -------
+    int, int
+        Numbers of vertices reached and of ranks looked at.
+    """
+    number = distances.dtype.type
+    found = looked_at = 0
+    rank = distances.size - 1
+    while rank >= 0:
+        least = distances[rank]
+        for arc in range(np.uint64(first[rank]), np.uint64(first[rank + 1])):
+            least = min(least, number(distances[ends[arc]] + weights[arc]))
+        distances[rank] = least
+        visited[looked_at] = rank
+        looked_at += 1
+        if least <= bound:
+            row[order[rank]] = least
+            reached[found] = order[rank]
+            found += 1
+        elif not rank - size[rank] < source <= rank:
+            is_far = True
+            for arc in range(upper_first[rank], upper_first[rank + 1]):
+                if distances[upper[arc]] <= bound:
+                    is_far = False
+                    break
+            if is_far:
+                rank -= size[rank] - 1
+        rank -= 1
+    for i in range(looked_at):
+        distances[visited[i]] = inf
+    return found, looked_at
 
 
 @njit

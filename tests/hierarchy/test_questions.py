@@ -124,14 +124,19 @@ def test_any_number_of_rows(roads: tuple[sssp.Graph, sssp.Hierarchy], k: int, th
         assert found.stats["swept"].tolist() == [g.n] * k
         assert (found.stats["climbed"] > 0).all()
     table = sssp.shortest_paths(h, sources, targets=targets, threads=threads)
+    few = sssp.shortest_paths(h, sources, targets=targets[:2], threads=threads)
+    np.testing.assert_array_equal(few.distances, table.distances[:, :2])
     assert table.distances.dtype == np.int32
     flat = sssp.shortest_paths(g, sources, targets=targets, method="dijkstra")
     np.testing.assert_array_equal(table.distances, flat.distances)
     assert k < 3 or (table.stats["swept"] < g.n).all()
-    near = sssp.shortest_paths(h, sources, limit=20_000, output="sparse", threads=threads)
-    flat = sssp.shortest_paths(g, sources, limit=20_000, output="sparse")
-    assert (near.distances != flat.distances).nnz == 0
-    assert near.distances.nnz == flat.distances.nnz
+    for limit in (0, 5000, 100_000):
+        near = sssp.shortest_paths(h, sources, limit=limit, output="sparse", threads=threads)
+        flat = sssp.shortest_paths(g, sources, limit=limit, output="sparse")
+        assert (near.distances != flat.distances).nnz == 0
+        assert near.distances.nnz == flat.distances.nnz
+        dense = sssp.shortest_paths(h, sources, limit=limit, threads=threads).distances
+        np.testing.assert_array_equal(dense.ravel()[~near.reached.toarray().ravel()], dense.max())
 
 
 def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
