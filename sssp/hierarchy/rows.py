@@ -36,13 +36,14 @@ from sssp.hierarchy.sweeps import (
     cut_kernel,
     lanes_memory,
     selected,
+    shift_kernel,
     sweep_kernel,
     sweep_lanes_kernel,
     sweep_within_kernel,
 )
 from sssp.hierarchy.trips import solve_trips
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
-from sssp.methods import DeltaStepping, Method
+from sssp.methods import BellmanFord, DeltaStepping, Method
 
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["solve"]
 
 #: what answers where sweeps do not
-FLAT = DeltaStepping()
+FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 #: bytes of a worker's block of lanes, but for one group of them
 BLOCK_BYTES = 256 << 20
 #: most lanes of a block
@@ -72,7 +73,14 @@ def solve(
     ------
     TypeError
         Integer weights, and a float dtype asked for.
+    ValueError
+        Negative weights, and a limit.
     """
+    if query.limit is not None and hierarchy.least_weight < 0:
+        raise ValueError(
+            "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "
+            "...) does"
+        )
     if dtype.kind == "f" and hierarchy.weight_range.dtype.kind == "i":
         raise TypeError(
             f"a prepared map of integer weights has integer distances, not {dtype}; "
@@ -133,7 +141,8 @@ def _searched(
 ) -> Answer | None:
     """Answer by a search on the graph."""
     graph = hierarchy.graph.open_part()
-    answer: Answer | None = solver_of(FLAT, "cpu").solve(graph, query, FLAT, dtype)
+    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
+    answer: Answer | None = solver_of(flat, "cpu").solve(graph, query, flat, dtype)
     if answer is not None:
         answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
     return answer
@@ -158,8 +167,13 @@ class _SweptRows(SingleRows):
         distances = scratch.distances if place is None else place
         row = distances[0]
         sources = structure.rank[self.sources_of(rows.start)]
+        shifts = self.metric.potentials
+        shift = 0 if shifts is None else shifts[self.sources_of(rows.start)].max()
         if self.query.nearest:
             climbed[sources] = 0
+            if shifts is not None:
+                # (those at a higher potential have the advantage that their rows are shifted by)
+                climbed[sources] = shift - shifts[self.sources_of(rows.start)]
             climb_all_kernel(*up, self.inf, climbed)
             passed = climbed.size
         else:
@@ -176,6 +190,8 @@ class _SweptRows(SingleRows):
                 self.inf, self.bound, structure.order, row, scratch.reached, visited,
             )  # fmt: skip
             reached = scratch.reached[:count]
+        if shifts is not None:
+            row[reached] += shifts[reached] - shift
         scratch.counters[:2] = passed, swept
         self.finish(rows, distances, reached, scratch)
         if place is None:
@@ -300,7 +316,21 @@ class _LaneRows(Rows):
         close_kernel(ranks, parent, selection.places, scratch.is_open)
         if not self.metric.joined or self.query.limit is not None:
             cut_kernel(part, len(rows), self.bound, self.unseen)
+        if self.metric.potentials is not None:
+            self._shift(rows, part)
         self.form.take(SweptLanes(rows, part[:, : len(rows)], self.columns))
+
+    def _shift(self, rows: range, part: NDArray[Any]) -> None:
+        """Bring rows from between potentials to distances."""
+        shifts = self.metric.potentials
+        assert shifts is not None
+        by_place = shifts
+        if self.columns is not None and self.query.reduction is None:
+            by_place = np.empty(self.places, self.dtype)
+            swept = self.selection.places >= 0
+            by_place[self.selection.places[swept]] = shifts[self.structure.order[swept]]
+        starts = shifts[self.query.sources[rows.start : rows.stop]]
+        shift_kernel(part, by_place, starts, self.unseen)
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -40,6 +40,7 @@ __all__ = [
     "everything",
     "lanes_memory",
     "selected",
+    "shift_kernel",
     "sweep_kernel",
     "sweep_lanes_kernel",
     "sweep_within_kernel",
@@ -272,6 +273,16 @@ def cut_kernel(block, lanes, greatest, unseen):
         for lane in range(lanes):
             if not block[place, lane] <= greatest:
                 block[place, lane] = unseen
+
+
+@njit
+def shift_kernel(block, ends, starts, unseen):
+    """Add the potential of every place, and take off that of every lane's source."""
+    number = block.dtype.type
+    for place in range(block.shape[0]):
+        for lane in range(starts.size):
+            if block[place, lane] != unseen:
+                block[place, lane] = number(block[place, lane] + ends[place] - starts[lane])
 
 
 def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
