@@ -108,22 +108,21 @@ def landmarks_kernel(starts, heads, hops, queue, stop):
     - ``hops`` uint32, shape (4, n): of a, b, x, y; written.
     """
     n = starts.size - 1
-    if _hops_kernel(starts, heads, 0, hops[0], queue, stop) < n:
-        return False
-    _hops_kernel(starts, heads, queue[n - 1], hops[0], queue, stop)
-    _hops_kernel(starts, heads, queue[n - 1], hops[1], queue, stop)
-    x, farthest = 0, np.uint64(0)
-    for v in range(n):
-        far = np.uint64(min(hops[0, v], hops[1, v]))
-        if far > farthest:
-            x, farthest = v, far
-    _hops_kernel(starts, heads, x, hops[2], queue, stop)
-    y, farthest = 0, np.uint64(0)
-    for v in range(n):
-        far = hops[2, v] + min(hops[0, v], hops[1, v])
-        if far > farthest:
-            y, farthest = v, far
-    _hops_kernel(starts, heads, y, hops[3], queue, stop)
+    source = np.int64(0)
+    for search in range(5):
+        row = max(search - 1, 0)
+        if _hops_kernel(starts, heads, source, hops[row], queue, stop) < n:
+            return False
+        source = np.int64(queue[n - 1])
+        if row == 0 or row == 3:
+            continue
+        farthest = 0
+        for v in range(n):
+            far = np.int64(min(hops[0, v], hops[1, v]))
+            if row == 2:
+                far += np.int64(hops[2, v])
+            if far > farthest:
+                source, farthest = v, far
     return True
 
 
@@ -133,11 +132,11 @@ def components_kernel(starts, heads, part, queue, stop):
     n = starts.size - 1
     for v in range(n):
         part[v] = BETWEEN
-    weights = np.zeros(2, np.int64)
+    lead = 0  # of the near side over the far side, in vertices
     for seed in range(n):
         if part[seed] != BETWEEN:
             continue
-        side = NEAR if weights[NEAR] <= weights[FAR] else FAR
+        side = NEAR if lead <= 0 else FAR
         part[seed] = side
         queue[0] = seed
         done, size = 0, 1
@@ -152,7 +151,7 @@ def components_kernel(starts, heads, part, queue, stop):
                     part[head] = side
                     queue[size] = head
                     size += 1
-        weights[side] += size
+        lead += size if side == NEAR else -size
 
 
 @njit
@@ -175,17 +174,19 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
         keys[v] = key
         least = min(least, key)
         greatest = max(greatest, key)
-    counts = np.zeros(greatest - least + 1, np.int32)
+    counts = np.empty(greatest - least + 1, VERTEX)
+    for i in range(counts.size):
+        counts[i] = 0
     for v in range(n):
         counts[keys[v] - least] += 1
     # sources up to key `low`, where `of_low` are; sinks from key `high` on, but `not_high` there
     low = high = 0
     of_low, not_high = count, n - count
     while of_low > counts[low]:
-        of_low -= counts[low]
+        of_low -= np.int64(counts[low])
         low += 1
     while not_high > counts[high]:
-        not_high -= counts[high]
+        not_high -= np.int64(counts[high])
         high += 1
     low += least
     high += least

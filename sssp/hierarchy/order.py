@@ -48,6 +48,7 @@ from sssp.engine.workers import HEARING
 from sssp.hierarchy.flow import (
     BETWEEN,
     DIRECTIONS,
+    FAR,
     NEAR,
     components_kernel,
     cut_kernel,
@@ -72,10 +73,10 @@ __all__ = ["TooWide", "elimination_order"]
 #: vertices that a task eliminates from, those beside another task's vertices excepted
 CHUNK = 2_000_000
 #: part of a piece that is terminal, at either end
-SHARES = (0.25,)
-#: in pieces of more than `HUGE` vertices a narrow band often does; wider ones are tried next, as
-#: long as a score falls below `GAIN` of the last
-SHARES_IF_HUGE = (0.45, 0.38, 0.31, 0.25)
+SHARE = 0.25
+#: in pieces of more than `HUGE` vertices a narrow band often does; so there these are tried, as
+#: long as the score falls below `GAIN` of the last
+SHARES_IF_HUGE = (0.45, 0.38, 0.31, SHARE)
 HUGE = 400_000
 GAIN = 0.95
 #: pieces of this size or less are one task
@@ -83,6 +84,8 @@ GRAIN = 20_000
 
 #: vertices of a piece that is eliminated by minimum degree
 SMALL = 128
+#: key of a vertex that is eliminated
+LAST = np.iinfo(np.int64).max
 #: bits of a position in a small piece, and of a number of changes to its degrees
 POSITION_BITS, CHANGE_BITS = 8, 32
 #: that number, before any
@@ -145,10 +148,16 @@ def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below
       are the piece's own, those of heads begin where the graph's do.
     """
     n = names.size
-    sizes = np.zeros(3, np.int64)
+    near = far = between = 0
     for v in range(n):
-        numbers[v] = sizes[part[v]]
-        sizes[part[v]] += 1
+        if part[v] == NEAR:
+            numbers[v] = near
+            near += 1
+        elif part[v] == FAR:
+            numbers[v] = far
+            far += 1
+        else:
+            between += 1
     arcs = starts[0]
     position = 0
     for side in range(3):
@@ -167,7 +176,7 @@ def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below
                     arcs += ONE
     # where the next piece begins, or parts of its
     starts_below[n] = starts[n]
-    return sizes[NEAR], sizes[BETWEEN]
+    return near, between
 
 
 @njit
@@ -183,23 +192,6 @@ def _spread_kernel(names, order):
             order[position] = names[i]
             position += 1
         step *= 2
-
-
-@njit
-def _bisect_kernel(starts, heads, hops, share, scratch, part, stop):
-    """Find the best separator of a small piece; return the row of ``part`` that has it."""
-    if not landmarks_kernel(starts, heads, hops, scratch.queue, stop):
-        components_kernel(starts, heads, part[0], scratch.queue, stop)
-        return 0
-    kept = 0
-    best = np.empty(1, np.float64)
-    best[0] = score = np.inf
-    for direction in range(DIRECTIONS):
-        new = cut_kernel(starts, heads, hops, direction, share, best, scratch, part[1 - kept], stop)
-        if new < score:
-            score = new
-            kept = 1 - kept
-    return kept
 
 
 # ------------------------------------------------------------------------------ 3. finish
@@ -230,8 +222,9 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
     slots = 64
     while slots < 2 * room:
         slots *= 2
-    kept = np.full(slots, NONE, np.uint32)
-    numbers = np.empty(slots, np.uint32)
+    kept, numbers = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
+    for slot in range(slots):
+        kept[slot] = NONE
     ends = np.empty(room, np.uint32)
     size, k = n, 0
     for v in range(n):
@@ -269,7 +262,7 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
         for v in range(1, n):
             key = min(key, keys[v])
         v = key & ((1 << POSITION_BITS) - 1)
-        keys[v] = np.iinfo(np.int64).max
+        keys[v] = LAST
         order[position] = names[v]
         for word in range(words):
             left = rows[v, word]
@@ -305,6 +298,7 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
     """
     # the larger part waits: so no more wait than a piece can be halved
     waiting = np.empty((WORD, 3), np.int64)
+    best = np.empty(1, np.float64)
     size = 0
     while not stop[0]:
         starts, names = pieces.starts[row, first : last + 1], pieces.names[row, first:last]
@@ -316,7 +310,17 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
             size -= 1
             first, last, row = waiting[size, 0], waiting[size, 1], waiting[size, 2]
             continue
-        kept = _bisect_kernel(starts, heads, hops, SHARES[0], scratch, part, stop)
+        kept = 0
+        if landmarks_kernel(starts, heads, hops, scratch.queue, stop):
+            best[0] = np.inf
+            for direction in range(DIRECTIONS):
+                before = best[0]
+                new = 1 - kept
+                cut_kernel(starts, heads, hops, direction, SHARE, best, scratch, part[new], stop)
+                if best[0] < before:
+                    kept = new
+        else:
+            components_kernel(starts, heads, part[kept], scratch.queue, stop)
         if stop[0]:
             break
         row = 1 - row
@@ -466,7 +470,7 @@ class _Elimination:
             yield [(components_kernel, starts, heads, part, queue, self.stop)]
         else:
             best, score = np.full(1, np.inf), np.inf
-            for share in SHARES_IF_HUGE if n > HUGE else SHARES:
+            for share in SHARES_IF_HUGE if n > HUGE else (SHARE,):
                 cuts = yield [
                     (self._cut, starts, heads, hops, direction, share, best)
                     for direction in range(DIRECTIONS)
