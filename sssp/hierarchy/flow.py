@@ -71,6 +71,9 @@ def new_scratch(n: int, m: int) -> Scratch:
     return Scratch(empty(n), empty(n + 1), empty(n, FLOW_COLUMNS), empty(m), empty(2 * n + 2))
 
 
+# -------------------------------------------------------------------------- directions
+
+
 @njit
 def _hops_kernel(starts, heads, source, hops, queue, stop):
     """Breadth-first search; return how many vertices it comes to.
@@ -207,6 +210,9 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
                     kind = SINK
                 not_high -= 1
         place[v] = kind
+
+
+# -------------------------------------------------------------------------------- flow
 
 
 @njit
@@ -373,6 +379,9 @@ def _flow_kernel(n, size, flow, arcs, stack, best, stop):
     return value, turn
 
 
+# -------------------------------------------------------------------------------- cuts
+
+
 @njit
 def _from_sinks_kernel(size, turn, flow, arcs, stack):
     """Mark with a round the states from which a sink can be reached."""
@@ -406,12 +415,35 @@ def _from_sinks_kernel(size, turn, flow, arcs, stack):
         first += 1
 
 
+@njit(**UNCOUNTED)
+def _side_by_sources(flow, row, turn):
+    """Side of a vertex of the band, where the cut is nearest to the sources."""
+    if flow[row, OUT] == turn:
+        return NEAR
+    return BETWEEN if flow[row, IN] == turn or flow[row, KIND] == SOURCE else FAR
+
+
+@njit(**UNCOUNTED)
+def _side_by_sinks(flow, row, turn):
+    """Side of a vertex of the band, where the cut is nearest to the sinks."""
+    out = flow[row, OUT] == turn
+    if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
+        return FAR
+    return BETWEEN if out or flow[row, KIND] == SINK else NEAR
+
+
+@njit(**UNCOUNTED)
+def _side_beyond(kind):
+    """Side of a vertex that is not in the band; what only sources lead to is theirs."""
+    return FAR if kind == SINK else NEAR
+
+
 @njit
 def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop):
     """Find the better of the two extreme minimum cuts along a direction; return its score.
 
-    That is its vertices for every vertex of the smaller side; less is better. Infinity if there
-    is none below ``best[0]``, which falls to it.
+    That is its vertices for every vertex of the smaller side; less is better. If there is none as
+    good as ``best[0]``, infinity; ``best[0]`` falls to it.
 
     - ``hops``: of `landmarks_kernel`.
     - ``share``: part of the piece that is terminal, at either end.
@@ -429,40 +461,20 @@ def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop)
         return np.inf
     far = 0
     for v in range(n):
-        side = NEAR
         row = place[v]
-        if row < SINK:
-            if flow[row, OUT] == turn:
-                side = NEAR
-            elif flow[row, IN] == turn or flow[row, KIND] == SOURCE:
-                side = BETWEEN
-            else:
-                side = FAR
-        elif row == SINK:
-            side = FAR
-        part[v] = side
-        far += side == FAR
+        part[v] = _side_by_sources(flow, row, turn) if row < SINK else _side_beyond(row)
+        far += part[v] == FAR
     least = min(far, n - value - far)
     turn += 1
     _from_sinks_kernel(size, turn, flow, arcs, stack)
     far = count - sinks
     for row in range(size):
-        out = flow[row, OUT] == turn
-        far += flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE)
+        far += _side_by_sinks(flow, row, turn) == FAR
     if min(far, n - value - far) > least:
         least = min(far, n - value - far)
         for v in range(n):
-            side = NEAR
             row = place[v]
-            if row < SINK:
-                out = flow[row, OUT] == turn
-                if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
-                    side = FAR
-                elif out or flow[row, KIND] == SINK:
-                    side = BETWEEN
-            elif row == SINK:
-                side = FAR
-            part[v] = side
+            part[v] = _side_by_sinks(flow, row, turn) if row < SINK else _side_beyond(row)
     score = value / max(least, 0.5)
     if score < best[0]:
         best[0] = score

@@ -25,10 +25,9 @@ sinks so that every search tries first what is nearest to them. Nearest minimum 
 however the flow was found; ties go by number; nothing asks for the number of threads. So a graph
 has one order.
 
-Memory: about 100 bytes a vertex of the core and 50 a vertex of the graph. A piece owns a range of
-positions, from its first in the order to its last, and a range of arcs; its two parts take its
-place in a second set of arrays, theirs in the first one again, and so on. So nothing is allocated
-on the way down.
+Memory: about 90 bytes a vertex of a road network. A piece owns a range of positions, from its first
+in the order to its last, and a range of arcs; its two parts take its place in a second set of
+arrays, theirs in the first one again, and so on. So nothing is allocated on the way down.
 
 A kernel that may take longer than a few milliseconds reads ``stop``, one word that all threads
 share, and returns early once it is set: then nobody looks at what it has written.
@@ -70,7 +69,7 @@ from sssp.kernels.jit import UNCOUNTED, njit
 
 __all__ = ["TooWide", "elimination_order"]
 
-#: vertices that a task eliminates from, those beside another task's vertices excepted
+#: vertices that a task reduces, those beside another task's vertices excepted
 CHUNK = 2_000_000
 #: part of a piece that is terminal, at either end
 SHARE = 0.25
@@ -136,6 +135,9 @@ class Pieces(NamedTuple):
     names: NDArray[np.uint32]
 
 
+# ------------------------------------------------------------------------------ pieces
+
+
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
     """Divide a piece into what lies on either side, in turn, and the separator.
@@ -194,7 +196,7 @@ def _spread_kernel(names, order):
         step *= 2
 
 
-# ------------------------------------------------------------------------------ 3. finish
+# ------------------------------------------------------------------------ small pieces
 
 
 @njit(**UNCOUNTED)
@@ -209,22 +211,22 @@ def _ones(word):
 
 
 @njit
-def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; of equal ones the one whose degree changed last.
+def _neighbours_kernel(core, starts, heads, names):
+    """Neighbours of the vertices of a piece in the core, a row of bits for each.
 
-    The neighbours of a vertex are a row of bits, for the piece and for the separators around it.
+    Bits of the piece come first; neighbours in separators have the others, in the order in which
+    they are met, by a hash table.
     """
     n = names.size
     room = 0
     for v in range(n):
         room += np.int64(core.starts[names[v] + 1] - core.starts[names[v]])
-    # neighbours that are not in the piece get numbers from n on, by a hash table
-    slots = 64
+    slots = WORD
     while slots < 2 * room:
         slots *= 2
-    kept, numbers = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
+    known, numbers = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
     for slot in range(slots):
-        kept[slot] = NONE
+        known[slot] = NONE
     ends = np.empty(room, np.uint32)
     size, k = n, 0
     for v in range(n):
@@ -237,25 +239,33 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                 own += ONE
             else:
                 slot = ((head * SPREAD) >> 16) & (slots - 1)
-                while kept[slot] != NONE and kept[slot] != head:
+                while known[slot] != NONE and known[slot] != head:
                     slot = (slot + 1) & (slots - 1)
-                if kept[slot] == NONE:
-                    kept[slot] = head
+                if known[slot] == NONE:
+                    known[slot] = head
                     numbers[slot] = size
                     size += 1
                 ends[k] = numbers[slot]
             k += 1
-    words = (size + WORD - 1) // WORD
-    rows = np.zeros((n, words), np.uint64)
-    keys, degrees = np.empty(n, np.int64), np.empty(n, np.int64)
+    rows = np.zeros((n, (size + WORD - 1) // WORD), np.uint64)
     k = 0
     for v in range(n):
-        degree = np.int64(core.starts[names[v] + 1] - core.starts[names[v]])
-        keys[v] = (degree << CHANGE_BITS | UNCHANGED) << POSITION_BITS | v
-        degrees[v] = degree
-        for _ in range(degree):
+        for _ in range(core.starts[names[v]], core.starts[names[v] + 1]):
             rows[v, ends[k] // WORD] |= ONE << np.uint64(ends[k] % WORD)
             k += 1
+    return rows
+
+
+@njit
+def _minimum_degree_kernel(core, starts, heads, names, order):
+    """Eliminate a piece by minimum degree; of equal ones the one whose degree changed last."""
+    n = names.size
+    rows = _neighbours_kernel(core, starts, heads, names)
+    words = rows.shape[1]
+    keys, degrees = np.empty(n, np.int64), np.empty(n, np.int64)
+    for v in range(n):
+        degrees[v] = core.starts[names[v] + 1] - core.starts[names[v]]
+        keys[v] = (degrees[v] << CHANGE_BITS | UNCHANGED) << POSITION_BITS | v
     change = UNCHANGED
     for position in range(n):
         key = keys[0]
@@ -271,7 +281,6 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                 left &= left - ONE
                 if u >= n:
                     break
-                rows[u, u // WORD] |= ONE << np.uint64(u % WORD)
                 degree = 0
                 for i in range(words):
                     rows[u, i] |= rows[v, i]
@@ -283,6 +292,9 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                     change -= 1
                     degrees[u] = degree
                     keys[u] = (degree << CHANGE_BITS | change) << POSITION_BITS | u
+
+
+# ------------------------------------------------------------------------- recursion
 
 
 @njit
@@ -341,7 +353,7 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
     return 0, 0
 
 
-# ------------------------------------------------------------------------------ the driver
+# --------------------------------------------------------------------------- the driver
 
 #: yields calls that may run side by side, each a function and its arguments; gets their results
 Routine = Generator[list[Any], list[Any], None]
@@ -534,7 +546,7 @@ def elimination_order(
     indptr : ndarray, shape (n + 1,), int64
     indices : ndarray, shape (m,), int32
         CSR arrays of an undirected graph: every arc both ways, no loops, no parallel arcs, heads
-        ascending. Fewer than 2^32 arcs.
+        ascending. Fewer than 2^32 - 1 arcs.
     threads : int, default 1
         They do not change the order.
     widest : int, optional
@@ -551,6 +563,8 @@ def elimination_order(
     ------
     TooWide
         A separator has more than `widest` vertices: as soon as it is found.
+    ValueError
+        Too many arcs.
 
     Notes
     -----
@@ -558,6 +572,8 @@ def elimination_order(
     What other threads do ends within half a second after Ctrl-C, or any exception.
     """
     n = indptr.size - 1
+    if indices.size >= NONE:
+        raise ValueError(f"an order takes fewer than {NONE} arcs, not {indices.size}")
     with _Tasks(threads) as tasks:
         making = _Elimination(
             _read_only(indptr, ARC),
