@@ -505,22 +505,33 @@ class _Elimination:
         self.tasks.go_on(self._dissect(first, middle, row))
         self.tasks.go_on(self._dissect(middle, end, row))
 
-    def _cut(self, starts, heads, hops, direction, share, best):
+    def _cut(
+        self,
+        starts: NDArray[np.uint64],
+        heads: NDArray[np.uint32],
+        hops: NDArray[np.uint32],
+        direction: int,
+        share: float,
+        best: NDArray[np.float64],
+    ) -> tuple[float, NDArray[np.uint8]]:
+        """Return the score of a cut along a direction, and the part of each vertex."""
         n = starts.size - 1
         part = np.empty(n, np.uint8)
         scratch = new_scratch(n, int(starts[n] - starts[0]))
         score = cut_kernel(starts, heads, hops, direction, share, best, scratch, part, self.stop)
         return score, part
 
-    def _dissect_alone(self, first, last, row):
+    def _dissect_alone(self, first: int, last: int, row: int) -> tuple[int, int]:
+        """Order a piece; return what `_dissect_kernel` does."""
         n = last - first
         starts = self.pieces.starts[row]
         scratch = new_scratch(n, int(starts[last] - starts[first]))
         hops, part = np.empty((4, n), VERTEX), np.empty((2, n), np.uint8)
-        return _dissect_kernel(
+        too_wide: tuple[int, int] = _dissect_kernel(
             self.core, self.pieces, first, last, row, self.widest, hops, scratch, part, self.order,
             self.stop,
         )  # fmt: skip
+        return too_wide
 
     def result(self) -> NDArray[np.int32]:
         """Return the order of all vertices."""

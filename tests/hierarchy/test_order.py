@@ -154,6 +154,13 @@ def test_an_order_has_every_vertex_once_and_makes_a_low_hierarchy(
     assert made.depth <= depth
 
 
+@pytest.mark.parametrize("edges", [path, cycle, star, binary_tree], ids=lambda f: f.__name__)
+def test_lengths_at_which_peeling_ends_lose_no_vertex(edges: Any) -> None:
+    """Two tails that are peeled from both ends meet after 32 rounds, or just do not."""
+    for n in range(60, 72):
+        assert ordered(topology(n, edges(n))).arcs <= 2 * n
+
+
 def test_the_last_vertices_separate_the_graph() -> None:
     """As many as stand in one and a half lines leave no piece above three quarters of a grid."""
     width, height = 50, 70
