@@ -1,1 +1,1 @@
-"""Prepared maps: customizable contraction hierarchies (Dibbelt, Strasser and Wagner 2016)."""
+"""What is found once for a road network, so that new weights and queries take milliseconds."""
