@@ -1,1 +1,1 @@
-"""What is found once for a road network, so that new weights and queries take milliseconds."""
+"""Prepared maps: customizable contraction hierarchies (Dibbelt, Strasser and Wagner 2016)."""

@@ -286,5 +286,8 @@ def customized_hierarchy(
         A cycle is of negative length, wherever it is.
     """
     hierarchy = Hierarchy(graph, structure, slots)
-    hierarchy.metric(graph.weight_range.working_dtypes(None)[0], threads)
+    dtypes = graph.weight_range.working_dtypes(None)
+    fits = any(hierarchy.metric(dtype, threads).fits for dtype in dtypes)
+    if not fits and graph.least_weight < 0:
+        refuse_negative_cycle(graph)  # nobody has looked
     return hierarchy
