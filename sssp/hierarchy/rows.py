@@ -301,12 +301,11 @@ class _LaneRows(Rows):
             assert self.memory is not None
             block, start = self.memory, rows.start
         lanes = -(-len(rows) // LANES) * LANES
-        part = block[:, start : start + lanes]
         ranks = self.structure.rank[self.query.sources[rows.start : rows.stop]]
         climbed, swept = self.counts
         climb_lanes_kernel(
             ranks, parent, *self.metric.up, self.inf, scratch.climbed, selection.places,
-            scratch.is_open, part, climbed[rows.start : rows.stop],
+            scratch.is_open, block, start, lanes, climbed[rows.start : rows.stop],
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
         sweep_lanes_kernel(
@@ -315,12 +314,12 @@ class _LaneRows(Rows):
         )  # fmt: skip
         close_kernel(ranks, parent, selection.places, scratch.is_open)
         if not self.metric.joined or self.query.limit is not None:
-            cut_kernel(part, len(rows), self.bound, self.unseen)
+            cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
-            self._shift(rows, part)
-        self.form.take(SweptLanes(rows, part[:, : len(rows)], self.columns))
+            self._shift(rows, block, start)
+        self.form.take(SweptLanes(rows, block, start, self.columns))
 
-    def _shift(self, rows: range, part: NDArray[Any]) -> None:
+    def _shift(self, rows: range, block: NDArray[Any], start: int) -> None:
         """Bring rows from between potentials to distances."""
         shifts = self.metric.potentials
         assert shifts is not None
@@ -330,7 +329,7 @@ class _LaneRows(Rows):
             swept = self.selection.places >= 0
             by_place[self.selection.places[swept]] = shifts[self.structure.order[swept]]
         starts = shifts[self.query.sources[rows.start : rows.stop]]
-        shift_kernel(part, by_place, starts, self.unseen)
+        shift_kernel(block, start, by_place, starts, self.unseen)
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

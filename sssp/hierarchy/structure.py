@@ -295,14 +295,20 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
 
 
 @njit
-def _sort_few(values):
-    for i in range(1, values.size):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+def _sort(values):
+    """Sort in place (Shell 1959): lists are short, or made of few that are sorted."""
+    gap = np.int64(1)
+    while 9 * gap < values.size:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, values.size):
+            value = values[i]
+            j = i - gap
+            while j >= 0 and values[j] > value:
+                values[j + gap] = values[j]
+                j -= gap
+            values[j + gap] = value
+        gap //= 3
 
 
 @njit
@@ -335,10 +341,7 @@ def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, 
                     place += 1
             below = sibling[below]
         found = upper[first[v] : place]
-        if found.size <= 32:
-            _sort_few(found)
-        else:
-            found.sort()
+        _sort(found)
 
 
 @njit
