@@ -12,7 +12,7 @@ from sssp.cpu.finished import HostRows
 from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Reduction, Walks
-from sssp.kernels.dtypes import INDEX, INT64, unreached
+from sssp.kernels.dtypes import INDEX, INT32, INT64, unreached
 from sssp.kernels.jit import njit
 
 __all__ = ["SweptLanes"]
@@ -28,20 +28,27 @@ def _gather_kernel(block, start, places, rows):
 
 
 @njit
-def _reduce_kernel(block, start, unseen, counts, greatest, upper, lower):
-    """Count, compare and add up what is reached in lanes; all in int64.
+def _reduce_kernel(block, start, unseen, least, counts, greatest, upper, lower):
+    """Count, compare and add up what is reached in lanes; `least` stands where nothing is.
 
-    `upper` and `lower` get the sums of the upper and of the lower 32 bits.
+    Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None. A loop
+    each, so that the compiler sees which arrays do not overlap.
     """
+    zero = block.dtype.type(0)
     for place in range(block.shape[0]):
+        row = block[place, start : start + counts.size]
         for lane in range(counts.size):
-            distance = np.int64(block[place, start + lane])
-            is_reached = distance != unseen
-            counted = distance if is_reached else np.int64(0)
-            counts[lane] += is_reached
-            greatest[lane] = max(greatest[lane], counted)
-            upper[lane] += counted >> 32
-            lower[lane] += counted & 0xFFFFFFFF
+            counts[lane] += row[lane] != unseen
+        for lane in range(counts.size):
+            greatest[lane] = max(greatest[lane], row[lane] if row[lane] != unseen else least)
+        if upper is None:
+            for lane in range(counts.size):
+                lower[lane] += np.int64(row[lane] if row[lane] != unseen else zero)
+        else:
+            for lane in range(counts.size):
+                upper[lane] += (row[lane] if row[lane] != unseen else zero) >> 32
+            for lane in range(counts.size):
+                lower[lane] += (row[lane] if row[lane] != unseen else zero) & 0xFFFFFFFF
 
 
 class SweptLanes:
@@ -99,13 +106,18 @@ class SweptLanes:
         """What is found without looking at every row by itself: of all vertices, in integers."""
         if self._columns is not None or self._block.dtype.kind == "f":
             return {}
-        counts, greatest, *halves = np.zeros((4, len(self.rows)), INT64)
-        unseen = INT64.type(unreached(self._block.dtype))
-        _reduce_kernel(self._block, self._start, unseen, counts, greatest, *halves)
+        dtype, lanes = self._block.dtype, len(self.rows)
+        least = np.iinfo(dtype).min
+        counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
+        upper, lower = np.zeros((2, lanes), INT64)
+        _reduce_kernel(
+            self._block, self._start, unreached(dtype), dtype.type(least), counts, greatest,
+            None if dtype == INT32 else upper, lower,
+        )  # fmt: skip
         return {
-            "count": counts,
+            "count": counts.astype(INT64),
             "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),
-            "sum": np.stack(halves, axis=1)[:, np.newaxis],
+            "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
         }
 
     @cached_property
