@@ -213,6 +213,7 @@ class Sweep(Method):
         "climbed": "vertices passed on the way up",
         "swept": "vertices whose distance was found from those above",
     }
+    negative_weights: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)

@@ -393,6 +393,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
         With the lightest arc.
     """
     if graph.least_weight < 0 and not method.negative_weights:
+        graph = graph.tree_graph
         arc = int(np.argmin(graph.weights))
         raise NegativeWeightError(
             f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "

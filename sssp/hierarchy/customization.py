@@ -16,6 +16,12 @@ An arc that perfect has made shorter is no use to a sweep, for there is a way wi
 as short. What is left, about three arcs in four, is packed. (To drop an arc that is merely as long
 as another way would be wrong: its two sides may each be the other's reason.)
 
+Where a weight is negative, the first pass stops at a cycle below zero: once all that is below the
+two ends of an arc is done, such a cycle shows as an arc whose two ways add up to less than nothing.
+If there is none, a climb and a sweep from all vertices at once, with nothing pruned, give every
+vertex a potential (Johnson 1977), and weights between potentials are not negative: all that
+follows, here and in questions, goes on with those, and shifts its results back.
+
 Integers: INF is no way. It bounds all sums of weights >= 0 by twice that, so nothing needs to be
 tested before adding. A sum of two weights of arcs that reaches INF is dropped; that was none if
 every weight is below half of it, which is looked at afterwards.
@@ -32,7 +38,7 @@ from sssp.hierarchy.structure import NO_SLOT, Structure
 from sssp.kernels.dtypes import infinity
 from sssp.kernels.jit import njit
 
-__all__ = ["Metric", "PackedArcs", "customized"]
+__all__ = ["NO_METRIC", "Metric", "PackedArcs", "customized"]
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -65,16 +71,30 @@ class Metric(NamedTuple):
         descends is that long.
     joined : bool
         Whether every vertex reaches every other.
+    potentials : ndarray, shape (n,), or None
+        Of every vertex, where a weight is negative: a way from u to v is longer than its arcs here
+        by ``potentials[v] - potentials[u]``.
     """
 
     up: PackedArcs
     down: PackedArcs
     fits: bool
     joined: bool
+    potentials: NDArray[Any] | None = None
 
     def reversed(self) -> Metric:
         """Return the weights of the reversed graph."""
-        return self._replace(up=self.down, down=self.up)
+        back = None if self.potentials is None else -self.potentials
+        return self._replace(up=self.down, down=self.up, potentials=back)
+
+
+_NO_ARCS = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0))
+#: where sums may leave the dtype from the start
+NO_METRIC = Metric(_NO_ARCS, _NO_ARCS, False, False)
+
+
+class _CycleBelowZeroError(Exception):
+    """Work may end: there is no shortest way."""
 
 
 @njit
@@ -114,6 +134,67 @@ def _basic_kernel(low, high, first, upper, lower_first, lower, weights, above):
                 back = there + ONE
                 weights[up] = min(weights[up], number(descent + weights[there]))
                 weights[down] = min(weights[down], number(weights[back] + climb))
+
+
+@njit
+def _signed_basic_kernel(low, high, first, upper, lower_first, lower, weights, inf, above):
+    """Do what `_basic_kernel` does with weights of any sign; INF is tested before adding.
+
+    Returns whether there is a cycle below zero: what was found until then are simple ways.
+    """
+    number = weights.dtype.type
+    for x in range(np.uint64(low), np.uint64(high)):
+        for arc in range(first[x], first[x + ONE]):
+            above[upper[arc]] = arc
+        for k in range(lower_first[x], lower_first[x + ONE]):
+            below = np.uint64(lower[k, 0])
+            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            for other in range(below + ONE, np.uint64(lower[k, 1])):
+                up = TWO * np.uint64(above[upper[other]])
+                down = up + ONE
+                there = TWO * other
+                back = there + ONE
+                if descent < inf and weights[there] < inf:
+                    weights[up] = min(weights[up], number(descent + weights[there]))
+                if weights[back] < inf and climb < inf:
+                    weights[down] = min(weights[down], number(weights[back] + climb))
+        for arc in range(first[x], first[x + ONE]):
+            up, down = weights[TWO * arc], weights[TWO * arc + ONE]
+            if up < inf and down < inf and number(up + down) < 0:
+                return True
+    return False
+
+
+@njit
+def _potentials_kernel(first, upper, weights, inf, potentials):
+    """Find how near every rank is to the nearest of all, each at 0; `potentials` comes as zeros."""
+    number = weights.dtype.type
+    n = np.uint64(potentials.size)
+    for v in range(n):
+        for arc in range(first[v], first[v + ONE]):
+            if weights[TWO * arc] < inf:
+                candidate = number(potentials[v] + weights[TWO * arc])
+                potentials[upper[arc]] = min(potentials[upper[arc]], candidate)
+    for i in range(n):
+        v = n - ONE - i
+        for arc in range(first[v], first[v + ONE]):
+            if weights[TWO * arc + ONE] < inf:
+                candidate = number(potentials[upper[arc]] + weights[TWO * arc + ONE])
+                potentials[v] = min(potentials[v], candidate)
+
+
+@njit
+def _between_potentials_kernel(first, upper, weights, inf, potentials):
+    """Make weights what they are between potentials: never negative, but for rounding."""
+    number = weights.dtype.type
+    for v in range(np.uint64(potentials.size)):
+        for arc in range(first[v], first[v + ONE]):
+            height = number(potentials[upper[arc]] - potentials[v])
+            up, down = weights[TWO * arc], weights[TWO * arc + ONE]
+            if up < inf:
+                weights[TWO * arc] = max(number(0), number(up - height))
+            if down < inf:
+                weights[TWO * arc + ONE] = max(number(0), number(down + height))
 
 
 @njit
@@ -206,8 +287,10 @@ def customized(
     arc_weights: NDArray[Any],
     dtype: np.dtype[Any],
     threads: int,
-) -> Metric:
-    """Find the weights of a structure for those of the graph's arcs, all >= 0.
+    *,
+    signed: bool = False,
+) -> Metric | None:
+    """Find the weights of a structure for those of the graph's arcs.
 
     Parameters
     ----------
@@ -218,6 +301,14 @@ def customized(
         Closed arcs weigh the greatest number of the dtype, or infinity.
     dtype : dtype
     threads : int
+    signed : bool
+        Whether a weight may be negative. No simple way may be longer than half of what the dtype
+        holds then.
+
+    Returns
+    -------
+    Metric or None
+        None: there is a cycle below zero.
 
     Notes
     -----
@@ -234,9 +325,20 @@ def customized(
         return np.empty(n, np.uint32)
 
     def find_basic(low: int, high: int, above: NDArray[np.uint32]) -> None:
-        _basic_kernel(low, high, *arrays, weights, above)
+        if not signed:
+            _basic_kernel(low, high, *arrays, weights, above)
+        elif _signed_basic_kernel(low, high, *arrays, weights, inf, above):
+            raise _CycleBelowZeroError
 
-    tasks.upward(find_basic, threads, scratch)
+    try:
+        tasks.upward(find_basic, threads, scratch)
+    except _CycleBelowZeroError:
+        return None
+    potentials = None
+    if signed:
+        potentials = np.zeros(n, dtype)
+        _potentials_kernel(first, upper, weights, inf, potentials)
+        _between_potentials_kernel(first, upper, weights, inf, potentials)
     basic = weights.copy()
     counts = np.empty((2, n), np.uint32)
     greatest = []
@@ -258,7 +360,10 @@ def customized(
     fits = max(longest, 2.0 * float(max(greatest, default=0))) < float(inf)
     # who has no way up is a top, and a source comes to all that have a way down from there
     joined = bool((np.count_nonzero(counts == 0, axis=1) == 1).all())
-    return Metric(packed[0], packed[1], fits, joined)
+    if potentials is None:
+        return Metric(packed[0], packed[1], fits, joined)
+    fits = fits and longest - 2.0 * float(potentials.min(initial=0)) < float(inf)
+    return Metric(packed[0], packed[1], fits, joined, potentials[structure.rank])
 
 
 def _room(counts: NDArray[np.uint32], dtype: np.dtype[Any]) -> PackedArcs:

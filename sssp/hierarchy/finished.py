@@ -12,36 +12,43 @@ from sssp.cpu.finished import HostRows
 from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Reduction, Walks
-from sssp.kernels.dtypes import INDEX, INT64, unreached
+from sssp.kernels.dtypes import INDEX, INT32, INT64, unreached
 from sssp.kernels.jit import njit
 
 __all__ = ["SweptLanes"]
 
 
 @njit
-def _gather_kernel(block, places, rows):
-    """Write the lanes of some places as rows."""
+def _gather_kernel(block, start, places, rows):
+    """Write lanes of some places as rows."""
     for column in range(places.size):
         place = places[column]
         for lane in range(rows.shape[0]):
-            rows[lane, column] = block[place, lane]
+            rows[lane, column] = block[place, start + lane]
 
 
 @njit
-def _reduce_kernel(block, unseen, counts, greatest, upper, lower):
-    """Count, compare and add up what is reached in every lane; all in int64.
+def _reduce_kernel(block, start, unseen, least, counts, greatest, upper, lower):
+    """Count, compare and add up what is reached in lanes; `least` stands where nothing is.
 
-    `upper` and `lower` get the sums of the upper and of the lower 32 bits.
+    Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None. A loop
+    each, so that the compiler sees which arrays do not overlap.
     """
+    zero = block.dtype.type(0)
     for place in range(block.shape[0]):
+        row = block[place, start : start + counts.size]
         for lane in range(counts.size):
-            distance = np.int64(block[place, lane])
-            is_reached = distance != unseen
-            counted = distance if is_reached else np.int64(0)
-            counts[lane] += is_reached
-            greatest[lane] = max(greatest[lane], counted)
-            upper[lane] += counted >> 32
-            lower[lane] += counted & 0xFFFFFFFF
+            counts[lane] += row[lane] != unseen
+        for lane in range(counts.size):
+            greatest[lane] = max(greatest[lane], row[lane] if row[lane] != unseen else least)
+        if upper is None:
+            for lane in range(counts.size):
+                lower[lane] += np.int64(row[lane] if row[lane] != unseen else zero)
+        else:
+            for lane in range(counts.size):
+                upper[lane] += (row[lane] if row[lane] != unseen else zero) >> 32
+            for lane in range(counts.size):
+                lower[lane] += (row[lane] if row[lane] != unseen else zero) & 0xFFFFFFFF
 
 
 class SweptLanes:
@@ -51,8 +58,10 @@ class SweptLanes:
     ----------
     rows : range
         Which rows of the query.
-    lanes : ndarray, shape (places, rows)
-        Their distances.
+    block : ndarray, shape (places, lanes)
+        Their distances,
+    start : int
+        from this lane on.
     columns : ndarray, int64, or None
         The places that the query wants, in its order; None: all, which are in order of vertex.
     """
@@ -60,16 +69,18 @@ class SweptLanes:
     origin: NDArray[np.int32] | None = None
     walks: Walks | None = None
 
-    def __init__(self, rows: range, lanes: NDArray[Any], columns: NDArray[np.int64] | None) -> None:
-        self.rows, self._lanes, self._columns = rows, lanes, columns
+    def __init__(
+        self, rows: range, block: NDArray[Any], start: int, columns: NDArray[np.int64] | None
+    ) -> None:
+        self.rows, self._block, self._start, self._columns = rows, block, start, columns
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the query wants."""
-        if np.may_share_memory(out, self._lanes):
+        if np.may_share_memory(out, self._block):
             return  # they were found in place
-        columns = np.arange(len(self._lanes)) if self._columns is None else self._columns
-        found: NDArray[Any] = np.empty((len(self.rows), columns.size), self._lanes.dtype)
-        _gather_kernel(self._lanes, columns, found)
+        columns = np.arange(len(self._block)) if self._columns is None else self._columns
+        found: NDArray[Any] = np.empty((len(self.rows), columns.size), self._block.dtype)
+        _gather_kernel(self._block, self._start, columns, found)
         convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
@@ -93,19 +104,26 @@ class SweptLanes:
     @cached_property
     def _numbers(self) -> dict[str, NDArray[np.int64]]:
         """What is found without looking at every row by itself: of all vertices, in integers."""
-        if self._columns is not None or self._lanes.dtype.kind == "f":
+        if self._columns is not None or self._block.dtype.kind == "f":
             return {}
-        counts, greatest, *halves = np.zeros((4, len(self.rows)), INT64)
-        _reduce_kernel(self._lanes, unreached(self._lanes.dtype), counts, greatest, *halves)
+        dtype, lanes = self._block.dtype, len(self.rows)
+        least = np.iinfo(dtype).min
+        counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
+        upper, lower = np.zeros((2, lanes), INT64)
+        _reduce_kernel(
+            self._block, self._start, unreached(dtype), dtype.type(least), counts, greatest,
+            None if dtype == INT32 else upper, lower,
+        )  # fmt: skip
         return {
-            "count": counts,
+            "count": counts.astype(INT64),
             "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),
-            "sum": np.stack(halves, axis=1)[:, np.newaxis],
+            "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
         }
 
     @cached_property
     def _one_by_one(self) -> HostRows:
-        distances = np.ascontiguousarray(self._lanes.T)
+        end = self._start + len(self.rows)
+        distances = np.ascontiguousarray(self._block[:, self._start : end].T)
         unseen = unreached(distances.dtype)
         reached = [np.flatnonzero(row != unseen).astype(INDEX) for row in distances]
         return HostRows(self.rows, self._columns, distances, reached)

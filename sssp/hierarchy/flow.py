@@ -71,6 +71,9 @@ def new_scratch(n: int, m: int) -> Scratch:
     return Scratch(empty(n), empty(n + 1), empty(n, FLOW_COLUMNS), empty(m), empty(2 * n + 2))
 
 
+# -------------------------------------------------------------------------- directions
+
+
 @njit
 def _hops_kernel(starts, heads, source, hops, queue, stop):
     """Breadth-first search; return how many vertices it comes to.
@@ -108,22 +111,21 @@ def landmarks_kernel(starts, heads, hops, queue, stop):
     - ``hops`` uint32, shape (4, n): of a, b, x, y; written.
     """
     n = starts.size - 1
-    if _hops_kernel(starts, heads, 0, hops[0], queue, stop) < n:
-        return False
-    _hops_kernel(starts, heads, queue[n - 1], hops[0], queue, stop)
-    _hops_kernel(starts, heads, queue[n - 1], hops[1], queue, stop)
-    x, farthest = 0, np.uint64(0)
-    for v in range(n):
-        far = np.uint64(min(hops[0, v], hops[1, v]))
-        if far > farthest:
-            x, farthest = v, far
-    _hops_kernel(starts, heads, x, hops[2], queue, stop)
-    y, farthest = 0, np.uint64(0)
-    for v in range(n):
-        far = hops[2, v] + min(hops[0, v], hops[1, v])
-        if far > farthest:
-            y, farthest = v, far
-    _hops_kernel(starts, heads, y, hops[3], queue, stop)
+    source = np.int64(0)
+    for search in range(5):
+        row = max(search - 1, 0)
+        if _hops_kernel(starts, heads, source, hops[row], queue, stop) < n:
+            return False
+        source = np.int64(queue[n - 1])
+        if row == 0 or row == 3:
+            continue
+        farthest = 0
+        for v in range(n):
+            far = np.int64(min(hops[0, v], hops[1, v]))
+            if row == 2:
+                far += np.int64(hops[2, v])
+            if far > farthest:
+                source, farthest = v, far
     return True
 
 
@@ -133,11 +135,11 @@ def components_kernel(starts, heads, part, queue, stop):
     n = starts.size - 1
     for v in range(n):
         part[v] = BETWEEN
-    weights = np.zeros(2, np.int64)
+    lead = 0  # of the near side over the far side, in vertices
     for seed in range(n):
         if part[seed] != BETWEEN:
             continue
-        side = NEAR if weights[NEAR] <= weights[FAR] else FAR
+        side = NEAR if lead <= 0 else FAR
         part[seed] = side
         queue[0] = seed
         done, size = 0, 1
@@ -152,7 +154,7 @@ def components_kernel(starts, heads, part, queue, stop):
                     part[head] = side
                     queue[size] = head
                     size += 1
-        weights[side] += size
+        lead += size if side == NEAR else -size
 
 
 @njit
@@ -175,17 +177,19 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
         keys[v] = key
         least = min(least, key)
         greatest = max(greatest, key)
-    counts = np.zeros(greatest - least + 1, np.int32)
+    counts = np.empty(greatest - least + 1, VERTEX)
+    for i in range(counts.size):
+        counts[i] = 0
     for v in range(n):
         counts[keys[v] - least] += 1
     # sources up to key `low`, where `of_low` are; sinks from key `high` on, but `not_high` there
     low = high = 0
     of_low, not_high = count, n - count
     while of_low > counts[low]:
-        of_low -= counts[low]
+        of_low -= np.int64(counts[low])
         low += 1
     while not_high > counts[high]:
-        not_high -= counts[high]
+        not_high -= np.int64(counts[high])
         high += 1
     low += least
     high += least
@@ -206,6 +210,9 @@ def _terminals_kernel(n, hops, direction, count, place, keys):
                     kind = SINK
                 not_high -= 1
         place[v] = kind
+
+
+# -------------------------------------------------------------------------------- flow
 
 
 @njit
@@ -372,6 +379,9 @@ def _flow_kernel(n, size, flow, arcs, stack, best, stop):
     return value, turn
 
 
+# -------------------------------------------------------------------------------- cuts
+
+
 @njit
 def _from_sinks_kernel(size, turn, flow, arcs, stack):
     """Mark with a round the states from which a sink can be reached."""
@@ -405,12 +415,35 @@ def _from_sinks_kernel(size, turn, flow, arcs, stack):
         first += 1
 
 
+@njit(**UNCOUNTED)
+def _side_by_sources(flow, row, turn):
+    """Side of a vertex of the band, where the cut is nearest to the sources."""
+    if flow[row, OUT] == turn:
+        return NEAR
+    return BETWEEN if flow[row, IN] == turn or flow[row, KIND] == SOURCE else FAR
+
+
+@njit(**UNCOUNTED)
+def _side_by_sinks(flow, row, turn):
+    """Side of a vertex of the band, where the cut is nearest to the sinks."""
+    out = flow[row, OUT] == turn
+    if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
+        return FAR
+    return BETWEEN if out or flow[row, KIND] == SINK else NEAR
+
+
+@njit(**UNCOUNTED)
+def _side_beyond(kind):
+    """Side of a vertex that is not in the band; what only sources lead to is theirs."""
+    return FAR if kind == SINK else NEAR
+
+
 @njit
 def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop):
     """Find the better of the two extreme minimum cuts along a direction; return its score.
 
-    That is its vertices for every vertex of the smaller side; less is better. Infinity if there
-    is none below ``best[0]``, which falls to it.
+    That is its vertices for every vertex of the smaller side; less is better. If there is none as
+    good as ``best[0]``, infinity; ``best[0]`` falls to it.
 
     - ``hops``: of `landmarks_kernel`.
     - ``share``: part of the piece that is terminal, at either end.
@@ -428,40 +461,20 @@ def cut_kernel(starts, heads, hops, direction, share, best, scratch, part, stop)
         return np.inf
     far = 0
     for v in range(n):
-        side = NEAR
         row = place[v]
-        if row < SINK:
-            if flow[row, OUT] == turn:
-                side = NEAR
-            elif flow[row, IN] == turn or flow[row, KIND] == SOURCE:
-                side = BETWEEN
-            else:
-                side = FAR
-        elif row == SINK:
-            side = FAR
-        part[v] = side
-        far += side == FAR
+        part[v] = _side_by_sources(flow, row, turn) if row < SINK else _side_beyond(row)
+        far += part[v] == FAR
     least = min(far, n - value - far)
     turn += 1
     _from_sinks_kernel(size, turn, flow, arcs, stack)
     far = count - sinks
     for row in range(size):
-        out = flow[row, OUT] == turn
-        far += flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE)
+        far += _side_by_sinks(flow, row, turn) == FAR
     if min(far, n - value - far) > least:
         least = min(far, n - value - far)
         for v in range(n):
-            side = NEAR
             row = place[v]
-            if row < SINK:
-                out = flow[row, OUT] == turn
-                if flow[row, IN] == turn or (out and flow[row, BEFORE] == NONE):
-                    side = FAR
-                elif out or flow[row, KIND] == SINK:
-                    side = BETWEEN
-            elif row == SINK:
-                side = FAR
-            part[v] = side
+            part[v] = _side_by_sinks(flow, row, turn) if row < SINK else _side_beyond(row)
     score = value / max(least, 0.5)
     if score < best[0]:
         best[0] = score

@@ -10,16 +10,17 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.cpu.search.bellman_ford import negative_cycle_from
 from sssp.engine.threads import default_threads
-from sssp.errors import NegativeWeightError
+from sssp.errors import NegativeCycleError
 from sssp.graph.graph import Graph
-from sssp.hierarchy.customization import Metric, customized
+from sssp.hierarchy.customization import NO_METRIC, Metric, customized
 from sssp.hierarchy.structure import Structure, slots_of
 from sssp.hierarchy.sweeps import Selection, everything
-from sssp.kernels.dtypes import WeightRange
+from sssp.kernels.dtypes import WeightRange, infinity
 from sssp.methods import SWEEP_METHODS, Method
 
-__all__ = ["Hierarchy", "customized_hierarchy", "refuse_negative_weights"]
+__all__ = ["Hierarchy", "customized_hierarchy"]
 
 T = TypeVar("T")
 
@@ -136,9 +137,17 @@ class Hierarchy:
     def _customized(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
         if self._opposite is not None:
             return self._opposite.metric(dtype, threads).reversed()
-        weights = self.graph.weights_as(dtype)
-        workers = threads or default_threads()
-        return customized(self.structure, self.slots, weights, dtype, workers)
+        graph, signed = self.graph, self.least_weight < 0
+        if signed and not 2.0 * _longest_way(graph) < float(infinity(dtype)):
+            return NO_METRIC
+        weights, workers = graph.weights_as(dtype), threads or default_threads()
+        metric = None
+        if not (signed and _has_negative_loop(graph)):
+            metric = customized(self.structure, self.slots, weights, dtype, workers, signed=signed)
+        if metric is None:
+            refuse_negative_cycle(graph)
+        # (a cycle that only rounding makes negative is for searches)
+        return metric or NO_METRIC
 
     @property
     def slots(self) -> NDArray[np.uint32]:
@@ -162,8 +171,8 @@ class Hierarchy:
 
         Raises
         ------
-        NegativeWeightError
-            A weight is negative.
+        NegativeCycleError
+            A cycle is of negative length, wherever it is.
         """
         return self._version(self.graph.with_weights(w, rows=rows))
 
@@ -172,8 +181,8 @@ class Hierarchy:
 
         Raises
         ------
-        NegativeWeightError
-            A weight is negative.
+        NegativeCycleError
+            A cycle is of negative length, wherever it is.
         """
         return self._version(self.graph.with_changes(arcs, weights))
 
@@ -231,18 +240,35 @@ def _rebuilt(graph: Graph, structure: Structure) -> Hierarchy:
     return Hierarchy(graph, structure.frozen())
 
 
-def refuse_negative_weights(graph: Graph) -> None:
-    """Refuse a graph that a hierarchy cannot answer for.
+def _longest_way(graph: Graph) -> float:
+    """Bound the length of every simple way, up or down: every vertex is left once at most."""
+    part = graph.open_part()
+    steps = np.zeros(graph.n)
+    np.maximum.at(steps, part.tails, np.abs(part.weights.astype(float)))
+    return float(steps.sum())
+
+
+def _has_negative_loop(graph: Graph) -> bool:
+    loops = graph.tails == graph.indices
+    return bool((graph.weights[loops] < 0).any())
+
+
+def refuse_negative_cycle(graph: Graph) -> None:
+    """Raise the error that holds a cycle, unless none is below zero exactly.
 
     Raises
     ------
-    NegativeWeightError
-        A weight is negative.
+    NegativeCycleError
+        Wherever the cycle is: a map is prepared for all sources.
     """
-    if graph.least_weight < 0:
-        raise NegativeWeightError(
-            f"a prepared map takes weights >= 0, and this graph has one of {graph.least_weight}; "
-            "sssp.shortest_paths(g, ...) takes negative ones (bellman-ford)"
+    cycle = negative_cycle_from(graph.open_part(), np.arange(graph.n)).tolist()
+    if cycle:
+        shown = ", ".join(map(str, cycle[:10])) + (", ..." if len(cycle) > 10 else "")
+        raise NegativeCycleError(
+            f"the graph has a cycle of negative length with {len(cycle)} vertices ({shown}), so a "
+            "prepared map has no shortest ways; .cycle holds it, and sssp.shortest_paths(g, ...) "
+            "answers for sources that do not reach it",
+            cycle,
         )
 
 
@@ -256,10 +282,12 @@ def customized_hierarchy(
 
     Raises
     ------
-    NegativeWeightError
-        A weight is negative.
+    NegativeCycleError
+        A cycle is of negative length, wherever it is.
     """
-    refuse_negative_weights(graph)
     hierarchy = Hierarchy(graph, structure, slots)
-    hierarchy.metric(graph.weight_range.working_dtypes(None)[0], threads)
+    dtypes = graph.weight_range.working_dtypes(None)
+    fits = any(hierarchy.metric(dtype, threads).fits for dtype in dtypes)
+    if not fits and graph.least_weight < 0:
+        refuse_negative_cycle(graph)  # nobody has looked
     return hierarchy

@@ -25,10 +25,9 @@ sinks so that every search tries first what is nearest to them. Nearest minimum 
 however the flow was found; ties go by number; nothing asks for the number of threads. So a graph
 has one order.
 
-Memory: about 100 bytes a vertex of the core and 50 a vertex of the graph. A piece owns a range of
-positions, from its first in the order to its last, and a range of arcs; its two parts take its
-place in a second set of arrays, theirs in the first one again, and so on. So nothing is allocated
-on the way down.
+Memory: about 90 bytes a vertex of a road network. A piece owns a range of positions, from its first
+in the order to its last, and a range of arcs; its two parts take its place in a second set of
+arrays, theirs in the first one again, and so on. So nothing is allocated on the way down.
 
 A kernel that may take longer than a few milliseconds reads ``stop``, one word that all threads
 share, and returns early once it is set: then nobody looks at what it has written.
@@ -48,6 +47,7 @@ from sssp.engine.workers import HEARING
 from sssp.hierarchy.flow import (
     BETWEEN,
     DIRECTIONS,
+    FAR,
     NEAR,
     components_kernel,
     cut_kernel,
@@ -69,13 +69,13 @@ from sssp.kernels.jit import UNCOUNTED, njit
 
 __all__ = ["TooWide", "elimination_order"]
 
-#: vertices that a task eliminates from, those beside another task's vertices excepted
+#: vertices that a task reduces, those beside another task's vertices excepted
 CHUNK = 2_000_000
 #: part of a piece that is terminal, at either end
-SHARES = (0.25,)
-#: in pieces of more than `HUGE` vertices a narrow band often does; wider ones are tried next, as
-#: long as a score falls below `GAIN` of the last
-SHARES_IF_HUGE = (0.45, 0.38, 0.31, 0.25)
+SHARE = 0.25
+#: in pieces of more than `HUGE` vertices a narrow band often does; so there these are tried, as
+#: long as the score falls below `GAIN` of the last
+SHARES_IF_HUGE = (0.45, 0.38, 0.31, SHARE)
 HUGE = 400_000
 GAIN = 0.95
 #: pieces of this size or less are one task
@@ -83,6 +83,8 @@ GRAIN = 20_000
 
 #: vertices of a piece that is eliminated by minimum degree
 SMALL = 128
+#: key of a vertex that is eliminated
+LAST = np.iinfo(np.int64).max
 #: bits of a position in a small piece, and of a number of changes to its degrees
 POSITION_BITS, CHANGE_BITS = 8, 32
 #: that number, before any
@@ -133,6 +135,9 @@ class Pieces(NamedTuple):
     names: NDArray[np.uint32]
 
 
+# ------------------------------------------------------------------------------ pieces
+
+
 @njit
 def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below, names_below):
     """Divide a piece into what lies on either side, in turn, and the separator.
@@ -145,10 +150,16 @@ def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below
       are the piece's own, those of heads begin where the graph's do.
     """
     n = names.size
-    sizes = np.zeros(3, np.int64)
+    near = far = between = 0
     for v in range(n):
-        numbers[v] = sizes[part[v]]
-        sizes[part[v]] += 1
+        if part[v] == NEAR:
+            numbers[v] = near
+            near += 1
+        elif part[v] == FAR:
+            numbers[v] = far
+            far += 1
+        else:
+            between += 1
     arcs = starts[0]
     position = 0
     for side in range(3):
@@ -167,7 +178,7 @@ def _split_kernel(starts, heads, names, part, numbers, starts_below, heads_below
                     arcs += ONE
     # where the next piece begins, or parts of its
     starts_below[n] = starts[n]
-    return sizes[NEAR], sizes[BETWEEN]
+    return near, between
 
 
 @njit
@@ -185,24 +196,7 @@ def _spread_kernel(names, order):
         step *= 2
 
 
-@njit
-def _bisect_kernel(starts, heads, hops, share, scratch, part, stop):
-    """Find the best separator of a small piece; return the row of ``part`` that has it."""
-    if not landmarks_kernel(starts, heads, hops, scratch.queue, stop):
-        components_kernel(starts, heads, part[0], scratch.queue, stop)
-        return 0
-    kept = 0
-    best = np.empty(1, np.float64)
-    best[0] = score = np.inf
-    for direction in range(DIRECTIONS):
-        new = cut_kernel(starts, heads, hops, direction, share, best, scratch, part[1 - kept], stop)
-        if new < score:
-            score = new
-            kept = 1 - kept
-    return kept
-
-
-# ------------------------------------------------------------------------------ 3. finish
+# ------------------------------------------------------------------------ small pieces
 
 
 @njit(**UNCOUNTED)
@@ -217,21 +211,22 @@ def _ones(word):
 
 
 @njit
-def _minimum_degree_kernel(core, starts, heads, names, order):
-    """Eliminate a piece by minimum degree; of equal ones the one whose degree changed last.
+def _neighbours_kernel(core, starts, heads, names):
+    """Neighbours of the vertices of a piece in the core, a row of bits for each.
 
-    The neighbours of a vertex are a row of bits, for the piece and for the separators around it.
+    Bits of the piece come first; neighbours in separators have the others, in the order in which
+    they are met, by a hash table.
     """
     n = names.size
     room = 0
     for v in range(n):
         room += np.int64(core.starts[names[v] + 1] - core.starts[names[v]])
-    # neighbours that are not in the piece get numbers from n on, by a hash table
-    slots = 64
+    slots = WORD
     while slots < 2 * room:
         slots *= 2
-    kept = np.full(slots, NONE, np.uint32)
-    numbers = np.empty(slots, np.uint32)
+    known, numbers = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
+    for slot in range(slots):
+        known[slot] = NONE
     ends = np.empty(room, np.uint32)
     size, k = n, 0
     for v in range(n):
@@ -244,32 +239,40 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                 own += ONE
             else:
                 slot = ((head * SPREAD) >> 16) & (slots - 1)
-                while kept[slot] != NONE and kept[slot] != head:
+                while known[slot] != NONE and known[slot] != head:
                     slot = (slot + 1) & (slots - 1)
-                if kept[slot] == NONE:
-                    kept[slot] = head
+                if known[slot] == NONE:
+                    known[slot] = head
                     numbers[slot] = size
                     size += 1
                 ends[k] = numbers[slot]
             k += 1
-    words = (size + WORD - 1) // WORD
-    rows = np.zeros((n, words), np.uint64)
-    keys, degrees = np.empty(n, np.int64), np.empty(n, np.int64)
+    rows = np.zeros((n, (size + WORD - 1) // WORD), np.uint64)
     k = 0
     for v in range(n):
-        degree = np.int64(core.starts[names[v] + 1] - core.starts[names[v]])
-        keys[v] = (degree << CHANGE_BITS | UNCHANGED) << POSITION_BITS | v
-        degrees[v] = degree
-        for _ in range(degree):
+        for _ in range(core.starts[names[v]], core.starts[names[v] + 1]):
             rows[v, ends[k] // WORD] |= ONE << np.uint64(ends[k] % WORD)
             k += 1
+    return rows
+
+
+@njit
+def _minimum_degree_kernel(core, starts, heads, names, order):
+    """Eliminate a piece by minimum degree; of equal ones the one whose degree changed last."""
+    n = names.size
+    rows = _neighbours_kernel(core, starts, heads, names)
+    words = rows.shape[1]
+    keys, degrees = np.empty(n, np.int64), np.empty(n, np.int64)
+    for v in range(n):
+        degrees[v] = core.starts[names[v] + 1] - core.starts[names[v]]
+        keys[v] = (degrees[v] << CHANGE_BITS | UNCHANGED) << POSITION_BITS | v
     change = UNCHANGED
     for position in range(n):
         key = keys[0]
         for v in range(1, n):
             key = min(key, keys[v])
         v = key & ((1 << POSITION_BITS) - 1)
-        keys[v] = np.iinfo(np.int64).max
+        keys[v] = LAST
         order[position] = names[v]
         for word in range(words):
             left = rows[v, word]
@@ -278,7 +281,6 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                 left &= left - ONE
                 if u >= n:
                     break
-                rows[u, u // WORD] |= ONE << np.uint64(u % WORD)
                 degree = 0
                 for i in range(words):
                     rows[u, i] |= rows[v, i]
@@ -290,6 +292,9 @@ def _minimum_degree_kernel(core, starts, heads, names, order):
                     change -= 1
                     degrees[u] = degree
                     keys[u] = (degree << CHANGE_BITS | change) << POSITION_BITS | u
+
+
+# ------------------------------------------------------------------------- recursion
 
 
 @njit
@@ -305,6 +310,7 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
     """
     # the larger part waits: so no more wait than a piece can be halved
     waiting = np.empty((WORD, 3), np.int64)
+    best = np.empty(1, np.float64)
     size = 0
     while not stop[0]:
         starts, names = pieces.starts[row, first : last + 1], pieces.names[row, first:last]
@@ -316,7 +322,17 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
             size -= 1
             first, last, row = waiting[size, 0], waiting[size, 1], waiting[size, 2]
             continue
-        kept = _bisect_kernel(starts, heads, hops, SHARES[0], scratch, part, stop)
+        kept = 0
+        if landmarks_kernel(starts, heads, hops, scratch.queue, stop):
+            best[0] = np.inf
+            for direction in range(DIRECTIONS):
+                before = best[0]
+                new = 1 - kept
+                cut_kernel(starts, heads, hops, direction, SHARE, best, scratch, part[new], stop)
+                if best[0] < before:
+                    kept = new
+        else:
+            components_kernel(starts, heads, part[kept], scratch.queue, stop)
         if stop[0]:
             break
         row = 1 - row
@@ -337,7 +353,7 @@ def _dissect_kernel(core, pieces, first, last, row, widest, hops, scratch, part,
     return 0, 0
 
 
-# ------------------------------------------------------------------------------ the driver
+# --------------------------------------------------------------------------- the driver
 
 #: yields calls that may run side by side, each a function and its arguments; gets their results
 Routine = Generator[list[Any], list[Any], None]
@@ -466,7 +482,7 @@ class _Elimination:
             yield [(components_kernel, starts, heads, part, queue, self.stop)]
         else:
             best, score = np.full(1, np.inf), np.inf
-            for share in SHARES_IF_HUGE if n > HUGE else SHARES:
+            for share in SHARES_IF_HUGE if n > HUGE else (SHARE,):
                 cuts = yield [
                     (self._cut, starts, heads, hops, direction, share, best)
                     for direction in range(DIRECTIONS)
@@ -489,22 +505,33 @@ class _Elimination:
         self.tasks.go_on(self._dissect(first, middle, row))
         self.tasks.go_on(self._dissect(middle, end, row))
 
-    def _cut(self, starts, heads, hops, direction, share, best):
+    def _cut(
+        self,
+        starts: NDArray[np.uint64],
+        heads: NDArray[np.uint32],
+        hops: NDArray[np.uint32],
+        direction: int,
+        share: float,
+        best: NDArray[np.float64],
+    ) -> tuple[float, NDArray[np.uint8]]:
+        """Return the score of a cut along a direction, and the part of each vertex."""
         n = starts.size - 1
         part = np.empty(n, np.uint8)
         scratch = new_scratch(n, int(starts[n] - starts[0]))
         score = cut_kernel(starts, heads, hops, direction, share, best, scratch, part, self.stop)
         return score, part
 
-    def _dissect_alone(self, first, last, row):
+    def _dissect_alone(self, first: int, last: int, row: int) -> tuple[int, int]:
+        """Order a piece; return what `_dissect_kernel` does."""
         n = last - first
         starts = self.pieces.starts[row]
         scratch = new_scratch(n, int(starts[last] - starts[first]))
         hops, part = np.empty((4, n), VERTEX), np.empty((2, n), np.uint8)
-        return _dissect_kernel(
+        too_wide: tuple[int, int] = _dissect_kernel(
             self.core, self.pieces, first, last, row, self.widest, hops, scratch, part, self.order,
             self.stop,
         )  # fmt: skip
+        return too_wide
 
     def result(self) -> NDArray[np.int32]:
         """Return the order of all vertices."""
@@ -530,7 +557,7 @@ def elimination_order(
     indptr : ndarray, shape (n + 1,), int64
     indices : ndarray, shape (m,), int32
         CSR arrays of an undirected graph: every arc both ways, no loops, no parallel arcs, heads
-        ascending. Fewer than 2^32 arcs.
+        ascending. Fewer than 2^32 - 1 arcs.
     threads : int, default 1
         They do not change the order.
     widest : int, optional
@@ -547,6 +574,8 @@ def elimination_order(
     ------
     TooWide
         A separator has more than `widest` vertices: as soon as it is found.
+    ValueError
+        Too many arcs.
 
     Notes
     -----
@@ -554,6 +583,8 @@ def elimination_order(
     What other threads do ends within half a second after Ctrl-C, or any exception.
     """
     n = indptr.size - 1
+    if indices.size >= NONE:
+        raise ValueError(f"an order takes fewer than {NONE} arcs, not {indices.size}")
     with _Tasks(threads) as tasks:
         making = _Elimination(
             _read_only(indptr, ARC),

@@ -12,7 +12,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
-from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy, refuse_negative_weights
+from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy
 from sssp.hierarchy.order import TooWide, elimination_order
 from sssp.hierarchy.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
 
@@ -43,7 +43,7 @@ def prepare(
     Parameters
     ----------
     g : Graph
-        A road network, or what is like one: with small separators, all weights >= 0.
+        A road network, or what is like one: with small separators.
     threads : int, optional
         Greatest number of threads; by default as for `shortest_paths`.
     memory_limit : number, optional
@@ -58,8 +58,8 @@ def prepare(
 
     Raises
     ------
-    NegativeWeightError
-        A weight is negative.
+    NegativeCycleError
+        A cycle is of negative length, wherever it is.
     ValueError
         The graph is no road network: its hierarchy would have too many triangles. The message has
         the numbers.
@@ -84,7 +84,6 @@ def prepare(
     graph = as_network(g)
     if not isinstance(graph, Graph):
         raise TypeError(f"prepare takes a sssp.Graph, not {type(graph).__name__}")
-    refuse_negative_weights(graph)
     workers = check_threads(threads)
     limit = as_memory_limit(memory_limit, "cpu")
     around = neighbours(graph)

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.rows import Rows, Scratch, SingleRows
+from sssp.cpu.tree import reset
 from sssp.engine.memory import FEWER_ROWS, check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
 from sssp.hierarchy.finished import SweptLanes
@@ -35,12 +36,14 @@ from sssp.hierarchy.sweeps import (
     cut_kernel,
     lanes_memory,
     selected,
+    shift_kernel,
     sweep_kernel,
     sweep_lanes_kernel,
+    sweep_within_kernel,
 )
 from sssp.hierarchy.trips import solve_trips
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
-from sssp.methods import DeltaStepping, Method
+from sssp.methods import BellmanFord, DeltaStepping, Method
 
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
@@ -48,13 +51,17 @@ if TYPE_CHECKING:
 __all__ = ["solve"]
 
 #: what answers where sweeps do not
-FLAT = DeltaStepping()
+FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 #: bytes of a worker's block of lanes, but for one group of them
 BLOCK_BYTES = 256 << 20
 #: most lanes of a block
 MOST_LANES = 64
-#: rows from which on they are swept side by side
+#: up to so many rows are swept one by one
 FEW = 2
+#: entries of a table, for every vertex, that are found one by one
+TRIPS_A_VERTEX = 1 / 64
+#: part of the vertices up to which rows with a limit are swept one by one, as far as it reaches
+NEAR = 1 / 16
 
 
 def solve(
@@ -66,7 +73,14 @@ def solve(
     ------
     TypeError
         Integer weights, and a float dtype asked for.
+    ValueError
+        Negative weights, and a limit.
     """
+    if query.limit is not None and hierarchy.least_weight < 0:
+        raise ValueError(
+            "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "
+            "...) does"
+        )
     if dtype.kind == "f" and hierarchy.weight_range.dtype.kind == "i":
         raise TypeError(
             f"a prepared map of integer weights has integer distances, not {dtype}; "
@@ -80,9 +94,46 @@ def solve(
         return _searched(hierarchy, query, method, dtype)
     if query.shares is not None and not query.predecessors:
         return solve_trips(hierarchy, query, method, dtype)
-    if query.wants_tree or query.nearest or query.predecessors or query.rows <= FEW:
+    if query.wants_tree or query.nearest or query.predecessors:
+        return _SweptRows(hierarchy, query, method, dtype).run()
+    if _is_small_table(hierarchy, query):
+        return _solve_as_trips(hierarchy, query, method, dtype)
+    if query.rows <= FEW or _stays_near(hierarchy, query, method, dtype):
         return _SweptRows(hierarchy, query, method, dtype).run()
     return _LaneRows(hierarchy, query, method, dtype).run()
+
+
+def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
+    """Whether its entries, one by one, take less time than a sweep."""
+    if query.targets is None or query.reduction is not None:
+        return False
+    return TRIPS_A_VERTEX * hierarchy.n >= query.rows * query.targets.size
+
+
+def _solve_as_trips(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer:
+    """Find every entry of a table as a trip."""
+    assert query.targets is not None
+    rows, columns = query.rows, query.targets.size
+    trips = replace(
+        query, targets=np.tile(query.targets, rows), shares=np.arange(rows + 1) * columns, out=None
+    )
+    answer = solve_trips(hierarchy, trips, method, dtype)
+    answer.distances = answer.distances.reshape(rows, columns)
+    if query.out is not None:
+        convert_into(answer.distances, query.out)
+        answer.distances = query.out
+    return answer
+
+
+def _stays_near(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]) -> bool:
+    """Whether the first row tells that rows end long before all vertices are swept."""
+    if query.limit is None or query.targets is not None:
+        return False
+    probe = replace(query, sources=query.sources[:1], output="sparse", reduction=None, out=None)
+    answer = _SweptRows(hierarchy, probe, method, dtype).run()
+    return answer is not None and answer.stats["swept"][0] <= NEAR * hierarchy.n
 
 
 def _searched(
@@ -90,7 +141,8 @@ def _searched(
 ) -> Answer | None:
     """Answer by a search on the graph."""
     graph = hierarchy.graph.open_part()
-    answer: Answer | None = solver_of(FLAT, "cpu").solve(graph, query, FLAT, dtype)
+    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
+    answer: Answer | None = solver_of(flat, "cpu").solve(graph, query, flat, dtype)
     if answer is not None:
         answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
     return answer
@@ -110,29 +162,46 @@ class _SweptRows(SingleRows):
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""
         up, down, structure = self.metric.up, self.metric.down, self.structure
-        (climbed,) = scratch.extra
+        climbed, visited = scratch.extra
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         row = distances[0]
         sources = structure.rank[self.sources_of(rows.start)]
+        shifts = self.metric.potentials
+        shift = 0 if shifts is None else shifts[self.sources_of(rows.start)].max()
         if self.query.nearest:
             climbed[sources] = 0
+            if shifts is not None:
+                # (those at a higher potential have the advantage that their rows are shifted by)
+                climbed[sources] = shift - shifts[self.sources_of(rows.start)]
             climb_all_kernel(*up, self.inf, climbed)
             passed = climbed.size
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
-        count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
-        climbed.fill(self.inf)
-        scratch.counters[:2] = passed, climbed.size
-        self.finish(rows, distances, _reached_in(row, count, self.unseen), scratch)
+        if self.query.limit is None or self.query.nearest:
+            count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
+            reached, swept = _reached_in(row, count, self.unseen), climbed.size
+            climbed.fill(self.inf)
+        else:
+            if place is not None:
+                row.fill(self.unseen)
+            count, swept = sweep_within_kernel(
+                sources[0], structure.size, structure.first, structure.upper, *down, climbed,
+                self.inf, self.bound, structure.order, row, scratch.reached, visited,
+            )  # fmt: skip
+            reached = scratch.reached[:count]
+        if shifts is not None:
+            row[reached] += shifts[reached] - shift
+        scratch.counters[:2] = passed, swept
+        self.finish(rows, distances, reached, scratch)
         if place is None:
-            row.fill(self.unseen)
+            reset(row, reached, self.unseen)
 
 
 @cache
 def _climbs(dtype: np.dtype[Any]) -> Callable[[int], tuple[NDArray[Any], ...]]:
-    """Return what makes the memory of a climb, always the same function."""
-    return lambda n: (np.full(n, infinity(dtype), dtype),)
+    """Return what makes the memory of climbs, always the same function."""
+    return lambda n: (np.full(n, infinity(dtype), dtype), np.empty(n, INDEX))
 
 
 def _reached_in(row: NDArray[Any], count: int, unseen: Any) -> NDArray[np.int32]:
@@ -232,12 +301,11 @@ class _LaneRows(Rows):
             assert self.memory is not None
             block, start = self.memory, rows.start
         lanes = -(-len(rows) // LANES) * LANES
-        part = block[:, start : start + lanes]
         ranks = self.structure.rank[self.query.sources[rows.start : rows.stop]]
         climbed, swept = self.counts
         climb_lanes_kernel(
             ranks, parent, *self.metric.up, self.inf, scratch.climbed, selection.places,
-            scratch.is_open, part, climbed[rows.start : rows.stop],
+            scratch.is_open, block, start, lanes, climbed[rows.start : rows.stop],
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
         sweep_lanes_kernel(
@@ -246,8 +314,22 @@ class _LaneRows(Rows):
         )  # fmt: skip
         close_kernel(ranks, parent, selection.places, scratch.is_open)
         if not self.metric.joined or self.query.limit is not None:
-            cut_kernel(part, len(rows), self.bound, self.unseen)
-        self.form.take(SweptLanes(rows, part[:, : len(rows)], self.columns))
+            cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
+        if self.metric.potentials is not None:
+            self._shift(rows, block, start)
+        self.form.take(SweptLanes(rows, block, start, self.columns))
+
+    def _shift(self, rows: range, block: NDArray[Any], start: int) -> None:
+        """Bring rows from between potentials to distances."""
+        shifts = self.metric.potentials
+        assert shifts is not None
+        by_place = shifts
+        if self.columns is not None and self.query.reduction is None:
+            by_place = np.empty(self.places, self.dtype)
+            swept = self.selection.places >= 0
+            by_place[self.selection.places[swept]] = shifts[self.structure.order[swept]]
+        starts = shifts[self.query.sources[rows.start : rows.stop]]
+        shift_kernel(block, start, by_place, starts, self.unseen)
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from sssp.engine.threads import check_threads
 from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
 from sssp.graph.storage import packed, unpacked
-from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy, refuse_negative_weights
+from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy
 from sssp.hierarchy.prepare import structure_for
 from sssp.hierarchy.structure import neighbours
 from sssp.kernels.dtypes import INDEX
@@ -83,8 +83,8 @@ def read_hierarchy(
         The file is damaged, holds no hierarchy, or that of a graph with other vertices or arcs.
     TypeError
         The file holds the structure alone, and no graph is given.
-    NegativeWeightError
-        A weight is negative.
+    NegativeCycleError
+        A cycle is of negative length, wherever it is.
     ValueError, DeviceError
         As `prepare` raises them.
 
@@ -111,7 +111,6 @@ def read_hierarchy(
         )
     elif _digest(given) != meta.get("topology"):
         raise _other_topology(path)
-    refuse_negative_weights(given)
     order = _order(path, arrays, given.n)
     workers = check_threads(threads)
     limit = as_memory_limit(memory_limit, "cpu")

@@ -52,6 +52,8 @@ class Structure(NamedTuple):
     chain : ndarray, shape (n,), int32
         The top of the chain of every rank: ranks that follow each other, each the child of the
         next. To leave a chain upward at least doubles the subtree.
+    size : ndarray, shape (n,), int32
+        How many ranks the subtree of every rank has, which end with it.
     first : ndarray, shape (n + 1,), int64
         Where the chordal arcs above every rank begin.
     upper : ndarray, shape (c,), int32
@@ -71,6 +73,7 @@ class Structure(NamedTuple):
     parent: NDArray[np.int32]
     depth: NDArray[np.int32]
     chain: NDArray[np.int32]
+    size: NDArray[np.int32]
     first: NDArray[np.int64]
     upper: NDArray[np.int32]
     lower_first: NDArray[np.int64]
@@ -292,14 +295,20 @@ def _counts_kernel(first, heads, parent, size, counts, scratch):
 
 
 @njit
-def _sort_few(values):
-    for i in range(1, values.size):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+def _sort(values):
+    """Sort in place (Shell 1959): lists are short, or made of few that are sorted."""
+    gap = np.int64(1)
+    while 9 * gap < values.size:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, values.size):
+            value = values[i]
+            j = i - gap
+            while j >= 0 and values[j] > value:
+                values[j + gap] = values[j]
+                j -= gap
+            values[j + gap] = value
+        gap //= 3
 
 
 @njit
@@ -332,10 +341,7 @@ def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, 
                     place += 1
             below = sibling[below]
         found = upper[first[v] : place]
-        if found.size <= 32:
-            _sort_few(found)
-        else:
-            found.sort()
+        _sort(found)
 
 
 @njit
@@ -445,7 +451,7 @@ def make_structure(
     lower = np.empty((upper.size, 2), np.uint32)
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
     return Structure(
-        order, rank, parent, depth, chain, first, upper, lower_first, lower, triangles, tasks
+        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks
     ).frozen()
 
 

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.graph.frozen import frozen
 from sssp.hierarchy.customization import PackedArcs
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
@@ -40,8 +41,10 @@ __all__ = [
     "everything",
     "lanes_memory",
     "selected",
+    "shift_kernel",
     "sweep_kernel",
     "sweep_lanes_kernel",
+    "sweep_within_kernel",
 ]
 
 #: sources that are swept side by side: a cache line of int32
@@ -120,9 +123,66 @@ def sweep_kernel(first, ends, weights, distances, greatest, order, row, unseen):
 
 
 @njit
+def sweep_within_kernel(
+    source, size, upper_first, upper, first, ends, weights, distances, inf, bound, order, row,
+    reached, visited,
+):  # fmt: skip
+    """Sweep for one source as far as distances do not exceed a bound.
+
+    A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
+    bound, is passed over: whatever leads into it comes from those.
+
+    Arguments
+    ---------
+    source : rank
+    size : of the subtree of every rank
+    upper_first, upper : chordal arcs of the structure
+    first, ends, weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought; INF again afterwards
+    bound : greatest distance of interest
+    order : the vertex of every rank
+    row : by vertex, written where a distance is within the bound
+    reached : shape (n,), int32: the vertices where that is; written
+    visited : shape (n,), int32: the ranks that were looked at; written
+
+    Returns
+    -------
+    int, int
+        Numbers of vertices reached and of ranks looked at.
+    """
+    number = distances.dtype.type
+    found = looked_at = 0
+    rank = distances.size - 1
+    while rank >= 0:
+        least = distances[rank]
+        for arc in range(np.uint64(first[rank]), np.uint64(first[rank + 1])):
+            least = min(least, number(distances[ends[arc]] + weights[arc]))
+        distances[rank] = least
+        visited[looked_at] = rank
+        looked_at += 1
+        if least <= bound:
+            row[order[rank]] = least
+            reached[found] = order[rank]
+            found += 1
+        elif not rank - size[rank] < source <= rank:
+            is_far = True
+            for arc in range(upper_first[rank], upper_first[rank + 1]):
+                if distances[upper[arc]] <= bound:
+                    is_far = False
+                    break
+            if is_far:
+                rank -= size[rank] - 1
+        rank -= 1
+    for i in range(looked_at):
+        distances[visited[i]] = inf
+    return found, looked_at
+
+
+@njit
 def climb_lanes_kernel(
-    sources, parent, first, ends, weights, inf, distances, places, is_open, block, passed
-):
+    sources, parent, first, ends, weights, inf, distances, places, is_open, block, start, lanes,
+    passed,
+):  # fmt: skip
     """Let every source climb, and bring what it found into a lane of its own.
 
     Arguments
@@ -131,7 +191,7 @@ def climb_lanes_kernel(
     parent, first, ends, weights, distances : of `climb_kernel`; distances are INF again afterwards
     places : the place in `block` of every rank; -1: none
     is_open : shape (places,), uint8: whether anything stands in a row of the block; written
-    block : shape (places, lanes); written
+    block : shape (places, lanes of all); `lanes` of them from `start` on are written
     passed : shape (sources,): how many ranks were passed
     """
     for lane in range(sources.size):
@@ -142,9 +202,9 @@ def climb_lanes_kernel(
             if place >= 0:
                 if not is_open[place]:
                     is_open[place] = 1
-                    for other in range(block.shape[1]):
+                    for other in range(start, start + lanes):
                         block[place, other] = inf
-                block[place, lane] = distances[rank]
+                block[place, start + lane] = distances[rank]
             distances[rank] = inf
             rank = np.int64(parent[rank])
 
@@ -209,12 +269,23 @@ def sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lane
 
 
 @njit
-def cut_kernel(block, lanes, greatest, unseen):
-    """Make unreached what is above the greatest distance, in the first lanes of every place."""
+def cut_kernel(block, start, end, greatest, unseen):
+    """Make unreached what is above the greatest distance, in some lanes of every place."""
     for place in range(block.shape[0]):
-        for lane in range(lanes):
+        for lane in range(start, end):
             if not block[place, lane] <= greatest:
                 block[place, lane] = unseen
+
+
+@njit
+def shift_kernel(block, start, heights, source_heights, unseen):
+    """Add the potential of every place, and take off that of every lane's source."""
+    number = block.dtype.type
+    for place in range(block.shape[0]):
+        for i in range(source_heights.size):
+            distance = block[place, start + i]
+            if distance != unseen:
+                block[place, start + i] = number(distance + heights[place] - source_heights[i])
 
 
 def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -294,6 +365,7 @@ def selected(arcs: PackedArcs, parent: NDArray[np.int32], ranks: NDArray[np.int3
 
     O(n) time, and that of copying their arcs.
     """
+    # (read-only like the arrays of a selection of all, so that kernels take both as one type)
     places = np.full(parent.size, -1, INDEX)
     count = _mark_ancestors_kernel(ranks, parent, places)
     first = np.zeros(count + 1, np.uint32)
@@ -301,4 +373,5 @@ def selected(arcs: PackedArcs, parent: NDArray[np.int32], ranks: NDArray[np.int3
     _select_kernel(places, arcs.first, arcs.weights, first, True, arcs.ends, *nothing)
     ends, weights = np.empty(first[-1], np.uint32), np.empty(first[-1], arcs.weights.dtype)
     _select_kernel(places, arcs.first, arcs.weights, first, False, arcs.ends, ends, weights)
-    return Selection(places, np.arange(count, dtype=INDEX), first, ends, weights)
+    order = np.arange(count, dtype=INDEX)
+    return Selection(frozen(places), frozen(order), first, ends, weights)

@@ -201,6 +201,11 @@ def solve_trips(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dt
     with progress_bar(targets.size, query.progress, "trip") as advance:
         for done in in_order(solve, pieces, max(1, int(threads))):
             advance(done)
+    if metric.potentials is not None:
+        ends = metric.potentials[query.targets]
+        starts = np.repeat(metric.potentials[query.sources], np.diff(query.shares))
+        reached = found != unreached(dtype)
+        found[reached] += (ends - starts)[reached]
     counts = np.zeros((len(method.statistics), query.rows), INT64)
     if query.rows:
         passed = structure.depth[targets] + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import threading
+import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from scipy.sparse import csgraph
 
 import sssp
 from sssp import datasets
-from sssp.hierarchy import order
+from sssp.hierarchy import flow, order
 from sssp.hierarchy.order import TooWide, elimination_order
 
 Edges = NDArray[np.int64]
@@ -153,6 +154,13 @@ def test_an_order_has_every_vertex_once_and_makes_a_low_hierarchy(
     assert made.depth <= depth
 
 
+@pytest.mark.parametrize("edges", [path, cycle, star, binary_tree], ids=lambda f: f.__name__)
+def test_lengths_at_which_peeling_ends_lose_no_vertex(edges: Any) -> None:
+    """Two tails that are peeled from both ends meet after 32 rounds, or just do not."""
+    for n in range(60, 72):
+        assert ordered(topology(n, edges(n))).arcs <= 2 * n
+
+
 def test_the_last_vertices_separate_the_graph() -> None:
     """As many as stand in one and a half lines leave no piece above three quarters of a grid."""
     width, height = 50, 70
@@ -271,18 +279,50 @@ def working() -> set[threading.Thread]:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_ctrl_c_ends_all_threads(cut_into_tasks: bool, threads: int) -> None:
-    graph = topology(6_000, expander(6_000))
-    before = working()
+def test_ctrl_c_is_heard_while_kernels_run(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """It comes while a kernel is about to run, which returns at once and finds nothing."""
+    before, found = working(), []
+    kernel = flow.landmarks_kernel
 
-    def interrupt(vertices: int) -> None:
+    def interrupted(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
+        stop = arguments[-1]
+        for _ in range(60_000):
+            if stop[0]:
+                break
+            time.sleep(0.001)
+        found.append(kernel(*arguments))
+        return True
 
+    monkeypatch.setattr(order, "GRAIN", 150)
+    graph = topology(2_500, grid(50, 50))
+    elimination_order(*graph)
+    monkeypatch.setattr(order, "landmarks_kernel", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        elimination_order(*graph, threads=threads, advance=interrupt)
+        elimination_order(*graph, threads=threads)
     for thread in working() - before:
         thread.join(60)
         assert not thread.is_alive()
+    assert found == [False]
+
+
+def test_what_advance_raises_ends_all(cut_into_tasks: bool) -> None:
+    before = working()
+
+    def fail(vertices: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        elimination_order(*two_grids(), threads=2, advance=fail)
+    for thread in working() - before:
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def test_more_arcs_than_can_be_numbered_are_refused() -> None:
+    indices = np.broadcast_to(np.int32(0), 2**32)
+    with pytest.raises(ValueError, match="fewer than 4294967295 arcs, not 4294967296"):
+        elimination_order(np.array([0, 2**32]), indices)
 
 
 def test_new_york_keeps_its_figures() -> None:

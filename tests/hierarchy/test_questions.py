@@ -23,6 +23,7 @@ from tests.strategies import (
     ODDITIES,
     SMALL_INTEGERS,
     graph_of,
+    negative_networks,
     networks,
     vertex_lists,
 )
@@ -36,7 +37,13 @@ class Prepared(Solver):
         return sssp.shortest_paths(sssp.prepare(g, threads=1), sources, **options)
 
 
+HUGE_OF_ANY_SIGN = st.sampled_from([-(2**60), -(2**30), -(2**29), -1, 0, 1, 2**29, 2**31, 2**61])
 PREPARED = [Prepared(Sweep(), "cpu")]
+
+
+def times_two_to_the_27(network: naive.Network) -> naive.Network:
+    """Make sums of many arcs leave int32 arithmetic."""
+    return network.with_weights(weight * 2**27 for _, _, weight in network.arcs)
 
 
 def in_own_numbers(question: Question) -> Question:
@@ -79,17 +86,91 @@ def test_floats_are_those_of_a_search_with_trees_and_close_to_them_without(
 
 @pytest.mark.parametrize("name", ODDITIES)
 def test_odd_graphs(name: str) -> None:
-    g = graph_of(ODDITIES[name])
-    if g.least_weight < 0:
-        with pytest.raises(sssp.NegativeWeightError, match="prepared map"):
-            sssp.prepare(g)
-        return
-    h = sssp.prepare(g)
-    for sources in (range(g.n), range(min(g.n, 1))):
+    h = prepared(ODDITIES[name])
+    if h is not None:
+        compare(h)
+
+
+def prepared(network: naive.Network) -> sssp.Hierarchy | None:
+    """Prepare a map, or check the cycle that forbids it."""
+    try:
+        return sssp.prepare(graph_of(network))
+    except sssp.NegativeCycleError as error:
+        cycle = error.cycle
+    assert naive.is_negative_cycle(network, cycle)
+    return None
+
+
+def compare(h: sssp.Hierarchy) -> None:
+    """Compare the rows of a few sources with those of searches."""
+    g = h.graph
+    for sources in (range(g.n), range(min(g.n, 1)), [0, 0, 0][: 3 * g.n]):
         swept = sssp.shortest_paths(h, sources, predecessors=True)
         searched = sssp.shortest_paths(g, sources, predecessors=True)
         np.testing.assert_array_equal(swept.predecessors, searched.predecessors)
         np.testing.assert_array_equal(sssp.shortest_paths(h, sources).distances, searched.distances)
+
+
+@given(
+    negative_networks()
+    | negative_networks().map(times_two_to_the_27)
+    | networks(st.integers(-5, 3), least_n=1)
+    | networks(HUGE_OF_ANY_SIGN, least_n=1)
+)
+def test_negative_weights_are_exact_and_negative_cycles_found_wherever_they_are(
+    network: naive.Network,
+) -> None:
+    h = prepared(network)
+    if h is None:
+        return
+    g = h.graph
+    try:
+        compare(h)
+    except sssp.DistanceOverflowError:
+        with pytest.raises(sssp.DistanceOverflowError):
+            sssp.shortest_paths(g, range(g.n))
+        return
+    if g.n:
+        everyone = np.arange(g.n)
+        targets, starts = np.repeat(everyone, g.n), np.tile(everyone, g.n)
+        for asked, searched in (
+            (
+                sssp.shortest_paths(h, everyone, targets=targets),
+                sssp.shortest_paths(g, everyone, targets=targets),
+            ),
+            (sssp.pairs(h, starts, targets), sssp.pairs(g, starts, targets)),
+            (
+                sssp.shortest_paths(h, everyone[::2], nearest=True, predecessors=True),
+                sssp.shortest_paths(g, everyone[::2], nearest=True, predecessors=True),
+            ),
+            (sssp.shortest_paths(h.reverse(), 0), sssp.shortest_paths(g.reverse(), 0)),
+        ):
+            np.testing.assert_array_equal(asked.distances, searched.distances)
+
+
+def test_energy_of_electric_cars() -> None:
+    """Down the hills the battery is charged: weights of any sign, without negative cycles."""
+    roads = sssp.road_like(3000, seed=1)
+    heights = np.random.default_rng(1).integers(0, 3000, roads.n)
+    energy = roads.weights + heights[roads.indices] - heights[roads.tails]
+    g = sssp.Graph.from_arcs(roads.tails, roads.indices, energy, n=roads.n)
+    assert g.least_weight < 0
+    h = sssp.prepare(g)
+    for sources in (0, [1, 2, 3]):
+        swept, searched = sssp.shortest_paths(h, sources), sssp.shortest_paths(g, sources)
+        np.testing.assert_array_equal(swept.distances, searched.distances)
+    floats = h.with_weights(g.weights * 0.37)
+    np.testing.assert_allclose(
+        sssp.shortest_paths(floats, [1, 2, 3]).distances,
+        sssp.shortest_paths(floats.graph, [1, 2, 3]).distances,
+        rtol=1e-9,
+        atol=1e-6,
+    )
+    np.testing.assert_array_equal(
+        sssp.reduce(h, [1, 2, 3], "eccentricity"), sssp.reduce(g, [1, 2, 3], "eccentricity")
+    )
+    with pytest.raises(ValueError, match=r"takes no limit; sssp\.shortest_paths\(h\.graph"):
+        sssp.shortest_paths(h, 0, limit=5)
 
 
 @pytest.fixture(scope="module")
@@ -124,14 +205,19 @@ def test_any_number_of_rows(roads: tuple[sssp.Graph, sssp.Hierarchy], k: int, th
         assert found.stats["swept"].tolist() == [g.n] * k
         assert (found.stats["climbed"] > 0).all()
     table = sssp.shortest_paths(h, sources, targets=targets, threads=threads)
+    few = sssp.shortest_paths(h, sources, targets=targets[:2], threads=threads)
+    np.testing.assert_array_equal(few.distances, table.distances[:, :2])
     assert table.distances.dtype == np.int32
     flat = sssp.shortest_paths(g, sources, targets=targets, method="dijkstra")
     np.testing.assert_array_equal(table.distances, flat.distances)
     assert k < 3 or (table.stats["swept"] < g.n).all()
-    near = sssp.shortest_paths(h, sources, limit=20_000, output="sparse", threads=threads)
-    flat = sssp.shortest_paths(g, sources, limit=20_000, output="sparse")
-    assert (near.distances != flat.distances).nnz == 0
-    assert near.distances.nnz == flat.distances.nnz
+    for limit in (0, 5000, 100_000):
+        near = sssp.shortest_paths(h, sources, limit=limit, output="sparse", threads=threads)
+        flat = sssp.shortest_paths(g, sources, limit=limit, output="sparse")
+        assert (near.distances != flat.distances).nnz == 0
+        assert near.distances.nnz == flat.distances.nnz
+        dense = sssp.shortest_paths(h, sources, limit=limit, threads=threads).distances
+        np.testing.assert_array_equal(dense.ravel()[~near.reached.toarray().ravel()], dense.max())
 
 
 def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
