@@ -150,6 +150,8 @@ class Contender:
     answers : PreparedMap
     most : int or None
         Rows that it is asked at once, at most; None: any number.
+    negative_weights : bool
+        Whether it takes them.
     part : Question or None
         What it is asked; None: nothing.
     trials : int
@@ -161,6 +163,7 @@ class Contender:
     name: str
     answers: PreparedMap
     most: int | None = None
+    negative_weights: bool = True
     part: Question | None = None
     trials: int = 0
     seconds: list[float] = field(default_factory=list)
@@ -172,7 +175,7 @@ class Contender:
         return "ms" if self.name == OURS else f"{self.name} ms"
 
     def warm_up(self, question: Question, plan: Plan) -> None:
-        """Ask a little, untimed and timed, and so find out how much there is time for."""
+        """Ask a little, and ever more, and so find out how much there is time for."""
         wanted = min(question.size, self.most or question.size)
         part = question.part(min(FEW_TRIPS if question.kind == "trips" else SAMPLE, wanted))
         part.ask(self.answers)
@@ -182,11 +185,8 @@ class Contender:
             seconds, _ = _timed(partial(part.ask, self.answers))
         fitting = max(1, int(part.size * plan.row_limit / seconds))
         self.part = question.part(min(wanted, max(part.size, fitting)))
-        expected = seconds * self.part.size / max(part.size, 1)
-        if expected < plan.row_limit / 2:
-            # (as many as this may be asked in another way, which is compiled now)
-            self.part.ask(self.answers)
-            expected, _ = _timed(partial(self.part.ask, self.answers))
+        # (so many may be asked in another way than few, which is compiled now)
+        expected, _ = _timed(partial(self.part.ask, self.answers))
         self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
 
     def time_once(self) -> None:
@@ -291,7 +291,9 @@ class _OneMap:
         self._weighing(hierarchy, weights)
         ours = Contender(OURS, answers_of(hierarchy, self.plan.threads))
         flat = Contender("flat", answers_of(self.graph, self.plan.threads))
-        scipys = Contender("SciPy", _answers_of_scipy(self.graph), most=SAMPLE)
+        scipys = Contender(
+            "SciPy", _answers_of_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights
+        )
         for question in questions(self.table.random, self.graph.n, self.table.side):
             self._step(question.name)
             self._ask(question, ours, flat, [scipys, *self.others])
@@ -310,7 +312,7 @@ class _OneMap:
             self._step(f"{rival.name}, prepare")
             assert rival.mapped is not None
             with self._leaving_out(rival.name):
-                if self.graph.least_weight < 0:
+                if self.graph.least_weight < 0 and not rival.negative_weights:
                     continue
                 seconds, answers = _timed(rival.mapped(self.graph))
                 self.others.append(Contender(rival.name, answers))
@@ -346,7 +348,8 @@ class _OneMap:
         contenders = [ours, flat, *others]
         for one in contenders:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
-            if getattr(one.answers, question.kind) is not None:
+            able = one.negative_weights or self.graph.least_weight >= 0
+            if able and getattr(one.answers, question.kind) is not None:
                 with self._leaving_out(one.name, question):
                     one.warm_up(question, self.plan)
         for trial in range(self.plan.trials):

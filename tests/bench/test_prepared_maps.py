@@ -81,11 +81,23 @@ def test_who_would_take_too_long_is_asked_a_part_and_the_table_says_so(capsys):
 
 
 def test_a_graph_that_cannot_be_prepared_is_told(tmp_path, capsys):
-    path = tmp_path / "negative.gr"
-    write_gr(path, 2, [0, 1], [1, 0], [-1, 5])
+    path = tmp_path / "cycle.gr"
+    write_gr(path, 2, [0, 1], [1, 0], [-6, 5])
     found = measured(capsys, graph=str(path))
     assert found.code == 0
-    assert "negative: broken off: a prepared map takes weights >= 0" in found.out
+    assert "cycle: broken off: the graph has a cycle of negative length" in found.out
+
+
+def test_negative_weights_are_for_who_takes_them(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "negative.gr"
+    tails, heads = np.arange(39), np.arange(1, 40)
+    write_gr(path, 40, tails, heads, np.where(tails % 3, 7, -2))
+    monkeypatch.setitem(rivals.RIVALS, "stand-in", stand_in(0))
+    found = measured(capsys, "--rivals", "stand-in", main=rivals.main, graph=str(path))
+    assert found.code == 0
+    row = found.rows["20 trips"]
+    assert (row["SciPy ms"], row["stand-in ms"], row["equal"]) == ("-", "-", "yes")
+    assert float(row["flat ms"]) > 0
 
 
 @pytest.mark.parametrize(
