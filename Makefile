@@ -22,6 +22,7 @@ test: $(INSTALLED)
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m gpu $(ARGS)
 
 test-all: test
+	$(BIN)/python -m pytest -m slow $(ARGS)
 	$(BIN)/python -m tests.environments $(ARGS)
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=long $(ARGS)
 
