@@ -12,12 +12,24 @@ only ``make test-all`` has the time; any other word is a module.
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from pathlib import Path
 from textwrap import dedent
+from types import CodeType
 from typing import NamedTuple
 
-__all__ = ["ROOT", "Block", "blocks_of", "shell_lines_of", "written_pages"]
+__all__ = [
+    "ROOT",
+    "Block",
+    "Cell",
+    "blocks_of",
+    "cells_of",
+    "shell_lines_of",
+    "split_last",
+    "written_pages",
+]
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(
@@ -47,6 +59,22 @@ class Block(NamedTuple):
     code: str
     needs: frozenset[str]
     printed: str | None
+
+
+class Cell(NamedTuple):
+    """Code of a notebook, and what the notebook shows below it.
+
+    Attributes
+    ----------
+    code : str
+    printed : str
+    shown : str or None
+        How the value of its last line prints.
+    """
+
+    code: str
+    printed: str
+    shown: str | None
 
 
 def written_pages() -> list[Path]:
@@ -85,3 +113,29 @@ def shell_lines_of(page: Path) -> list[str]:
             lines = dedent(fence["text"]).replace("\\\n", " ").splitlines()
             found += [re.sub(r"(^|\s)#.*", "", line).strip() for line in lines]
     return [line for line in found if line]
+
+
+def cells_of(notebook: Path) -> list[Cell]:
+    """Return the cells of code of a notebook."""
+    cells = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        printed, shown = "", None
+        for output in cell["outputs"]:
+            if output["output_type"] == "stream":
+                printed += "".join(output["text"])
+            elif output["output_type"] == "execute_result":
+                shown = "".join(output["data"]["text/plain"])
+        cells.append(Cell("".join(cell["source"]), printed, shown))
+    return cells
+
+
+def split_last(code: str, name: str) -> tuple[CodeType, CodeType | None]:
+    """Compile a cell: its statements, and the expression at its end that a notebook shows."""
+    tree = ast.parse(code, name)
+    last = tree.body[-1] if tree.body else None
+    if not isinstance(last, ast.Expr) or code.rstrip().endswith(";"):
+        return compile(tree, name, "exec"), None
+    tree.body.pop()
+    return compile(tree, name, "exec"), compile(ast.Expression(last.value), name, "eval")

@@ -23,7 +23,7 @@ import pytest
 import sssp
 from sssp import datasets
 from sssp._terminal.outcome import USAGE_ERROR
-from tests.pages import ROOT, blocks_of, shell_lines_of, written_pages
+from tests.pages import ROOT, blocks_of, cells_of, shell_lines_of, split_last, written_pages
 from tests.solvers import SIMULATOR
 
 EXAMPLES = ROOT / "docs" / "examples"
@@ -193,6 +193,26 @@ def test_links_lead_to_files_that_are_there(page: Path) -> None:
         target = link.partition("#")[0]
         if target and not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{named(page)}: {link}"
+
+
+@pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=named)
+def test_a_notebook_runs_and_shows_what_it_says(
+    notebook: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for need in ("matplotlib", "new-york", "pandas"):
+        provide(need, monkeypatch)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for cell in cells_of(notebook):
+        statements, last = split_last(cell.code, str(notebook))
+        printed, shown = io.StringIO(), None
+        with redirect_stdout(printed):
+            exec(statements, namespace)
+            if last is not None:
+                shown = eval(last, namespace)
+        assert_printed(printed.getvalue(), cell.printed, cell.code)
+        assert (shown is None) == (cell.shown is None)
+        if cell.shown is not None:
+            assert_printed(repr(shown), cell.shown, cell.code)
 
 
 def test_an_analysts_day_goes_without_a_number_translated_by_hand(
