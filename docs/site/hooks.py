@@ -23,6 +23,7 @@ MADE_OF = {
     "bench/results/notes.md": "measured.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
+    "CITATION.cff": "CITATION.cff",
     "docs/examples/new-york.ipynb": "examples/new-york.md",
 }
 ORIGIN = {page: origin for origin, page in MADE_OF.items()}
@@ -55,7 +56,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return match[0]
         path = posixpath.normpath(posixpath.join(folder, target))
         to = MADE_OF.get(path, path.removeprefix("docs/"))
-        if path == to and not path.startswith("docs/"):
+        if path not in MADE_OF and not path.startswith("docs/"):
             raise ValueError(f"{here} links to {path}, of which no page is made")
         relative = posixpath.relpath(to, posixpath.dirname(here) or ".")
         return match[1] + relative + (f"#{anchor}" if anchor else "")
