@@ -38,7 +38,9 @@ FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 PAGE_NEEDS = re.compile(r"\A<!-- page needs: (.*?) -->\n")
-SHELL = {"sh", "bash", "console"}
+#: pages beside ``docs/``, which the site shows too
+BESIDE = ("README.md", "CONTRIBUTING.md", "data/README.md", "bench/results/notes.md")
+SHELL = {"sh", "bash"}
 
 
 class Block(NamedTuple):
@@ -79,7 +81,7 @@ class Cell(NamedTuple):
 
 def written_pages() -> list[Path]:
     """Return every page that a reader may open."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [*(ROOT / name for name in BESIDE), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -106,13 +108,19 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def shell_lines_of(page: Path) -> list[str]:
-    """Return the lines of a page that are to be typed into a shell, without their comments."""
+    """Return the lines of a page that are to be typed into a shell, without their comments.
+
+    In a ``console`` a line to type begins with a dollar; the others are what it answers.
+    """
     found = []
     for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
-        if fence["language"] in SHELL:
-            lines = dedent(fence["text"]).replace("\\\n", " ").splitlines()
-            found += [re.sub(r"(^|\s)#.*", "", line).strip() for line in lines]
-    return [line for line in found if line]
+        lines = dedent(fence["text"]).replace("\\\n", " ").splitlines()
+        if fence["language"] == "console":
+            found += [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+        elif fence["language"] in SHELL:
+            found += lines
+    typed = [re.sub(r"(^|\s)#.*", "", line).strip() for line in found]
+    return [line for line in typed if line]
 
 
 def cells_of(notebook: Path) -> list[Cell]:
