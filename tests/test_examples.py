@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import io
+import pydoc
 import re
 import runpy
 import shlex
@@ -140,6 +141,16 @@ def test_pages_show_code() -> None:
     blocks = {named(page): blocks_of(page) for page in PAGES}
     assert any(block.printed for block in blocks["README.md"])
     assert any("new-york" in block.needs for block in blocks["README.md"])
+
+
+def test_the_reference_has_every_public_name() -> None:
+    pages = (ROOT / "docs" / "reference").glob("*.md")
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
+    shown = dict(re.findall(r"^::: (\S+)\n    options:\n      heading: (\S+)$", text, re.MULTILINE))
+    assert set(shown.values()) >= {f"sssp.{name}" for name in sssp.__all__}
+    for path, heading in shown.items():
+        module, _, name = path.rpartition(".")
+        assert getattr(import_module(module), name) is pydoc.locate(heading), path
 
 
 @cache
