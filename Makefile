@@ -37,7 +37,7 @@ docs: $(SITE)/.installed
 
 $(SITE)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(SITE)
-	$(SITE)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check '.[docs]'
+	$(SITE)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[docs]'
 	touch $@
 
 $(INSTALLED): pyproject.toml
