@@ -44,6 +44,8 @@ def test_what_has_coordinates_shows_what_it_prints_and_a_picture(town: Graph, py
         sssp.shortest_paths(town, [3, 4], limit=100, output="sparse"),
         sssp.shortest_paths(town, [3, 4], nearest=True),
         sssp.pairs(town, [3, 4], [9, 9], predecessors=True),
+        sssp.nearest(town, [3, 4], k=2),
+        sssp.nearest(town, []),
     ):
         (picture,) = pictures_of(shown)
         assert picture.startswith(PNG)
