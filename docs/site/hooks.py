@@ -64,6 +64,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     return LINK.sub(turned, markdown)
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Print one colon where a docstring announces a block of code by two."""
+    return html.replace("::</p>", ":</p>")
+
+
 def page_of(notebook: Path, name: str) -> tuple[str, dict[str, bytes]]:
     """Return a notebook as Markdown, and its pictures by name."""
     parts: list[str] = []
