@@ -100,7 +100,8 @@ def provide(need: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
         usable("cuda")
     elif need not in SPECIAL:
-        pytest.importorskip(need, reason=f"{need} is not installed")
+        module, _, version = need.partition(">=")
+        pytest.importorskip(module, version or None, reason=f"{need} is not installed")
     if need == "matplotlib":
         import_module("matplotlib").use("Agg")
     if need == "osmnx":
