@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -25,10 +26,10 @@ class Figure:
 
 
 @pytest.mark.parametrize(
-    "script", ["backend", "dense", "devices", "prepared", "rivals", "searches", "upload"]
+    "script", ["backend", "dense", "devices", "methods", "prepared", "rivals", "searches", "upload"]
 )
 def test_a_script_runs_from_the_root_and_explains_itself(script):
-    if script not in ("backend", "prepared", "rivals"):
+    if script not in ("backend", "methods", "prepared", "rivals"):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(
@@ -122,3 +123,16 @@ def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypat
     assert prepared.main(["grid", "--side", "20"]) == 1
     wrong = [line for line in capsys.readouterr().out.splitlines() if "DIFFERS" in line]
     assert [line.split("|")[1].strip() for line in wrong] == ["50 trips"]
+
+
+def test_the_figures_of_the_documentation_are_those_of_the_results(tmp_path):
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
+    from bench.figures import PICTURES, draw
+
+    for file in draw(tmp_path):
+        shown = (PICTURES / file.name).read_text(encoding="utf-8")
+        assert texts_of(file.read_text(encoding="utf-8")) == texts_of(shown), file.name
+
+
+def texts_of(svg):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
