@@ -27,8 +27,9 @@ from sssp.bench.harness import REFUSALS, Plan, fault, one_line
 from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
 from sssp.bench.rival import RIVALS, PreparedMap, Rival
 from sssp.bench.workloads import SAMPLE, Loader
-from sssp.calls.pairs import pairs
+from sssp.calls.pairs import WORTH_LANDMARKS, pairs
 from sssp.calls.shortest_paths import shortest_paths
+from sssp.engine.threads import default_threads
 from sssp.generate import road_like
 from sssp.graph.graph import Graph
 from sssp.hierarchy.hierarchy import Hierarchy
@@ -51,8 +52,8 @@ MEGABYTE = 10**6
 OURS = "ours"
 #: sources of the rows of trees, and trips
 TREES, TRIPS = (1, 8, 64), (1000, 100_000)
-#: trips that foretell how long all take
-FEW_TRIPS = 64
+#: as many times more trips than pay for landmarks foretell how long all take
+ENOUGH_TRIPS = 2
 #: what takes such a share of the limit foretells the whole; how much more is asked until then
 FORETELLS, GROWTH = 16, 8
 #: vertices of the map that compiles
@@ -177,7 +178,10 @@ class Contender:
     def warm_up(self, question: Question, plan: Plan) -> None:
         """Ask a little, and ever more, and so find out how much there is time for."""
         wanted = min(question.size, self.most or question.size)
-        part = question.part(min(FEW_TRIPS if question.kind == "trips" else SAMPLE, wanted))
+        few = SAMPLE
+        if question.kind == "trips":
+            few = ENOUGH_TRIPS * WORTH_LANDMARKS * (plan.threads or default_threads())
+        part = question.part(min(few, wanted))
         part.ask(self.answers)
         seconds, _ = _timed(partial(part.ask, self.answers))
         while part.size < wanted and seconds < plan.row_limit / FORETELLS:
