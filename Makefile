@@ -3,13 +3,18 @@
 #   make test    set up, then check style, types and behaviour
 # Before an issue is closed:
 #   make test-all  with the oldest and newest versions, other Pythons, and long fuzzing too
+# What people read, as a site in build/site:
+#   make docs      every warning is an error
 
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: bench test test-all clean
+# the site's tools stay out of the environment that the tests run in
+SITE := build/site-tools
+
+.PHONY: bench test test-all docs clean
 
 bench: $(INSTALLED)
 	$(BIN)/python -m sssp.bench $(ARGS)
@@ -21,9 +26,19 @@ test: $(INSTALLED)
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m gpu $(ARGS)
 
-test-all: test
+test-all: test docs
+	$(BIN)/python -m pytest -m slow $(ARGS)
 	$(BIN)/python -m tests.environments $(ARGS)
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=long $(ARGS)
+
+docs: $(SITE)/.installed
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --quiet
+	@echo build/site/index.html
+
+$(SITE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SITE)
+	$(SITE)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[docs]'
+	touch $@
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
             "--dist",
             "worksteal",
             "-m",
-            "not gpu",
+            "not gpu and not slow",
         ]
         if subprocess.run([*tests, *arguments], cwd=ROOT).returncode:
             failed.append(name)

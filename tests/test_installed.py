@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.pages import blocks_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -51,9 +52,10 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_lines_of_the_readme_print_what_it_says(python: Path, tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    script, printed = re.findall(r"```python\n(.*?)```\n```\n(.*?)```", text, re.DOTALL)[0]
-    assert run(python, "-c", script, folder=tmp_path) == printed
+    shown = [block for block in blocks_of(ROOT / "README.md") if block.printed and not block.needs]
+    assert shown
+    for block in shown:
+        assert run(python, "-c", block.code, folder=tmp_path) == block.printed
 
 
 def test_the_wheel_holds_every_module_and_nothing_of_the_tests(

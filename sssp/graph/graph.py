@@ -41,6 +41,7 @@ from sssp.graph.csr import (
     twins_of,
 )
 from sssp.graph.frozen import frozen
+from sssp.graph.html import as_html
 from sssp.graph.labels import (
     Labels,
     Lookup,
@@ -1399,6 +1400,9 @@ class Graph:
         if self.self_loops:
             facts.append(f"{self.self_loops} self-loops dropped")
         return f"Graph({', '.join(facts)})"
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self, lambda ax: self.plot(ax=ax))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._fields(),)

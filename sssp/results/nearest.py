@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.graph.html import as_html
+
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from sssp.graph.graph import Graph
 
 __all__ = ["NearestFacilities"]
@@ -77,3 +81,13 @@ class NearestFacilities:
             f"distances {self.distances.dtype}, shape ({n}, {k}); by {self.method} on "
             f"{self.device}>"
         )
+
+    def _repr_html_(self) -> str:
+        return as_html(repr(self), self.graph, self._draw)
+
+    def _draw(self, ax: Axes) -> Axes:
+        """Draw how far it is to the nearest."""
+        from sssp.results.pictures import Style, draw_distances
+
+        style = Style(ax, None, None, None, "")
+        return draw_distances(self.graph, self.distances[:, 0], self.facilities, None, style)

@@ -15,6 +15,7 @@ from sssp.engine.threads import default_threads
 from sssp.engine.workers import in_order
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.checks import is_sparse
+from sssp.graph.html import as_html
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
@@ -120,6 +121,13 @@ class ShortestPaths:
             f"<ShortestPaths {', '.join(asked)}; distances {form}; by {self.method} "
             f"on {self.device}>"
         )
+
+    def _repr_html_(self) -> str:
+        knows_all = self.targets is None and not self._on_device and self.rows > 0
+        return as_html(repr(self), self.graph, self._draw if knows_all else None)
+
+    def _draw(self, ax: Axes) -> Axes:
+        return self.plot(ax=ax)
 
     def _from_whom(self) -> str:
         if self.nearest:

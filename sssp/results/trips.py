@@ -10,18 +10,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.engine.query import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
+from sssp.graph.html import as_html
 from sssp.kernels.dtypes import FLOAT64, unreached
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.tree_sums import arcs_between, check_arc_values, flow_on_input
 from sssp.results.walk_sums import load_kernel, skim_kernel
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from sssp.graph.graph import Graph
 
 __all__ = ["Trips"]
 
 #: distances that `repr` may look through
 GLANCE = 1 << 24
+#: of the most travelled street in a notebook, in points
+LINE_WIDTH = 3.0
 
 
 class Trips:
@@ -90,6 +95,17 @@ class Trips:
             f"<Trips {', '.join(asked)}; distances {self.distances.dtype}; by {self.method} on "
             f"{self.device}>"
         )
+
+    def _repr_html_(self) -> str:
+        has_paths = self._walks is not None and self.reached.any()
+        return as_html(repr(self), self.graph, self._draw if has_paths else None)
+
+    def _draw(self, ax: Axes) -> None:
+        """Draw where the trips lead, darker where more of them do."""
+        flow = self.load(self.reached.astype(np.int64))
+        self.graph.plot_flows(flow, ax=ax, max_width=LINE_WIDTH)
+        if legend := ax.get_legend():
+            legend.remove()
 
     def __getstate__(self) -> dict[str, Any]:
         # what is found again on first use stays behind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,9 +22,11 @@ class Figure:
     equal: bool = True
 
 
-@pytest.mark.parametrize("script", ["backend", "dense", "devices", "searches", "upload", "rivals"])
+@pytest.mark.parametrize(
+    "script", ["backend", "dense", "devices", "methods", "rivals", "searches", "upload"]
+)
 def test_a_script_runs_from_the_root_and_explains_itself(script):
-    if script not in ("backend", "rivals"):
+    if script not in ("backend", "methods", "rivals"):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(
@@ -72,3 +75,16 @@ def test_a_graph_that_is_not_here_is_told_and_none(monkeypatch, tmp_path, capsys
     monkeypatch.setenv("SSSP_DATA", str(tmp_path))
     assert real_graph("USA-road-d.Nowhere") is None
     assert "USA-road-d.Nowhere is not here" in capsys.readouterr().err
+
+
+def test_the_figures_of_the_documentation_are_those_of_the_results(tmp_path):
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
+    from bench.figures import PICTURES, draw
+
+    for file in draw(tmp_path):
+        shown = (PICTURES / file.name).read_text(encoding="utf-8")
+        assert texts_of(file.read_text(encoding="utf-8")) == texts_of(shown), file.name
+
+
+def texts_of(svg):
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
