@@ -112,6 +112,7 @@ SUBMODULES = sorted(
 )
 
 
+@pytest.mark.slow
 def test_every_module_imports_on_its_own():
     # a child a module, of a process that has what they all stand on: a fresh one takes a second
     code = f"""
