@@ -24,10 +24,11 @@ test: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
-	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m gpu $(ARGS)
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "gpu and not slow" $(ARGS)
 
 test-all: test docs
-	$(BIN)/python -m pytest -m slow $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(ARGS)
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "gpu and slow" $(ARGS)
 	$(BIN)/python -m tests.environments $(ARGS)
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=long $(ARGS)
 

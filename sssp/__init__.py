@@ -52,7 +52,7 @@ _HOMES = {
     "pairs": "calls.pairs",
     "prepare": "hierarchy.prepare",
     "read_graph": "graph",
-    "read_hierarchy": "hierarchy.storage",
+    "read_hierarchy": "hierarchy.prepare",
     "reduce": "calls.many_sources",
     "road_like": "generate",
     "set_threads": "engine.threads",

@@ -30,7 +30,7 @@ from sssp.graph.graph import Graph as Graph
 from sssp.graph.graph import read_graph as read_graph
 from sssp.hierarchy.hierarchy import Hierarchy as Hierarchy
 from sssp.hierarchy.prepare import prepare as prepare
-from sssp.hierarchy.storage import read_hierarchy as read_hierarchy
+from sssp.hierarchy.prepare import read_hierarchy as read_hierarchy
 from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst

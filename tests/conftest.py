@@ -12,7 +12,11 @@ from tests.solvers import SIMULATOR, Solver
 
 # Derandomised: CI must not fail on Tuesdays only. No deadline: a first call compiles.
 settings.register_profile(
-    "sssp", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "sssp",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 # pytest --hypothesis-profile=long: what CI has no time for
 settings.register_profile(

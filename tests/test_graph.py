@@ -943,7 +943,7 @@ def test_labels_that_a_file_cannot_hold_are_refused(
 @pytest.mark.parametrize(
     ("meta_change", "array_change", "message"),
     [
-        ({"kind": "hierarchy"}, {}, "'hierarchy'"),
+        ({"kind": "structure"}, {}, "'structure'"),
         ({"directed": 1}, {}, "directed"),
         ({"input_arcs": 1}, {}, "do not make a graph"),
         ({"first_label": "one"}, {}, "labels"),

@@ -11,6 +11,8 @@ import pytest
 from tests.pages import blocks_of
 
 ROOT = Path(__file__).parents[1]
+# (NumPy, SciPy and Numba are installed anew)
+pytestmark = pytest.mark.slow
 
 
 def run(*command: str | Path, folder: Path) -> str:

@@ -28,6 +28,7 @@ DOCUMENTED = {
     "FloydWarshall",
     "Graph",
     "GraphFormatError",
+    "Hierarchy",
     "Johnson",
     "MissingExtraError",
     "NearestFacilities",
@@ -46,7 +47,9 @@ DOCUMENTED = {
     "iter_blocks",
     "nearest",
     "pairs",
+    "prepare",
     "read_graph",
+    "read_hierarchy",
     "reduce",
     "road_like",
     "set_threads",
@@ -109,6 +112,7 @@ SUBMODULES = sorted(
 )
 
 
+@pytest.mark.slow
 def test_every_module_imports_on_its_own():
     # a child a module, of a process that has what they all stand on: a fresh one takes a second
     code = f"""

@@ -15,7 +15,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, TRIP_METHODS, Method
+from sssp.methods import (
+    CLOSURE_METHODS,
+    DENSE_METHODS,
+    METHODS,
+    SWEEP_METHODS,
+    TRIP_METHODS,
+    Method,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +40,7 @@ EXAMPLES = """examples:
   # two methods for the GPU, into a folder that goes into an image
   SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
 """
-ALL = METHODS | TRIP_METHODS | DENSE_METHODS | CLOSURE_METHODS
+ALL = METHODS | TRIP_METHODS | SWEEP_METHODS | DENSE_METHODS | CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")
 #: vertices of the graph that is searched, so many that one source gets a team; of the matrices
 SEARCHED, DENSE = 20_000, 200
@@ -120,6 +127,8 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
                 yield from _searches(weighted, method, device, dtype)
             elif method.task == "trips":
                 yield from _trips(weighted, method, device, dtype)
+            elif method.task == "sweep":
+                yield partial(_sweep, weighted, dtype)
             elif method.task == "matrix":
                 yield from _matrices(method, device, dtype)
     for method in methods:
@@ -134,6 +143,31 @@ def _trips(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Itera
     ask = partial(pairs, g, range(SEVERAL), 0, device=device, dtype=dtype)
     yield partial(ask, method=method)
     yield partial(ask, predecessors=True)
+
+
+def _sweep(g: Graph, dtype: np.dtype[Any]) -> None:
+    """Use every kernel of prepared maps, those for negative weights too."""
+    import numpy as np
+
+    from sssp.calls.many_sources import reduce
+    from sssp.calls.pairs import pairs
+    from sssp.calls.shortest_paths import shortest_paths
+    from sssp.hierarchy.prepare import prepare
+
+    h = prepare(g)
+    ask = partial(shortest_paths, h, dtype=dtype)
+    several, half = np.arange(SEVERAL), np.arange(g.n // 2)
+    ask(0)
+    ask(several)
+    ask(several, targets=half)
+    ask(several, limit=g.weights.max(), output="sparse")
+    ask(several, limit=g.weights.max() * g.n)
+    ask(several, nearest=True, predecessors=True)
+    reduce(h, several, "mean")
+    pairs(h, several, several[::-1], dtype=dtype)
+    fallen = h.with_changes([0], [-1])
+    for sources in (0, several):
+        shortest_paths(fallen, sources, dtype=dtype)
 
 
 def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:

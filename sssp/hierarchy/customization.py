@@ -29,6 +29,8 @@ every weight is below half of it, which is looked at afterwards.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +42,11 @@ from sssp.kernels.jit import njit
 
 __all__ = ["NO_METRIC", "Metric", "PackedArcs", "customized"]
 
-ONE, TWO = np.uint64(1), np.uint64(2)
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+#: greater than the number of any arc
+ALL = np.uint64(1) << np.uint64(40)
+#: parts, for every thread, that lower vertices are cut into where all threads work on a few ranks
+PARTS = 4
 
 
 class PackedArcs(NamedTuple):
@@ -109,11 +115,24 @@ def _fill_kernel(slots, arc_weights, weights, inf):
 
 
 @njit
-def _basic_kernel(low, high, first, upper, lower_first, lower, weights, above):
+def _from_arc(lower, first, end, arc):
+    """Return where in a list of arcs from below those from `arc` on begin."""
+    while first < end:
+        middle = (first + end) >> ONE
+        if lower[middle, 0] < arc:
+            first = middle + ONE
+        else:
+            end = middle
+    return first
+
+
+@njit
+def _basic_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
     """Let the arcs above the ranks low..high-1 fall to the ways over lower vertices.
 
     Arguments
     ---------
+    arc_low, arc_high : uint64; of lower vertices, those whose arcs are from the one up to the other
     first, upper, lower_first, lower : of the structure, unsigned
     weights : shape (2 c,)
         Up and down along every arc; those above these ranks are written.
@@ -124,8 +143,11 @@ def _basic_kernel(low, high, first, upper, lower_first, lower, weights, above):
     for x in range(np.uint64(low), np.uint64(high)):
         for arc in range(first[x], first[x + ONE]):
             above[upper[arc]] = arc
-        for k in range(lower_first[x], lower_first[x + ONE]):
+        end = lower_first[x + ONE]
+        for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
             below = np.uint64(lower[k, 0])
+            if below >= arc_high:
+                break
             climb, descent = weights[TWO * below], weights[TWO * below + ONE]
             for other in range(below + ONE, np.uint64(lower[k, 1])):
                 up = TWO * np.uint64(above[upper[other]])
@@ -198,7 +220,7 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
 
 
 @njit
-def _perfect_kernel(low, high, first, upper, lower_first, lower, weights, above):
+def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
     """Let arcs from below fall to the ways over the ranks low..high-1, downward.
 
     Arguments as of `_basic_kernel`. The arcs above these ranks are final; those of lower vertices
@@ -210,8 +232,11 @@ def _perfect_kernel(low, high, first, upper, lower_first, lower, weights, above)
         x -= ONE
         for arc in range(first[x], first[x + ONE]):
             above[upper[arc]] = arc
-        for k in range(lower_first[x], lower_first[x + ONE]):
+        end = lower_first[x + ONE]
+        for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
             below = np.uint64(lower[k, 0])
+            if below >= arc_high:
+                break
             climb, descent = weights[TWO * below], weights[TWO * below + ONE]
             for other in range(below + ONE, np.uint64(lower[k, 1])):
                 up = TWO * np.uint64(above[upper[other]])
@@ -326,12 +351,26 @@ def customized(
 
     def find_basic(low: int, high: int, above: NDArray[np.uint32]) -> None:
         if not signed:
-            _basic_kernel(low, high, *arrays, weights, above)
+            _basic_kernel(low, high, ZERO, ALL, *arrays, weights, above)
         elif _signed_basic_kernel(low, high, *arrays, weights, inf, above):
             raise _CycleBelowZeroError
 
+    spare: list[NDArray[np.uint32]] = []
+
+    def basic_part(low: int, high: int, arc_low: np.uint64, arc_high: np.uint64) -> None:
+        above = spare.pop() if spare else scratch()
+        _basic_kernel(low, high, arc_low, arc_high, *arrays, weights, above)
+        spare.append(above)
+
+    def basic_together(low: int, high: int, pool: ThreadPoolExecutor) -> None:
+        # what comes from below the range, vertex by vertex; then what comes from within
+        inside = first[low]
+        for done in [pool.submit(basic_part, x, x + 1, ZERO, inside) for x in range(low, high)]:
+            done.result()
+        basic_part(low, high, inside, ALL)
+
     try:
-        tasks.upward(find_basic, threads, scratch)
+        tasks.upward(find_basic, threads, scratch, None if signed else basic_together)
     except _CycleBelowZeroError:
         return None
     potentials = None
@@ -343,12 +382,35 @@ def customized(
     counts = np.empty((2, n), np.uint32)
     greatest = []
 
-    def find_perfect(low: int, high: int, above: NDArray[np.uint32]) -> None:
-        _perfect_kernel(low, high, *arrays, weights, above)
+    def count(low: int, high: int) -> None:
         # nothing below writes the arcs above these ranks any more
         greatest.append(_count_kernel(low, high, first, basic, weights, inf, *counts))
 
-    tasks.downward(find_perfect, threads, scratch)
+    def find_perfect(low: int, high: int, above: NDArray[np.uint32]) -> None:
+        _perfect_kernel(low, high, ZERO, ALL, *arrays, weights, above)
+        count(low, high)
+
+    def perfect_part(low: int, high: int, arc_low: np.uint64, arc_high: np.uint64) -> None:
+        above = spare.pop() if spare else scratch()
+        _perfect_kernel(low, high, arc_low, arc_high, *arrays, weights, above)
+        spare.append(above)
+
+    def perfect_together(low: int, high: int, pool: ThreadPoolExecutor) -> None:
+        # the arcs within the range, then those of lower vertices, some of these together
+        inside = first[low]
+        perfect_part(low, high, inside, ALL)
+        count(low, high)
+        middle = (low + high) // 2
+        ends = lower[lower_first[middle] : lower_first[middle + 1], 1]
+        ends = ends[ends < inside]
+        cuts = ends[:: max(1, ends.size // (PARTS * threads))].astype(np.uint64)
+        for done in [
+            pool.submit(perfect_part, low, high, start, end)
+            for start, end in pairwise([ZERO, *np.unique(cuts), inside])
+        ]:
+            done.result()
+
+    tasks.downward(find_perfect, threads, scratch, perfect_together)
     packed = [_room(count, dtype) for count in counts]
     climbs = np.empty((2, n))
 

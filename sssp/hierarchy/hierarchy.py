@@ -15,6 +15,7 @@ from sssp.engine.threads import default_threads
 from sssp.errors import NegativeCycleError
 from sssp.graph.graph import Graph
 from sssp.hierarchy.customization import NO_METRIC, Metric, customized
+from sssp.hierarchy.storage import write_hierarchy
 from sssp.hierarchy.structure import Structure, slots_of
 from sssp.hierarchy.sweeps import Selection, everything
 from sssp.kernels.dtypes import WeightRange, infinity
@@ -217,9 +218,7 @@ class Hierarchy:
         TypeError
             Labels that are neither integers nor strings; the message shows the first.
         """
-        from sssp.hierarchy.storage import write_hierarchy
-
-        write_hierarchy(path, self, structure_only=structure_only)
+        write_hierarchy(path, self.graph, self.structure.order, structure_only=structure_only)
 
     def __repr__(self) -> str:
         arcs = self.structure.upper.size

@@ -1,7 +1,8 @@
-"""`prepare`: from a graph to a hierarchy."""
+"""`prepare` and `read_hierarchy`: from a graph, or from a file, to a hierarchy."""
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy
 from sssp.hierarchy.order import TooWide, elimination_order
+from sssp.hierarchy.storage import graph_and_order
 from sssp.hierarchy.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
 
-__all__ = ["prepare"]
+__all__ = ["prepare", "read_hierarchy"]
 
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
 MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
@@ -102,6 +104,53 @@ def prepare(
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
             ) from None
     structure = structure_for(graph, around, order, workers, limit)
+    return customized_hierarchy(graph, structure, threads=workers)
+
+
+def read_hierarchy(
+    path: str | PathLike[str],
+    graph: Graph | None = None,
+    *,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+) -> Hierarchy:
+    """Read a prepared map that `Hierarchy.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, plain or compressed.
+    graph : Graph, optional
+        With the same vertices and arcs as the one that was prepared, whatever they weigh; its
+        weights count. A file that holds the structure alone needs it.
+    threads : int, optional
+        Greatest number of threads.
+    memory_limit : number, optional
+        Bytes that structure and weights may take; by default the machine's memory.
+
+    Returns
+    -------
+    Hierarchy
+
+    Raises
+    ------
+    GraphFormatError
+        The file is damaged, holds no hierarchy, or that of a graph with other vertices or arcs.
+    TypeError
+        The file holds the structure alone, and no graph is given.
+    NegativeCycleError
+        A cycle is of negative length, wherever it is.
+    ValueError, DeviceError
+        As `prepare` raises them.
+
+    Notes
+    -----
+    The structure is made anew from the order, and the weights from those of the graph.
+    """
+    given = None if graph is None else as_network(graph)
+    graph, order = graph_and_order(path, given)
+    workers, limit = check_threads(threads), as_memory_limit(memory_limit, "cpu")
+    structure = structure_for(graph, neighbours(graph), order, workers, limit)
     return customized_hierarchy(graph, structure, threads=workers)
 
 

@@ -15,18 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.checks import as_memory_limit, as_network
-from sssp.engine.threads import check_threads
 from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
 from sssp.graph.storage import packed, unpacked
-from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy
-from sssp.hierarchy.prepare import structure_for
-from sssp.hierarchy.structure import neighbours
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any, write_arrays
 
-__all__ = ["read_hierarchy", "write_hierarchy"]
+__all__ = ["graph_and_order", "write_hierarchy"]
 
 WITH_GRAPH, ALONE = "hierarchy", "structure"
 
@@ -40,57 +35,26 @@ def _digest(graph: Graph) -> str:
 
 
 def write_hierarchy(
-    path: str | PathLike[str], hierarchy: Hierarchy, *, structure_only: bool
+    path: str | PathLike[str], graph: Graph, order: NDArray[np.int32], *, structure_only: bool
 ) -> None:
-    """Write what `read_hierarchy` reads."""
-    order = {"order": hierarchy.structure.order}
+    """Write what `graph_and_order` reads."""
+    arrays = {"order": order}
     if structure_only:
-        graph = hierarchy.graph
-        write_arrays(path, {"kind": ALONE, "n": graph.n, "topology": _digest(graph)}, order)
+        write_arrays(path, {"kind": ALONE, "n": graph.n, "topology": _digest(graph)}, arrays)
     else:
-        meta, arrays = packed(hierarchy.graph._fields())
-        write_arrays(path, meta | {"kind": WITH_GRAPH}, arrays | order)
+        meta, fields = packed(graph._fields())
+        write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
 
 
-def read_hierarchy(
-    path: str | PathLike[str],
-    graph: Graph | None = None,
-    *,
-    threads: int | None = None,
-    memory_limit: float | None = None,
-) -> Hierarchy:
-    """Read a prepared map that `Hierarchy.save` wrote.
-
-    Parameters
-    ----------
-    path : path-like
-        A file, plain or compressed.
-    graph : Graph, optional
-        With the same vertices and arcs as the one that was prepared, whatever they weigh; its
-        weights count. A file that holds the structure alone needs it.
-    threads : int, optional
-        Greatest number of threads.
-    memory_limit : number, optional
-        Bytes that structure and weights may take; by default the machine's memory.
-
-    Returns
-    -------
-    Hierarchy
+def graph_and_order(
+    path: str | PathLike[str], graph: Graph | None
+) -> tuple[Graph, NDArray[np.int32]]:
+    """Read a file that `write_hierarchy` wrote; `graph`, if given, stands in for that in the file.
 
     Raises
     ------
-    GraphFormatError
-        The file is damaged, holds no hierarchy, or that of a graph with other vertices or arcs.
-    TypeError
-        The file holds the structure alone, and no graph is given.
-    NegativeCycleError
-        A cycle is of negative length, wherever it is.
-    ValueError, DeviceError
-        As `prepare` raises them.
-
-    Notes
-    -----
-    The structure is made anew from the order, and the weights from those of the graph.
+    GraphFormatError, TypeError
+        As `sssp.read_hierarchy` documents.
     """
     content = read_any(path)
     if not isinstance(content, tuple) or content[0].get("kind") not in (WITH_GRAPH, ALONE):
@@ -98,24 +62,19 @@ def read_hierarchy(
             "the file holds no hierarchy; sssp.prepare(sssp.read_graph(path)) makes one", path=path
         )
     meta, arrays = content
-    given = None if graph is None else as_network(graph)
     if meta["kind"] == WITH_GRAPH:
         own = Graph._from_csr(**unpacked(path, *content))
-        if given is not None and _digest(given) != _digest(own):
+        if graph is not None and _digest(graph) != _digest(own):
             raise _other_topology(path)
-        given = given or own
-    elif given is None:
+        graph = graph or own
+    elif graph is None:
         raise TypeError(
             f"{path} holds the structure of a hierarchy alone: pass the graph whose weights count, "
             "read_hierarchy(path, graph=g)"
         )
-    elif _digest(given) != meta.get("topology"):
+    elif _digest(graph) != meta.get("topology"):
         raise _other_topology(path)
-    order = _order(path, arrays, given.n)
-    workers = check_threads(threads)
-    limit = as_memory_limit(memory_limit, "cpu")
-    structure = structure_for(given, neighbours(given), order, workers, limit)
-    return customized_hierarchy(given, structure, threads=workers)
+    return graph, _order(path, arrays, graph.n)
 
 
 def _other_topology(path: str | PathLike[str]) -> GraphFormatError:

@@ -7,6 +7,9 @@ of a vertex stands right before it; a chain can start when what is below it is d
 Work that goes up takes the subtrees in any order, the dearest first, and then every chain once
 those below it are done; work that goes down takes the same in reverse. Who has done what makes no
 difference to the outcome. No call is long, so that Ctrl-C is heard.
+
+Towards the top chains have to wait for each other. There all threads may take part in one: a chain
+whose range is dear is given to what knows how to cut it up (`Together`).
 """
 
 from __future__ import annotations
@@ -31,6 +34,13 @@ PIECES = 64
 SMALLEST = 2000
 #: triangles of a range of a chain: a tenth of a second
 DEAREST = 20_000_000
+#: triangles of a range that are worth cutting up for several threads: some milliseconds
+DEAR = 2_000_000
+
+#: ``work(low, high, own)``, with what a worker has of its own
+Work = Callable[[int, int, Any], Any]
+#: ``together(low, high, pool)``, which gives parts of the work to the pool
+Together = Callable[[int, int, ThreadPoolExecutor], Any]
 
 
 class Tasks(NamedTuple):
@@ -44,32 +54,48 @@ class Tasks(NamedTuple):
         How many are ranges of whole subtrees.
     above : ndarray, shape (t,), int32
         Of every chain the next that waits for it; -1 for the topmost, and for subtrees.
+    dear : ndarray, shape (t,), bool
+        Which chains are worth cutting up.
     """
 
     ranges: NDArray[np.int32]
     subtrees: int
     above: NDArray[np.int32]
+    dear: NDArray[np.bool_]
 
-    def upward(self, work: Callable[..., Any], threads: int, scratch: Callable[[], Any]) -> None:
+    def upward(
+        self,
+        work: Work,
+        threads: int,
+        scratch: Callable[[], Any],
+        together: Together | None = None,
+    ) -> None:
         """Call ``work(low, high, own)`` for every range, children before parents.
 
-        `scratch` makes what every worker has of its own.
+        `scratch` makes what every worker has of its own; `together`, if there is one, gets the
+        ranges that are dear, where there are several threads.
         """
         if threads <= 1 or len(self.ranges) <= 1:
             own = scratch()
             for low, high in self.ranges:
                 work(low, high, own)
         else:
-            _Upward(self).run(work, threads, scratch)
+            _Upward(self).run(work, threads, scratch, together)
 
-    def downward(self, work: Callable[..., Any], threads: int, scratch: Callable[[], Any]) -> None:
+    def downward(
+        self,
+        work: Work,
+        threads: int,
+        scratch: Callable[[], Any],
+        together: Together | None = None,
+    ) -> None:
         """Call ``work(low, high, own)`` for every range, parents before children."""
         if threads <= 1 or len(self.ranges) <= 1:
             own = scratch()
             for low, high in self.ranges[::-1]:
                 work(low, high, own)
         else:
-            _Downward(self).run(work, threads, scratch)
+            _Downward(self).run(work, threads, scratch, together)
 
 
 class _Crew:
@@ -85,10 +111,24 @@ class _Crew:
         """Note that a range is done: add what may start now to `ready`."""
         raise NotImplementedError
 
-    def run(self, work: Callable[..., Any], threads: int, scratch: Callable[[], Any]) -> None:
-        with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+    def run(
+        self, work: Work, threads: int, scratch: Callable[[], Any], together: Together | None
+    ) -> None:
+        with (
+            ThreadPoolExecutor(threads, thread_name_prefix="sssp") as pool,
+            ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor,
+        ):
+
+            def take_part(low: int, high: int, own: Any, is_dear: bool) -> None:
+                if is_dear and together is not None:
+                    together(low, high, pool)
+                else:
+                    work(low, high, own)
+
             try:
-                futures = [executor.submit(self._work, work, scratch()) for _ in range(threads)]
+                futures = [
+                    executor.submit(self._work, take_part, scratch()) for _ in range(threads)
+                ]
                 # with a timeout, for else Ctrl-C is not heard on every system
                 while wait(futures, HEARING).not_done:
                     pass
@@ -105,7 +145,7 @@ class _Crew:
     def _work(self, work: Callable[..., Any], own: Any) -> None:
         try:
             while (task := self._take()) is not None:
-                work(*self.tasks.ranges[task], own)
+                work(*self.tasks.ranges[task], own, self.tasks.dear[task])
                 with self._change:
                     self.done(task)
                     self._change.notify_all()
@@ -202,11 +242,10 @@ def make_tasks(
             subtrees.append([low, high])
     subtrees.sort(key=lambda cut: costs[cut[0]] - costs[cut[1]])
     chains, above = _chains(np.flatnonzero(~small), parent, size, costs, len(subtrees))
-    return Tasks(
-        np.array(subtrees + chains, INDEX).reshape(-1, 2),
-        len(subtrees),
-        np.array([-1] * len(subtrees) + above, INDEX),
-    )
+    ranges = np.array(subtrees + chains, INDEX).reshape(-1, 2)
+    dear = costs[ranges[:, 1]] - costs[ranges[:, 0]] >= DEAR
+    dear[: len(subtrees)] = False
+    return Tasks(ranges, len(subtrees), np.array([-1] * len(subtrees) + above, INDEX), dear)
 
 
 def _chains(

@@ -46,6 +46,7 @@ def table_of(text: str, heading: str = "method") -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_table_of_starts_has_a_row_for_every_process(monkeypatch, tmp_path, capsys):
     kept = [startup.Task("import sssp", "cpu", startup.IMPORT)]
     kept += [task for task in startup.tasks() if task[:2] == ("bellman-ford, a source", "cpu")]
@@ -66,6 +67,7 @@ def test_the_table_of_starts_has_a_row_for_every_process(monkeypatch, tmp_path, 
     assert "nothing on cpu: skipped: ModuleNotFoundError: No module named 'no_such_package'" in out
 
 
+@pytest.mark.slow
 def test_the_table_of_the_drop_in_finds_what_scipy_finds(monkeypatch, tmp_path, capsys):
     for name, size in {"SIZE": 3000, "DENSE": 20, "SOURCES": 3, "AT_LEAST": 0}.items():
         monkeypatch.setattr(drop_ins, name, size)

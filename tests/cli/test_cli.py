@@ -301,6 +301,7 @@ def test_the_console_script_is_the_command_line():
     assert done.stdout == f"sssp {sssp.__version__}\n"
 
 
+@pytest.mark.slow
 def test_what_compile_has_compiled_is_there_for_the_next_process():
     command = [sys.executable, "-m", "sssp", "compile", "--methods", "breadth-first"]
     command += ["--dtypes", "int32"]

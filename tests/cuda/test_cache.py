@@ -62,6 +62,7 @@ def printed(code: str, folder: Path) -> str:
     return process.stdout
 
 
+@pytest.mark.slow
 def test_a_kernel_has_the_same_name_in_every_process_and_another_for_other_code(
     tmp_path: Path,
 ) -> None:

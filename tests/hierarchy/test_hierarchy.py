@@ -227,7 +227,7 @@ def test_files_with_an_order_that_is_none(tmp_path: Path, order: list[Any]) -> N
 
 
 def test_what_is_no_road_network_is_refused_with_numbers() -> None:
-    with pytest.raises(ValueError, match=r"no road network: [\d,]+ vertices .* shortest_paths"):
+    with pytest.raises(ValueError, match=r"no road network: [\d,]+ vertices .*\.shortest_paths"):
         sssp.prepare(expander(4000))
     with pytest.raises(sssp.DeviceError, match=r"chordal arcs [\d,]+\), but may take 100,000"):
         sssp.prepare(sssp.road_like(5000), memory_limit=1e5)

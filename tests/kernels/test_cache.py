@@ -124,6 +124,7 @@ def test_a_change_in_another_file_is_noticed(here: Path) -> None:
     assert len(entries(here)) == 1
 
 
+@pytest.mark.slow
 def test_a_constant_that_is_set_while_the_process_runs_is_noticed(here: Path) -> None:
     copy_of_package(here)
     assert ask(here) == [42, 0]
@@ -132,6 +133,7 @@ def test_a_constant_that_is_set_while_the_process_runs_is_noticed(here: Path) ->
     assert ask(here) == [42, 1]
 
 
+@pytest.mark.slow
 def test_code_of_a_package_that_is_gone_is_deleted(here: Path) -> None:
     gone = here.with_name("gone")
     gone.mkdir()
@@ -147,6 +149,7 @@ def test_code_of_a_package_that_is_gone_is_deleted(here: Path) -> None:
     assert len(entries(here)) == 1
 
 
+@pytest.mark.slow
 def test_damaged_code_is_compiled_again(here: Path) -> None:
     copy_of_package(here)
     assert ask(here) == [42, 0]
@@ -213,6 +216,7 @@ def test_options_of_the_compiler_are_told_apart(here: Path) -> None:
     assert ask(here) == [42, 1]
 
 
+@pytest.mark.slow
 def test_the_package_works_from_an_archive(here: Path) -> None:
     copy_of_package(here)
     archive = here / "archive.zip"
@@ -226,6 +230,7 @@ def test_the_package_works_from_an_archive(here: Path) -> None:
             assert ask(archive) == [40 + number, found]
 
 
+@pytest.mark.slow
 def test_without_a_writable_folder_it_works_with_one_warning(here: Path) -> None:
     package = copy_of_package(here)
     # a plain file where the folder would be stops even root from making one

@@ -29,6 +29,7 @@ SUITES = (
 SOME = "not test_use_bounds_on_off_consistency or 19-0"
 
 
+@pytest.mark.slow
 @needs_backend
 def test_the_suites_of_networkx_pass_through_the_backend(
     tmp_path: Path, request: pytest.FixtureRequest
