@@ -10,8 +10,8 @@ printed as soon as it is known: a run that is cut off has told what it has found
 on a small graph before the clock runs; of calls that take long there is one.
 
 Checked are, of rows of the prepared graph: `sssp.verify`, and equality with the search on the
-graph; of tables and trips: the latter, of some rows and trips. Memory is the greatest that the
-process has held so far.
+graph; of tables and trips: the latter, of some rows and trips, too few for landmarks. Memory is
+the greatest that the process has held so far.
 """
 
 from __future__ import annotations

@@ -33,8 +33,7 @@ from sssp.engine.threads import default_threads
 from sssp.generate import road_like
 from sssp.graph.graph import Graph
 from sssp.hierarchy.hierarchy import Hierarchy
-from sssp.hierarchy.prepare import prepare
-from sssp.hierarchy.storage import read_hierarchy
+from sssp.hierarchy.prepare import prepare, read_hierarchy
 from sssp.kernels.dtypes import unreached
 
 __all__ = ["PreparedMaps", "answers_of", "held_bytes", "preparing_pays_after", "questions"]
