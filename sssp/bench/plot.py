@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any
 
 from sssp.bench.harness import Row
@@ -19,6 +19,8 @@ SIZES = (4_000, 16_000, 64_000, 256_000)
 #: endings of what can be written
 FORMATS = ("png", "svg", "pdf")
 DOTS_PER_INCH = 200
+#: how many numbers have room side by side on the axis of n
+LABELS = 8
 INCHES = (8, 5)
 #: told apart by the colour-blind (Okabe and Ito), each with a marker of its own; the first is for
 #: the reference
@@ -116,9 +118,11 @@ def _labelled(name: str, exponent: float | None) -> str:
 def _number_axes(ax: Any, sizes: Sequence[int]) -> None:
     """Write numbers in full; on the axis of n, the sizes themselves where they have room."""
     ticker = imported("matplotlib.ticker", "plot")
-    ax.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
-    if 0 < len(sizes) <= 2 * len(SIZES):
+    in_full = ticker.FuncFormatter(lambda value, _: f"{value:,g}")
+    ax.yaxis.set_major_formatter(in_full)
+    gaps = [math.log(larger / smaller) for smaller, larger in pairwise(sizes)]
+    if sizes and min(gaps, default=0) >= sum(gaps) / LABELS:
         ax.set_xticks(sizes, [f"{n:,}" for n in sizes])
         ax.xaxis.set_minor_locator(ticker.NullLocator())
     else:
-        ax.xaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
+        ax.xaxis.set_major_formatter(in_full)

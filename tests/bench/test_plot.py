@@ -58,6 +58,18 @@ def test_one_size_has_no_slope_and_two_devices_have_names():
     assert list(lines_of(report_of(*rows))) == ["dijkstra, cpu", "dijkstra, cuda"]
 
 
+def test_numbers_on_the_axis_are_the_sizes_unless_they_would_overlap():
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
+
+    def numbers(*sizes):
+        (ax,) = drawn(report_of(*(row_of("dijkstra", n, 1.0) for n in sizes))).axes
+        return [label.get_text() for label in ax.get_xticklabels()]
+
+    assert numbers(4000) == ["4,000"]
+    assert numbers(4000, 16_000, 1_000_000) == ["4,000", "16,000", "1,000,000"]
+    assert "250,000" not in numbers(4000, 250_000, 264_346)
+
+
 def test_the_bench_draws_all_methods_on_growing_graphs(monkeypatch, tmp_path, capsys):
     matplotlib = pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     monkeypatch.setattr(plot, "SIZES", (60, 240))
