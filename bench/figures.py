@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,63 @@ METHODS = {
     "bellman-ford": (PINK, "D"),
 }
 
+#: bytes a second of memory of the H100 with 80 GB of HBM3, by NVIDIA's data sheet
+BANDWIDTH = 3.35e12
+#: bytes of an entry of the matrices of the roofline
+WORD = 4
+
 Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of the roofline: all that was measured of it.
+
+    Attributes
+    ----------
+    what : str
+        The beginning of its name in the record.
+    label, color, marker : str
+    matrices : int
+        How many n x n matrices a round reads or writes.
+    """
+
+    what: str
+    label: str
+    color: str
+    marker: str
+    matrices: int = 2
+
+    def draw(self, ax: Any, rows: Rows) -> None:
+        """Draw its rows."""
+        chosen = [
+            row
+            for row in rows
+            if row["what"].startswith(self.what) and row["dtype"] in ("int32", "float32")
+        ]
+        points = [(self._intensity(row), row["updates_per_second"]) for row in chosen]
+        ax.plot(
+            *zip(*points, strict=True),
+            self.marker,
+            color=self.color,
+            label=self.label,
+            markersize=8,
+        )
+
+    def _intensity(self, row: dict[str, Any]) -> float:
+        """Updates of all rounds by the bytes of all rounds."""
+        updates = row["updates_per_second"] * row["median"] / 1000
+        return float(updates / (row["rounds"] * self.matrices * row["n"] ** 2 * WORD))
+
+
+KERNELS = (
+    Kernel("min-plus product", "min-plus product", GREEN, "^", matrices=4),
+    Kernel("repeated squaring", "repeated squaring", PINK, "D"),
+    Kernel("floyd-warshall", "Floyd-Warshall, n = 1,000 to 32,768", BLUE, "o"),
+    Kernel("baseline squaring", "a paper's squaring, tiles of 4 to 32", PINK, "x"),
+    Kernel("baseline floyd-warshall, b = 32", "a paper's Floyd-Warshall, blocks of 32", BLUE, "s"),
+    Kernel("baseline floyd-warshall, plain", "Floyd-Warshall, a launch a vertex", BLUE, "v"),
+)
 
 
 def rows_of(file: str) -> Rows:
@@ -121,7 +178,35 @@ def all_pairs(pyplot: Any) -> Any:
     return figure
 
 
-FIGURES = {"methods": methods, "devices": devices, "all-pairs": all_pairs}
+def roofline(pyplot: Any) -> Any:
+    """Dense kernels of 32-bit numbers on a GPU, under the limits of its memory and of its units.
+
+    Rates were measured. Bytes were not: of each round they are counted as those that no cache
+    spares, every operand read once and the result written once. Products and Floyd-Warshall only:
+    a closure passes unions of words, of which a table answers several rows at once; and what
+    searches read depends on the graph, and waits in chains of latencies, not for bytes.
+    """
+    record = json.loads((RESULTS / "h100-dense.json").read_text(encoding="utf-8"))
+    peak = record["settings"]["limit, minima a second"]
+    figure, ax = pyplot.subplots(figsize=(7.5, 4.8), layout="constrained")
+    ridge, left, right = peak / BANDWIDTH, 0.06, 5000
+    ax.plot([left, ridge, right], [left * BANDWIDTH, peak, peak], color=INK, linewidth=2)
+    slope = {"rotation": 46.4, "rotation_mode": "anchor", "ha": "center", "va": "bottom"}
+    ax.text(0.5, 0.58 * BANDWIDTH, f"{BANDWIDTH / 1e12:.2f} TB/s of memory", **slope)
+    ax.text(100, 1.06 * peak, f"{peak / 1e12:.1f} T minima/s", ha="center", va="bottom")
+    for kernel in KERNELS:
+        kernel.draw(ax, record["rows"])
+    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(1.2e11, 3e13))
+    ax.set_xlabel("updates a byte that a round must read or write")
+    ax.set_ylabel("updates a second, measured")
+    ax.set_xticks([0.1, 1, 10, 100, 1000], ["0.1", "1", "10", "100", "1,000"])
+    ax.set_yticks([2e11, 1e12, 5e12, 1e13], ["0.2 T", "1 T", "5 T", "10 T"])
+    ax.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+FIGURES = {"methods": methods, "devices": devices, "all-pairs": all_pairs, "roofline": roofline}
 
 
 def draw(folder: Path) -> list[Path]:

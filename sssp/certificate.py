@@ -213,7 +213,8 @@ def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
     if isinstance(g, ShortestPaths):
         raise TypeError("verify(g, result) takes the graph first, then the result")
     if not isinstance(g, Graph):
-        raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}")
+        own = "; of a prepared map that is h.graph" if own_methods(g) is not None else ""
+        raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
     if not isinstance(result, ShortestPaths):
         raise TypeError(
             f"result must be what shortest_paths or all_pairs returned, not {type(result).__name__}"

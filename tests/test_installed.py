@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tarfile
+import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -15,25 +19,32 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow
 
 
-def run(*command: str | Path, folder: Path) -> str:
+def run(*command: str | Path, folder: Path, **variables: str) -> str:
     """Run a command outside the checkout; return what it printed."""
     done = subprocess.run(
-        [str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False
+        [str(part) for part in command],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
+#: of pip, as ``python -m pip ...``
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
+
+
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter of an empty environment in which the wheel is installed."""
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the checkout, and what a build of long ago has left beside them."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone, so nobody says which files belong to the package")
-    folder = tmp_path_factory.mktemp("installed")
-    pip = ("-m", "pip", "--quiet", "--disable-pip-version-check")
-    # (from a copy: setuptools leaves its build folder beside the sources)
-    source = folder / "source"
-    tracked = run("git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", folder=folder)
+    # (a copy, for setuptools leaves its metadata beside the sources)
+    source = tmp_path_factory.mktemp("source")
+    tracked = run("git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", folder=source)
     for name in tracked.splitlines():
         origin = ROOT / name
         if origin.is_file():
@@ -45,11 +56,34 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 copy.write_bytes(origin.read_bytes())
         elif origin.is_symlink():  # to a folder
             (source / name).symlink_to(origin.readlink())
-    run(sys.executable, *pip, "wheel", "--no-deps", "--wheel-dir", folder, source, folder=folder)
+    for name in ("sssp/left_over.py", "loaders/__init__.py"):
+        old = source / "build" / "lib" / name
+        old.parent.mkdir(parents=True)
+        old.touch()
+    return source
+
+
+def wheel_of(source: Path, folder: Path) -> Path:
+    """Build a wheel into a new folder."""
+    folder.mkdir()
+    run(sys.executable, *PIP, "wheel", "--no-deps", "--wheel-dir", folder, source, folder=folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that pip makes of the checkout."""
+    return wheel_of(source, tmp_path_factory.mktemp("wheel") / "built")
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter of an empty environment in which the wheel is installed."""
+    folder = tmp_path_factory.mktemp("installed")
     run(sys.executable, "-m", "venv", folder / "environment", folder=folder)
     interpreter = folder / "environment" / "bin" / "python"
-    (wheel,) = folder.glob("*.whl")
-    run(interpreter, *pip, "install", "--no-compile", wheel, folder=folder)
+    run(interpreter, *PIP, "install", "--no-compile", wheel, folder=folder)
     return interpreter
 
 
@@ -60,24 +94,79 @@ def test_the_lines_of_the_readme_print_what_it_says(python: Path, tmp_path: Path
         assert run(python, "-c", block.code, folder=tmp_path) == block.printed
 
 
-def test_the_wheel_holds_every_module_and_nothing_of_the_tests(
-    python: Path, tmp_path: Path
-) -> None:
-    packaged = run(
-        python,
-        "-c",
-        "import pathlib, sssp; root = pathlib.Path(sssp.__file__).parent\n"
-        "for path in root.rglob('*.py*'):\n"
-        "    if '__pycache__' not in path.parts: print(path.relative_to(root))",
-        folder=tmp_path,
-    )
-    here = {
-        str(path.relative_to(ROOT / "sssp"))
+def names_in(wheel: Path) -> list[str]:
+    with ZipFile(wheel) as archive:
+        return sorted(archive.namelist())
+
+
+def test_the_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
+    """Least of all what an earlier build has left."""
+    modules = {
+        f"sssp/{path.relative_to(ROOT / 'sssp')}"
         for folder in (ROOT / "sssp", ROOT / "sssp" / "loaders")
         for path in folder.rglob("*.py*")
         if "__pycache__" not in path.parts
     }
-    assert set(packaged.split()) == here
+    packed = {name for name in names_in(wheel) if ".dist-info/" not in name}
+    assert packed == {*modules, "sssp/py.typed"}
+
+
+@pytest.mark.slow
+def test_a_source_distribution_makes_the_same_wheel(
+    source: Path, wheel: Path, tmp_path: Path
+) -> None:
+    environment, packed = tmp_path / "environment", tmp_path / "packed"
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    run(sys.executable, "-m", "venv", environment, folder=tmp_path)
+    builder = environment / "bin" / "python"
+    run(builder, *PIP, "install", *needs, folder=tmp_path)
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    run(builder, "-c", code, packed, folder=source)
+    (archive,) = packed.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        held = {name.partition("/")[2] for name in files.getnames()}
+    assert {"LICENSE", "README.md", "pyproject.toml", "sssp/loaders/__init__.py"} <= held
+    assert not [name for name in held if name.startswith(("build", "tests"))]
+    assert names_in(wheel_of(archive, tmp_path / "again")) == names_in(wheel)
+
+
+def test_a_script_may_lie_beside_modules_of_its_own(python: Path, tmp_path: Path) -> None:
+    """Their names are those of folders of the checkout, which are nobody's top-level modules."""
+    for name in ("loaders", "bench", "tests"):
+        (tmp_path / f"{name}.py").write_text("MINE = True\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import bench, loaders, sssp, sssp.bench, sssp.loaders, tests\n"
+        "g = sssp.road_like(50)\n"
+        "g.save('roads.sssp')\n"
+        "print(sssp.read_graph('roads.sssp').n, sssp.shortest_paths(g, 0).distance(0))\n"
+        "print(bench.MINE, loaders.MINE, tests.MINE, hasattr(sssp.loaders, 'MINE'))\n"
+    )
+    assert run(python, script, folder=tmp_path) == "50 0\nTrue True True False\n"
+
+
+def test_what_needs_an_extra_says_how_to_install_it(python: Path, tmp_path: Path) -> None:
+    """The environment is empty, so that every extra is missing."""
+    code = """
+import importlib.metadata, sssp, sssp.datasets
+from sssp.bench.__main__ import main
+g = sssp.road_like(50)
+for extra, call in {
+    "plot": g.plot,
+    "networkx": g.to_networkx,
+    "geo": g.to_geodataframe,
+    "data": lambda: sssp.datasets.fetch("USA-road-d.NY"),
+}.items():
+    try:
+        call()
+    except sssp.MissingExtraError as error:
+        assert f'pip install "sssp[{extra}]"' in str(error), error
+        assert extra in importlib.metadata.metadata("sssp").get_all("Provides-Extra")
+    else:
+        raise AssertionError(f"{extra} is not missing")
+print("all told", main(["--plot", "times.png"]))
+"""
+    assert run(python, "-c", code, folder=tmp_path, SSSP_DATA=str(tmp_path)) == "all told 2\n"
 
 
 def test_the_command_works_where_it_is_installed(python: Path, tmp_path: Path) -> None:

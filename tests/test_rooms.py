@@ -6,6 +6,7 @@ Read from the import statements themselves, those within functions and for type 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -109,6 +110,21 @@ def test_a_module_imports_from_floors_below_its_own(module):
         below = FLOOR[room_of(other)] < FLOOR[room]
         # the exceptions are a leaf that everything may import
         assert below or room_of(other) in (room, "errors"), f"{module} imports {other}"
+
+
+def test_the_drawing_of_the_house_has_the_rooms_that_there_are_floor_by_floor():
+    drawing = (ROOT / "docs" / "pictures" / "house.svg").read_text(encoding="utf-8")
+    drawn = re.findall(r'y="(\d+)" class="mid">(\w+)</text>', drawing)
+    rooms = {room_of(module) for module in MODULES if module.startswith("sssp.")}
+    # (the inner room of csgraph is part of it)
+    assert {room for _, room in drawn} == rooms - {"_csgraph", "__main__"} | {"sssp"}
+    heights: dict[int, set[int]] = {}
+    for height, room in drawn:
+        if room != "sssp":  # the roof
+            heights.setdefault(int(height), set()).add(FLOOR[room])
+    floors = [heights[height] for height in sorted(heights, reverse=True)]
+    assert all(len(floor) == 1 for floor in floors)
+    assert floors == sorted(floors, key=min)
 
 
 def test_nothing_names_papers_but_the_tables_and_the_scripts():

@@ -6,15 +6,15 @@ figures beside ours: of a thesis on GPU-based shortest paths, or of papers on al
 blocks, floyd-warshall) and transitive closure (closure); --table startup times whole processes,
 to their first answer, --table csgraph what stands in for SciPy's functions, and --table hierarchy
 prepared maps, on the built-in graph and New York, or on those that --graph names. Else loading,
-set-up and JIT are timed apart and never part of a row. The exit code is 1 if a row fails
-verification.
+set-up and JIT are timed apart and never part of a row, and --plot draws time against the number of
+vertices. The exit code is 1 if a row fails verification.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from sssp._terminal.interrupt import leave, tidying_up
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sssp._terminal.arguments import NamedGraph
+    from sssp._terminal.output import Output
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
@@ -39,6 +40,8 @@ EXAMPLES = """examples:
   %(prog)s --table thesis
   # what preparing a map costs, and after how many questions it pays
   %(prog)s --table hierarchy --graph USA-road-d.NY.gr.gz
+  # time against size, as a picture
+  %(prog)s --plot times.svg
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
@@ -100,9 +103,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods",
         type=method_list,
-        default=DEFAULT_METHODS,
         metavar="A,B",
-        help=f"all, or some of {', '.join(METHODS)} (default {DEFAULT_METHODS})",
+        help=f"all, or some of {', '.join(METHODS)} (default {DEFAULT_METHODS}; with --plot all)",
     )
     parser.add_argument(
         "--devices",
@@ -137,6 +139,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", type=new_file, metavar="FILE", help="also write everything there, as JSON"
     )
+    parser.add_argument(
+        "--plot",
+        type=_picture,
+        metavar="FILE",
+        help="also draw time against the number of vertices, to a .png, .svg or .pdf file; the "
+        "graphs are by default built-in ones of growing size",
+    )
     # beside SciPy, and what else has a version to report: programs with more rivals set them
     parser.set_defaults(rivals=(), packages=PACKAGES)
 
@@ -155,6 +164,8 @@ def run(options: argparse.Namespace) -> int:
     from sssp.bench.report import Report
     from sssp.engine.threads import default_threads
 
+    if options.plot is not None:
+        _check_plot(options)
     plan = Plan(options.trials, options.row_limit, options.threads)
     report = Report(
         command=options.command_line,
@@ -176,20 +187,51 @@ def run(options: argparse.Namespace) -> int:
                 _measure(options, plan, report)
         finally:
             if report.rows or report.comparisons:
-                _deliver(report, options.json)
+                _deliver(report, options)
     return 1 if report.failed else 0
 
 
-def _deliver(report: Report, file: Path | None) -> None:
-    """Write and print a report: if one fails, the other is there."""
+def _check_plot(options: argparse.Namespace) -> None:
+    """Refuse before the work, not after it, what cannot be drawn.
+
+    Raises
+    ------
+    ValueError
+        The figures of a table.
+    MissingExtraError
+        Matplotlib is not installed.
+    """
+    from sssp.graph.extras import imported
+
+    if options.table:
+        raise ValueError("--plot draws methods on graphs: leave --table away")
+    imported("matplotlib", "plot")
+
+
+def _deliver(report: Report, options: argparse.Namespace) -> None:
+    """Write, draw and print a report: if one fails, the others are there."""
+    # last in, first out
+    with ExitStack() as steps:
+        steps.callback(lambda: print(report.text()))
+        if options.plot is not None:
+            steps.callback(_draw, report, options.plot)
+        if options.json is not None:
+            steps.callback(_write, report, options.json)
+
+
+def _write(report: Report, file: Path) -> None:
     from sssp._terminal.outcome import naming
 
-    try:
-        if file is not None:
-            with naming(file):
-                report.write_json(file)
-    finally:
-        print(report.text())
+    with naming(file):
+        report.write_json(file)
+
+
+def _draw(report: Report, output: Output) -> None:
+    from sssp.bench.plot import DOTS_PER_INCH, drawn
+
+    figure = drawn(report)
+    with output.opened() as stream:
+        figure.savefig(stream, format=output.format, dpi=DOTS_PER_INCH)
 
 
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
@@ -222,13 +264,19 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
     from functools import partial
 
+    from sssp._terminal.arguments import method_list
     from sssp.bench.harness import Harness, Ours
     from sssp.bench.rival import RIVALS
     from sssp.bench.workloads import Loader, chosen_sources, random_sources
 
-    graphs = options.graphs or _default_graphs()
-    methods = [Ours(method, device) for device in options.devices for method in options.methods]
-    harness = Harness(methods, (*RIVALS, *options.rivals), plan)
+    if options.plot is None:
+        graphs, chosen = _default_graphs(), DEFAULT_METHODS
+    else:
+        graphs, chosen = _growing_graphs(), "all"
+    graphs = options.graphs or graphs
+    methods = options.methods or method_list(chosen)
+    ours = [Ours(method, device) for device in options.devices for method in methods]
+    harness = Harness(ours, (*RIVALS, *options.rivals), plan)
     loader = Loader()
     if options.labels:
         choose = partial(chosen_sources, labels=options.labels)
@@ -264,10 +312,37 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 def _default_graphs() -> list[NamedGraph]:
     from sssp import datasets
-    from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
+    from sssp._terminal.arguments import NamedGraph
 
     found = [NamedGraph(name, path) for name, path in datasets.available().items()]
-    return [named_graph(f"{BUILT_IN}:{DEFAULT_SIZE}"), *found]
+    return [*_built_in([DEFAULT_SIZE]), *found]
+
+
+def _growing_graphs() -> list[NamedGraph]:
+    from sssp.bench.plot import SIZES
+
+    return _built_in(SIZES)
+
+
+def _built_in(sizes: Iterable[int]) -> list[NamedGraph]:
+    from sssp._terminal.arguments import BUILT_IN, named_graph
+
+    return [named_graph(f"{BUILT_IN}:{size}") for size in sizes]
+
+
+def _picture(text: str) -> Output:
+    import argparse
+
+    from sssp._terminal.arguments import new_file
+    from sssp._terminal.output import Output
+    from sssp.bench.plot import FORMATS
+
+    path = new_file(text)
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        endings = ", ".join(f".{name}" for name in FORMATS)
+        raise argparse.ArgumentTypeError(f"{text!r} must end in one of {endings}")
+    return Output(path, ending)
 
 
 def _seconds(text: str) -> float:

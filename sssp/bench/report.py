@@ -121,23 +121,25 @@ class Report:
         with replaced_file(path) as stream:
             stream.write((json.dumps(content, indent=1) + "\n").encode())
 
-    def _header(self) -> str:
+    def circumstances(self) -> list[str]:
+        """Return lines on versions, machine and settings."""
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         machine = self.hardware
         memory = machine["memory"]
         size = f", {memory / GIB:.1f} GiB" if isinstance(memory, int) else ""
         gpu = ", ".join(str(machine[key]) for key in ("gpu", "driver") if key in machine)
         settings = ", ".join(f"{name} {value:g}" for name, value in self.settings.items())
-        return "\n".join(
-            [
-                f"{self.started}  {shlex.join(self.command)}",
-                versions,
-                f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores{size}, "
-                f"{machine['system']}",
-                *([gpu] if gpu else []),
-                settings,
-            ]
-        )
+        return [
+            versions,
+            f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores{size}, "
+            f"{machine['system']}",
+            *([gpu] if gpu else []),
+            settings,
+        ]
+
+    def _header(self) -> str:
+        command = f"{self.started}  {shlex.join(self.command)}"
+        return "\n".join([command, *self.circumstances()])
 
     def _results(self) -> str:
         columns = (

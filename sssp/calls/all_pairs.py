@@ -327,6 +327,8 @@ def _as_pattern(
     g_or_matrix: Any, reflexive: bool
 ) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
     """Return n, and the arcs in CSR form or a dense matrix."""
+    if own_methods(g_or_matrix) is not None:
+        raise TypeError("transitive_closure takes a graph or a matrix; pass h.graph")
     if isinstance(g_or_matrix, Graph):
         if g_or_matrix.self_loops and not reflexive:
             raise ValueError(

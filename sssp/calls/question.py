@@ -172,10 +172,17 @@ def choose_method(
     """
     own = own_methods(graph)
     if own is not None:
-        return next(iter(own.values()))() if is_auto(method) else as_method(method, own)
+        return next(iter(own.values()))() if is_auto(method) else _own_method(method, own)
     if is_auto(method):
         return WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FASTEST
     return as_method(method, known)
+
+
+def _own_method(method: str | Method, own: dict[str, type[Method]]) -> Method:
+    try:
+        return as_method(method, own)
+    except ValueError as error:
+        raise ValueError(f"{error}; of h.graph every method may be asked") from None
 
 
 def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:

@@ -45,7 +45,7 @@ class Hierarchy:
 
     Notes
     -----
-    Memory of New York (264,346 vertices): structure 26 MB, weights 19 MB a version and dtype.
+    Memory of New York (264,346 vertices): structure 24 MB, weights 20 MB a version and dtype.
     """
 
     __slots__ = ("__weakref__", "_derived", "_lock", "_opposite", "_slots", "graph", "structure")

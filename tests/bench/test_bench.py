@@ -304,6 +304,7 @@ def test_progress_names_every_step_on_a_terminal(grid, capsys, monkeypatch):
         (["--trials", "0"], "0 is not 1 or more"),
         (["--sources", "2", "--source", "1"], "not allowed with"),
         (["--json", "no/such/folder.json"], "no such folder"),
+        (["--plot", "times.doc"], "must end in one of .png, .svg, .pdf"),
     ],
 )
 def test_nonsense_is_refused_before_any_work(arguments, complaint, capsys):

@@ -134,5 +134,27 @@ def test_the_figures_of_the_documentation_are_those_of_the_results(tmp_path):
         assert texts_of(file.read_text(encoding="utf-8")) == texts_of(shown), file.name
 
 
+def test_no_kernel_lies_above_the_roof():
+    pytest.importorskip("matplotlib", reason="Matplotlib is not installed").use("agg")
+    from matplotlib import pyplot
+
+    from bench.figures import BANDWIDTH, FIGURES, RESULTS
+
+    record = json.loads((RESULTS / "h100-dense.json").read_text(encoding="utf-8"))
+    figure = FIGURES["roofline"](pyplot)
+    (ax,) = figure.axes
+    _, *kernels = ax.lines
+    points = {line.get_label(): [tuple(point) for point in line.get_xydata()] for line in kernels}
+    pyplot.close(figure)
+    for label, found in points.items():
+        for updates_a_byte, rate in found:
+            roof = min(record["settings"]["limit, minima a second"], BANDWIDTH * updates_a_byte)
+            assert rate < roof, label
+    # an entry read and written, at 4 bytes, for 1, 32 and 128 updates
+    assert points["Floyd-Warshall, a launch a vertex"][0][0] == pytest.approx(1 / 8)
+    assert points["a paper's Floyd-Warshall, blocks of 32"][0][0] == pytest.approx(32 / 8, rel=0.01)
+    assert points["Floyd-Warshall, n = 1,000 to 32,768"][6][0] == pytest.approx(128 / 8)
+
+
 def texts_of(svg):
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)

@@ -288,7 +288,11 @@ def test_what_does_not_go_is_refused(roads: tuple[sssp.Graph, sssp.Hierarchy]) -
         sssp.shortest_paths(h, 0, dtype=float)
     with pytest.raises(TypeError, match=r"shortest_paths\(h, range\(h\.n\)\)"):
         sssp.all_pairs(h)  # type: ignore[arg-type]
-    with pytest.raises(sssp.DeviceError, match="sweep does not run on cuda"):
+    with pytest.raises(TypeError, match=r"h\.graph"):
+        sssp.transitive_closure(h)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"h\.graph"):
+        sssp.verify(h, sssp.shortest_paths(h, 0))  # type: ignore[arg-type]
+    with pytest.raises(sssp.DeviceError, match=r"sweep does not run on cuda; ask h\.graph"):
         sssp.shortest_paths(h, 0, device="cuda")
     with pytest.raises(sssp.DeviceError, match="may take"):
         sssp.shortest_paths(h, range(1000), memory_limit=1e6)
