@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.network import own_methods
 from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.checks import is_sparse
 from sssp.graph.csr import arc_position
