@@ -29,6 +29,7 @@ def folders(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("SSSP_DATA", str(paths[0]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("SSSP_CACHE_DIR", raising=False)
     return paths
 
 

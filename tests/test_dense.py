@@ -105,7 +105,9 @@ def test_distances_are_those_of_scipy(method: Any, n: int, kind: str) -> None:
     np.testing.assert_array_equal(r.to_float(), reference(matrix))
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.int64, pytest.param(np.float32, marks=pytest.mark.slow), np.float64]
+)
 @pytest.mark.parametrize("method", ALL, ids=str)
 def test_every_dtype_gives_the_same_distances(method: Any, dtype: Any) -> None:
     for n, negative in ((33, True), (129, False)):

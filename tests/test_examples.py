@@ -44,7 +44,9 @@ def runs() -> Iterator[Any]:
     for page in PAGES:
         needs = {block.needs for block in blocks_of(page)}
         for every in sorted(needs, key=sorted):
-            marks = [pytest.mark.slow] if "slow" in every else []
+            marks = []
+            if "slow" in every or ("new-york" in every and page.name != "README.md"):
+                marks.append(pytest.mark.slow)
             if "gpu" in every:
                 marks.append(pytest.mark.gpu)
             name = "-".join([named(page), *sorted(every)])
@@ -85,6 +87,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield tmp_path
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")
+        pyplot.rcdefaults()  # (a notebook has settings of its own)
 
 
 def provide(need: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -283,6 +283,7 @@ def comb(teeth: int) -> Graph:
     return g.without_arcs(g.arcs(lost - 1, lost))
 
 
+@pytest.mark.slow
 def test_many_lines_are_an_image_of_the_same_colours(pyplot: Any) -> None:
     teeth = 12_000
     all_of_it = (-0.1, 1.1, -0.1, 1.1)

@@ -30,6 +30,7 @@ every weight is below half of it, which is looked at afterwards.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -339,93 +340,145 @@ def customized(
     -----
     O(triangles) time.
     """
-    n, tasks, inf = structure.order.size, structure.tasks, infinity(dtype)
-    first, upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
-    lower_first, lower = structure.lower_first.view(np.uint64), structure.lower
-    arrays = (first, upper, lower_first, lower)
-    weights = np.empty(2 * upper.size, dtype)
-    _fill_kernel(slots, arc_weights, weights, inf)
-
-    def scratch() -> NDArray[np.uint32]:
-        return np.empty(n, np.uint32)
-
-    def find_basic(low: int, high: int, above: NDArray[np.uint32]) -> None:
-        if not signed:
-            _basic_kernel(low, high, ZERO, ALL, *arrays, weights, above)
-        elif _signed_basic_kernel(low, high, *arrays, weights, inf, above):
-            raise _CycleBelowZeroError
-
-    spare: list[NDArray[np.uint32]] = []
-
-    def basic_part(low: int, high: int, arc_low: np.uint64, arc_high: np.uint64) -> None:
-        above = spare.pop() if spare else scratch()
-        _basic_kernel(low, high, arc_low, arc_high, *arrays, weights, above)
-        spare.append(above)
-
-    def basic_together(low: int, high: int, pool: ThreadPoolExecutor) -> None:
-        # what comes from below the range, vertex by vertex; then what comes from within
-        inside = first[low]
-        for done in [pool.submit(basic_part, x, x + 1, ZERO, inside) for x in range(low, high)]:
-            done.result()
-        basic_part(low, high, inside, ALL)
-
+    work = _Customization(structure, dtype, threads)
+    _fill_kernel(slots, arc_weights, work.weights, work.inf)
     try:
-        tasks.upward(find_basic, threads, scratch, None if signed else basic_together)
+        work.find_basic(signed=signed)
     except _CycleBelowZeroError:
         return None
-    potentials = None
-    if signed:
-        potentials = np.zeros(n, dtype)
-        _potentials_kernel(first, upper, weights, inf, potentials)
-        _between_potentials_kernel(first, upper, weights, inf, potentials)
-    basic = weights.copy()
-    counts = np.empty((2, n), np.uint32)
-    greatest = []
+    potentials = work.potentials() if signed else None
+    work.find_perfect()
+    return work.packed(potentials)
 
-    def count(low: int, high: int) -> None:
-        # nothing below writes the arcs above these ranks any more
-        greatest.append(_count_kernel(low, high, first, basic, weights, inf, *counts))
 
-    def find_perfect(low: int, high: int, above: NDArray[np.uint32]) -> None:
-        _perfect_kernel(low, high, ZERO, ALL, *arrays, weights, above)
-        count(low, high)
+class _Customization:
+    """Weights in the making, and the passes over them.
 
-    def perfect_part(low: int, high: int, arc_low: np.uint64, arc_high: np.uint64) -> None:
-        above = spare.pop() if spare else scratch()
-        _perfect_kernel(low, high, arc_low, arc_high, *arrays, weights, above)
-        spare.append(above)
+    Attributes
+    ----------
+    weights : ndarray, shape (2 c,)
+        Up and down along every chordal arc.
+    basic : the same
+        As they were before the perfect pass.
+    counts : ndarray, shape (2, n), uint32
+        Arcs of every rank that are kept, up and down.
+    """
 
-    def perfect_together(low: int, high: int, pool: ThreadPoolExecutor) -> None:
-        # the arcs within the range, then those of lower vertices, some of these together
-        inside = first[low]
-        perfect_part(low, high, inside, ALL)
-        count(low, high)
+    def __init__(self, structure: Structure, dtype: np.dtype[Any], threads: int) -> None:
+        self.structure, self.tasks, self.threads = structure, structure.tasks, threads
+        self.dtype, self.inf, self.n = dtype, infinity(dtype), structure.order.size
+        self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
+        self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
+        self.arcs = (self.first, self.upper, self.lower_first, self.lower)
+        self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
+        self.basic = self.weights
+        self.counts = np.empty((2, self.n), np.uint32)
+        self._greatest: list[Any] = []
+        self._spare: list[NDArray[np.uint32]] = []
+
+    def _scratch(self) -> NDArray[np.uint32]:
+        return np.empty(self.n, np.uint32)
+
+    def find_basic(self, *, signed: bool) -> None:
+        """Do the basic pass.
+
+        Raises
+        ------
+        _CycleBelowZeroError
+            There is one.
+        """
+        if signed:
+            self.tasks.upward(self._find_signed, self.threads, self._scratch)
+        else:
+            find = partial(self._call, _basic_kernel, ZERO, ALL)
+            self.tasks.upward(find, self.threads, self._scratch, self._find_basic_together)
+
+    def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
+        if _signed_basic_kernel(low, high, *self.arcs, self.weights, self.inf, above):
+            raise _CycleBelowZeroError
+
+    def _call(
+        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: NDArray[np.uint32]
+    ) -> None:
+        """Do a pass over some ranks, and over lower vertices whose arcs are from start to end."""
+        kernel(low, high, start, end, *self.arcs, self.weights, above)
+
+    def _part(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
+        above = self._spare.pop() if self._spare else self._scratch()
+        self._call(kernel, start, end, low, high, above)
+        self._spare.append(above)
+
+    def _find_basic_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
+        # over what is below the range, every rank by itself; then over what is within
+        inside = self.first[low]
+        below = partial(self._part, _basic_kernel, ZERO, inside)
+        for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
+            part.result()
+        self._part(_basic_kernel, inside, ALL, low, high)
+
+    def potentials(self) -> NDArray[Any]:
+        """Find potentials, and go over to the weights between them."""
+        found = np.zeros(self.n, self.dtype)
+        _potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
+        _between_potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
+        return found
+
+    def find_perfect(self) -> None:
+        """Do the perfect pass, and count what is kept."""
+        self.basic = self.weights.copy()
+        self.tasks.downward(
+            self._find_perfect, self.threads, self._scratch, self._find_perfect_together
+        )
+
+    def _find_perfect(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
+        self._call(_perfect_kernel, ZERO, ALL, low, high, above)
+        self._count(low, high)
+
+    def _find_perfect_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
+        # within the range; then for what is below, some vertices by themselves
+        inside = self.first[low]
+        self._part(_perfect_kernel, inside, ALL, low, high)
+        self._count(low, high)
         middle = (low + high) // 2
-        ends = lower[lower_first[middle] : lower_first[middle + 1], 1]
+        ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
         ends = ends[ends < inside]
-        cuts = ends[:: max(1, ends.size // (PARTS * threads))].astype(np.uint64)
-        for done in [
-            pool.submit(perfect_part, low, high, start, end)
-            for start, end in pairwise([ZERO, *np.unique(cuts), inside])
-        ]:
-            done.result()
+        cuts = np.unique(ends[:: max(1, ends.size // (PARTS * self.threads))]).astype(np.uint64)
+        parts = [
+            pool.submit(self._part, _perfect_kernel, start, end, low, high)
+            for start, end in pairwise([ZERO, *cuts, inside])
+        ]
+        for part in parts:
+            part.result()
 
-    tasks.downward(find_perfect, threads, scratch, perfect_together)
-    packed = [_room(count, dtype) for count in counts]
-    climbs = np.empty((2, n))
+    def _count(self, low: int, high: int) -> None:
+        """Count what is kept above ranks whose arcs nothing writes any more."""
+        self._greatest.append(
+            _count_kernel(low, high, self.first, self.basic, self.weights, self.inf, *self.counts)
+        )
 
-    def pack(low: int, high: int, _: None) -> None:
-        _pack_kernel(low, high, first, upper, basic, weights, inf, *packed[0], *packed[1], climbs)
+    def packed(self, potentials: NDArray[Any] | None) -> Metric:
+        """Pack what is kept."""
+        up, down = (_room(counts, self.dtype) for counts in self.counts)
+        climbs = np.empty((2, self.n))
 
-    tasks.downward(pack, threads, lambda: None)
-    longest = float(climbs.max(axis=1, initial=0).sum())
-    fits = max(longest, 2.0 * float(max(greatest, default=0))) < float(inf)
-    # who has no way up is a top, and a source comes to all that have a way down from there
-    joined = bool((np.count_nonzero(counts == 0, axis=1) == 1).all())
-    if potentials is None:
-        return Metric(packed[0], packed[1], fits, joined)
-    fits = fits and longest - 2.0 * float(potentials.min(initial=0)) < float(inf)
-    return Metric(packed[0], packed[1], fits, joined, potentials[structure.rank])
+        def pack(low: int, high: int, _: None) -> None:
+            _pack_kernel(
+                low, high, self.first, self.upper, self.basic, self.weights, self.inf, *up, *down,
+                climbs,
+            )  # fmt: skip
+
+        self.tasks.downward(pack, self.threads, lambda: None)
+        longest = max(
+            float(climbs.max(axis=1, initial=0).sum()),
+            2.0 * float(max(self._greatest, default=0)),
+        )
+        # who has no way up is a top, and a source comes to all that have a way down from there
+        joined = bool((np.count_nonzero(self.counts == 0, axis=1) == 1).all())
+        if potentials is None:
+            return Metric(up, down, longest < float(self.inf), joined)
+        longest -= 2.0 * float(potentials.min(initial=0))
+        heights = potentials[self.structure.rank]
+        return Metric(up, down, longest < float(self.inf), joined, heights)
 
 
 def _room(counts: NDArray[np.uint32], dtype: np.dtype[Any]) -> PackedArcs:

@@ -77,7 +77,7 @@ class Tasks(NamedTuple):
         """
         if threads <= 1 or len(self.ranges) <= 1:
             own = scratch()
-            for low, high in self.ranges:
+            for low, high in self.ranges.tolist():
                 work(low, high, own)
         else:
             _Upward(self).run(work, threads, scratch, together)
@@ -92,7 +92,7 @@ class Tasks(NamedTuple):
         """Call ``work(low, high, own)`` for every range, parents before children."""
         if threads <= 1 or len(self.ranges) <= 1:
             own = scratch()
-            for low, high in self.ranges[::-1]:
+            for low, high in self.ranges[::-1].tolist():
                 work(low, high, own)
         else:
             _Downward(self).run(work, threads, scratch, together)
@@ -103,6 +103,7 @@ class _Crew:
 
     def __init__(self, tasks: Tasks) -> None:
         self.tasks = tasks
+        self._ranges: list[list[int]] = tasks.ranges.tolist()
         self.ready: deque[int] = deque()
         self._left = len(tasks.ranges)
         self._change = threading.Condition()
@@ -145,7 +146,7 @@ class _Crew:
     def _work(self, work: Callable[..., Any], own: Any) -> None:
         try:
             while (task := self._take()) is not None:
-                work(*self.tasks.ranges[task], own, self.tasks.dear[task])
+                work(*self._ranges[task], own, bool(self.tasks.dear[task]))
                 with self._change:
                     self.done(task)
                     self._change.notify_all()

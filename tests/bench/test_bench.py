@@ -82,6 +82,7 @@ def test_the_table_of_the_drop_in_finds_what_scipy_finds(monkeypatch, tmp_path, 
         assert row[-1] == "yes"
 
 
+@pytest.mark.slow
 def test_a_drop_in_that_finds_something_else_makes_the_exit_code_one(monkeypatch, tmp_path, capsys):
     for name, size in {"SIZE": 100, "DENSE": 20, "SOURCES": 3, "AT_LEAST": 0}.items():
         monkeypatch.setattr(drop_ins, name, size)

@@ -38,6 +38,7 @@ def measured(
     return SimpleNamespace(code=code, out=out, rows=rows)
 
 
+@pytest.mark.slow
 def test_every_question_is_asked_of_all_and_the_answers_are_equal(tmp_path, capsys):
     file = tmp_path / "out.json"
     found = measured(capsys, "--json", str(file))

@@ -121,7 +121,7 @@ def same(g: sssp.Graph, sources: Any, threads: int, delta: float | None, **optio
     ids=["small", "large", "dyadic", "floats"],
 )
 @never_stuck
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_team_agrees_with_dijkstra_in_every_combination(
     weights: st.SearchStrategy[naive.Number], data: st.DataObject
@@ -145,7 +145,7 @@ def test_a_team_agrees_with_dijkstra_in_every_combination(
 
 
 @never_stuck
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(network=networks(HUGE_INTEGERS, least_n=1))
 def test_a_team_notices_an_overflow_when_dijkstra_does(network: naive.Network) -> None:
     g = graph_of(network)

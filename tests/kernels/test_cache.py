@@ -209,6 +209,7 @@ with open({str(question)!r}, "a") as file:
     assert ask(here) == [42, 0]
 
 
+@pytest.mark.slow
 def test_options_of_the_compiler_are_told_apart(here: Path) -> None:
     copy_of_package(here)
     assert ask(here) == [42, 0]
@@ -241,6 +242,7 @@ def test_without_a_writable_folder_it_works_with_one_warning(here: Path) -> None
     assert len(solved.stderr.splitlines()) == 1, solved.stderr
 
 
+@pytest.mark.slow
 def test_the_users_folder_is_used_where_none_is_named(here: Path) -> None:
     copy_of_package(here)
     home = {"SSSP_CACHE_DIR": "", "XDG_CACHE_HOME": str(here / "home")}
