@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sssp
+from sssp.hierarchy import tasks
 from sssp.hierarchy.structure import Fill, Structure, make_structure, neighbours
 from sssp.loaders import read_arrays, write_arrays
 from tests import naive
@@ -123,15 +124,27 @@ def test_shapes(g: sssp.Graph) -> None:
     np.testing.assert_array_equal(found, sssp.shortest_paths(g, sources, threads=1).distances)
 
 
+def assert_same_weights(one: sssp.Hierarchy, other: sssp.Hierarchy) -> None:
+    dtype = one.graph.weights.dtype
+    for arcs, others in zip(one.metric(dtype)[:2], other.metric(dtype)[:2], strict=True):
+        for array, as_well in zip(arcs, others, strict=True):
+            np.testing.assert_array_equal(array, as_well)
+
+
 def test_the_same_for_any_number_of_threads() -> None:
     g = sssp.road_like(20_000)
     one, three = sssp.prepare(g, threads=1), sssp.prepare(g, threads=3)
     np.testing.assert_array_equal(one.structure.order, three.structure.order)
-    for a, b in zip(
-        one.metric(g.weights.dtype)[:2], three.metric(g.weights.dtype)[:2], strict=True
-    ):
-        for x, y in zip(a, b, strict=True):
-            np.testing.assert_array_equal(x, y)
+    assert_same_weights(one, three)
+
+
+def test_all_threads_may_take_part_near_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "SMALLEST", 50)
+    monkeypatch.setattr(tasks, "DEAR", 1)
+    g = sssp.road_like(5000)
+    one, three = sssp.prepare(g, threads=1), sssp.prepare(g, threads=3)
+    assert three.structure.tasks.dear.sum() > 10
+    assert_same_weights(one, three)
 
 
 @given(networks(SMALL_INTEGERS, least_n=1), st.data())
