@@ -112,6 +112,11 @@ def shortest_paths(
     thousand searches. It is the same table; its memory then is that of the transposed one, and
     `stats` counts the searches, one a target.
 
+    A prepared map (`sssp.prepare`) in place of the graph gives the same answers. Distances of many
+    sources are a view of memory that has those of a vertex side by side;
+    ``np.ascontiguousarray(r.distances)`` has rows. Trees of its float weights, and integers that
+    leave int64, are searched for on the graph.
+
     O(m log m) time a source for ``dijkstra``, O(n m) for ``bellman-ford``; the other methods lie
     in between, and on road networks all but ``bellman-ford`` are close to O(n + m). Memory: the
     answer, and some 20 to 60 bytes a vertex for every thread.

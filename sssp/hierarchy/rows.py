@@ -245,7 +245,9 @@ class _LaneRows(Rows):
     ) -> None:
         self.asked, self.memory = query.dtype, None
         whole = query.targets is None and query.reduction is None
-        if whole and query.out is None and query.output == "host":
+        # (of a few rows most lanes would be empty, and kept with the answer)
+        fills = 2 * query.rows >= LANES
+        if whole and fills and query.out is None and query.output == "host":
             self.memory = _memory_for(query, hierarchy.n, dtype)
             query = replace(query, out=self.memory[:, : query.rows].T)
         super().__init__(hierarchy.graph.open_part(), query, method, dtype)
