@@ -20,6 +20,8 @@ SMALL_INTEGERS = st.sampled_from([0, 1, 1, 1, 2, 2, 3, 10])
 LARGE_INTEGERS = st.sampled_from([0, 1, 2**28, 2**29, 2**30 - 2, 2**30 - 1, 2**30, 2**31])
 #: sums cross the infinity of int64 arithmetic
 HUGE_INTEGERS = st.sampled_from([0, 1, 2**31, 2**59, 2**60, 2**61])
+#: a sum of few leaves int32 or int64 arithmetic, also downwards
+HUGE_OF_ANY_SIGN = st.sampled_from([-(2**60), -(2**30), -(2**29), -1, 0, 1, 2**29, 2**31, 2**61])
 #: sums are exact, in float32 too
 DYADIC = st.integers(0, 16).map(lambda eighths: eighths / 8)
 #: sums round, absorb and underflow, but never overflow, in float32 neither
@@ -64,6 +66,11 @@ def negative_networks(draw: st.DrawFn) -> Network:
     return network.with_weights(
         arc.weight + potentials[arc.tail] - potentials[arc.head] for arc in network.arcs
     )
+
+
+def times_two_to_the_27(network: Network) -> Network:
+    """Make sums of many arcs leave int32 arithmetic."""
+    return network.with_weights(weight * 2**27 for _, _, weight in network.arcs)
 
 
 def vertex_lists(n: int, greatest: int = 4) -> st.SearchStrategy[list[int]]:

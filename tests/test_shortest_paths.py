@@ -36,27 +36,22 @@ from tests.strategies import (
     DYADIC,
     FLOATS,
     HUGE_INTEGERS,
+    HUGE_OF_ANY_SIGN,
     LARGE_INTEGERS,
     ODDITIES,
     SMALL_INTEGERS,
     graph_of,
     negative_networks,
     networks,
+    times_two_to_the_27,
 )
 
 #: many negative cycles
 MOSTLY_NEGATIVE = st.integers(-5, 3)
 #: sums are exact
 EIGHTHS = st.integers(-16, 16).map(lambda eighths: eighths / 8)
-#: a sum of few leaves int32 or int64 arithmetic, also downwards
-HUGE_OF_ANY_SIGN = st.sampled_from([-(2**60), -(2**30), -(2**29), -1, 0, 1, 2**29, 2**31, 2**61])
 #: the simulator takes a second for a few thousand threads
 LARGEST_ODDITY = 5 if SIMULATOR else math.inf
-
-
-def times_two_to_the_27(network: naive.Network) -> naive.Network:
-    """Make sums of many arcs leave int32 arithmetic."""
-    return network.with_weights(weight * 2**27 for _, _, weight in network.arcs)
 
 
 def test_the_suite_knows_every_method_on_every_device() -> None:

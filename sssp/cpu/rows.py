@@ -29,7 +29,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -156,10 +156,8 @@ class Rows:
 
     def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
         self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
-        self.arcs = unsigned_arcs(graph, dtype)
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)
-        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
         self.form = make_form(graph.n, query, dtype)
         self.counts = np.zeros((len(method.statistics), query.rows), np.int64)
         # set by one thread, and seen by the others after the row in hand
@@ -247,14 +245,6 @@ class Rows:
         query = self.query
         return query.sources if query.nearest else query.sources[row : row + 1]
 
-    def overflowed(
-        self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
-    ) -> bool:
-        """Whether a row misses something because the dtype is too narrow for it."""
-        return bool(self.test.concerns(dropped)) and self.test.overflowed(
-            self.arcs, distances, reached, row
-        )
-
 
 class SingleRows(Rows):
     """Rows that are found one by one, each with its tree where one is wanted.
@@ -266,6 +256,11 @@ class SingleRows(Rows):
     """
 
     extra: Callable[[int], tuple[NDArray[Any], ...]]
+
+    @cached_property
+    def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+        """The arcs that searches and trees go along."""
+        return unsigned_arcs(self.graph, self.dtype)
 
     @property
     def worker_bytes(self) -> int:
@@ -368,6 +363,15 @@ class _SearchedRows(SingleRows):
         super().__init__(graph, query, method, dtype)
         self.search = search
         self.extra = search.scratch
+        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
+
+    def overflowed(
+        self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
+    ) -> bool:
+        """Whether a row misses something because the dtype is too narrow for it."""
+        return bool(self.test.concerns(dropped)) and self.test.overflowed(
+            self.arcs, distances, reached, row
+        )
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search from the sources of one row."""

@@ -19,6 +19,7 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
 __all__ = [
+    "described",
     "error_of",
     "has_cycle",
     "negative_cycle",
@@ -196,11 +197,16 @@ def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) 
 
 
 def error_of(source: int, cycle: NDArray[np.int32]) -> NegativeCycleError:
-    """Return the error that names a negative cycle."""
+    """Return the error of a source that reaches a negative cycle."""
+    return NegativeCycleError(
+        f"source {source} reaches {described(cycle)}, so distances have no lower bound; .cycle "
+        "holds it",
+        cycle.tolist(),
+    )
+
+
+def described(cycle: NDArray[np.int32]) -> str:
+    """Return what a message says of a negative cycle."""
     vertices = cycle.tolist()
     shown = ", ".join(map(str, vertices[:10])) + (", ..." if len(vertices) > 10 else "")
-    return NegativeCycleError(
-        f"source {source} reaches a cycle of negative length with {len(vertices)} vertices "
-        f"({shown}), so distances have no lower bound; .cycle holds it",
-        vertices,
-    )
+    return f"a cycle of negative length with {len(vertices)} vertices ({shown})"

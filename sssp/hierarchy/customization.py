@@ -128,8 +128,21 @@ def _from_arc(lower, first, end, arc):
 
 
 @njit
-def _basic_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
+def _added(one, other, inf):
+    """Return the sum of two weights, of which INF is no way; None: neither is negative."""
+    if inf is None:
+        return one + other
+    return one + other if one < inf and other < inf else inf
+
+
+@njit
+def _basic_kernel(
+    low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
+):
     """Let the arcs above the ranks low..high-1 fall to the ways over lower vertices.
+
+    Returns whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
+    what was found until then are simple ways.
 
     Arguments
     ---------
@@ -139,6 +152,7 @@ def _basic_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower
         Up and down along every arc; those above these ranks are written.
     above : shape (n,), uint32, of one worker
         Where the arc to every rank above is; scratch.
+    inf : INF, where a weight may be negative
     """
     number = weights.dtype.type
     for x in range(np.uint64(low), np.uint64(high)):
@@ -155,36 +169,12 @@ def _basic_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower
                 down = up + ONE
                 there = TWO * other
                 back = there + ONE
-                weights[up] = min(weights[up], number(descent + weights[there]))
-                weights[down] = min(weights[down], number(weights[back] + climb))
-
-
-@njit
-def _signed_basic_kernel(low, high, first, upper, lower_first, lower, weights, inf, above):
-    """Do what `_basic_kernel` does with weights of any sign; INF is tested before adding.
-
-    Returns whether there is a cycle below zero: what was found until then are simple ways.
-    """
-    number = weights.dtype.type
-    for x in range(np.uint64(low), np.uint64(high)):
-        for arc in range(first[x], first[x + ONE]):
-            above[upper[arc]] = arc
-        for k in range(lower_first[x], lower_first[x + ONE]):
-            below = np.uint64(lower[k, 0])
-            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
-            for other in range(below + ONE, np.uint64(lower[k, 1])):
-                up = TWO * np.uint64(above[upper[other]])
-                down = up + ONE
-                there = TWO * other
-                back = there + ONE
-                if descent < inf and weights[there] < inf:
-                    weights[up] = min(weights[up], number(descent + weights[there]))
-                if weights[back] < inf and climb < inf:
-                    weights[down] = min(weights[down], number(weights[back] + climb))
-        for arc in range(first[x], first[x + ONE]):
-            up, down = weights[TWO * arc], weights[TWO * arc + ONE]
-            if up < inf and down < inf and number(up + down) < 0:
-                return True
+                weights[up] = min(weights[up], number(_added(descent, weights[there], inf)))
+                weights[down] = min(weights[down], number(_added(weights[back], climb, inf)))
+        if inf is not None:
+            for arc in range(first[x], first[x + ONE]):
+                if number(_added(weights[TWO * arc], weights[TWO * arc + ONE], inf)) < 0:
+                    return True
     return False
 
 
@@ -224,8 +214,8 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
 def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
     """Let arcs from below fall to the ways over the ranks low..high-1, downward.
 
-    Arguments as of `_basic_kernel`. The arcs above these ranks are final; those of lower vertices
-    are read and written.
+    Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
+    lower vertices are read and written.
     """
     number = weights.dtype.type
     x = np.uint64(high)
@@ -394,7 +384,7 @@ class _Customization:
             self.tasks.upward(find, self.threads, self._scratch, self._find_basic_together)
 
     def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
-        if _signed_basic_kernel(low, high, *self.arcs, self.weights, self.inf, above):
+        if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
             raise _CycleBelowZeroError
 
     def _call(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.search.bellman_ford import negative_cycle_from
+from sssp.engine.cycles import described
 from sssp.engine.threads import default_threads
 from sssp.errors import NegativeCycleError
 from sssp.graph.graph import Graph
@@ -248,8 +249,7 @@ def _longest_way(graph: Graph) -> float:
 
 
 def _has_negative_loop(graph: Graph) -> bool:
-    loops = graph.tails == graph.indices
-    return bool((graph.weights[loops] < 0).any())
+    return bool((graph.weights[graph._loops] < 0).any())
 
 
 def refuse_negative_cycle(graph: Graph) -> None:
@@ -260,14 +260,12 @@ def refuse_negative_cycle(graph: Graph) -> None:
     NegativeCycleError
         Wherever the cycle is: a map is prepared for all sources.
     """
-    cycle = negative_cycle_from(graph.open_part(), np.arange(graph.n)).tolist()
-    if cycle:
-        shown = ", ".join(map(str, cycle[:10])) + (", ..." if len(cycle) > 10 else "")
+    cycle = negative_cycle_from(graph.open_part(), np.arange(graph.n))
+    if cycle.size:
         raise NegativeCycleError(
-            f"the graph has a cycle of negative length with {len(cycle)} vertices ({shown}), so a "
-            "prepared map has no shortest ways; .cycle holds it, and sssp.shortest_paths(g, ...) "
-            "answers for sources that do not reach it",
-            cycle,
+            f"the graph has {described(cycle)}, so a prepared map has no shortest ways; .cycle "
+            "holds it, and sssp.shortest_paths(g, ...) answers for sources that do not reach it",
+            cycle.tolist(),
         )
 
 

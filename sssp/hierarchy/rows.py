@@ -154,7 +154,11 @@ class _SweptRows(SingleRows):
     def __init__(
         self, hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
     ) -> None:
-        super().__init__(hierarchy.graph.open_part(), query, method, dtype)
+        # (trees go along the arcs of the part that is open; nobody else looks at them)
+        graph = hierarchy.graph
+        if query.wants_tree or query.predecessors:
+            graph = graph.open_part()
+        super().__init__(graph, query, method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.metric(dtype)
         self.inf = infinity(dtype)
         self.extra = _climbs(dtype)
@@ -250,7 +254,7 @@ class _LaneRows(Rows):
         if whole and fills and query.out is None and query.output == "host":
             self.memory = _memory_for(query, hierarchy.n, dtype)
             query = replace(query, out=self.memory[:, : query.rows].T)
-        super().__init__(hierarchy.graph.open_part(), query, method, dtype)
+        super().__init__(hierarchy.graph, query, method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.metric(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(hierarchy)

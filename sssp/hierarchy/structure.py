@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.graph.arc_orders import order_of_heads
+from sssp.graph.csr import arc_position
 from sssp.graph.frozen import frozen
 from sssp.graph.graph import Graph
 from sssp.hierarchy.tasks import Tasks, make_tasks
@@ -97,33 +98,17 @@ class Structure(NamedTuple):
 
 
 @njit
-def _count_neighbours_kernel(indptr, indices, tails_indptr, tails, counts):
-    """Count the vertices before or behind every vertex: the union of two ascending lists."""
-    for v in range(counts.size):
-        out, out_end = indptr[v], indptr[v + 1]
-        into, into_end = tails_indptr[v], tails_indptr[v + 1]
-        count = 0
-        while out < out_end or into < into_end:
-            if into == into_end or (out < out_end and indices[out] <= tails[into]):
-                other = indices[out]
-            else:
-                other = tails[into]
-            if out < out_end and indices[out] == other:
-                out += 1
-            if into < into_end and tails[into] == other:
-                into += 1
-            if other != v:
-                count += 1
-        counts[v] = count
+def _neighbours_kernel(indptr, indices, tails_indptr, tails, first, others):
+    """Find the vertices before or behind every vertex, ascending: the union of two such lists.
 
-
-@njit
-def _fill_neighbours_kernel(indptr, indices, tails_indptr, tails, first, others):
-    """Write the vertices that `_count_neighbours_kernel` counts, ascending."""
+    Writes where those of every vertex begin, shape (n + 1,), and they themselves as far as there is
+    room: so without any it counts.
+    """
+    place = 0
+    first[0] = 0
     for v in range(first.size - 1):
         out, out_end = indptr[v], indptr[v + 1]
         into, into_end = tails_indptr[v], tails_indptr[v + 1]
-        place = first[v]
         while out < out_end or into < into_end:
             if into == into_end or (out < out_end and indices[out] <= tails[into]):
                 other = indices[out]
@@ -134,21 +119,23 @@ def _fill_neighbours_kernel(indptr, indices, tails_indptr, tails, first, others)
             if into < into_end and tails[into] == other:
                 into += 1
             if other != v:
-                others[place] = other
+                if place < others.size:
+                    others[place] = other
                 place += 1
+        first[v + 1] = place
 
 
 def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the graph without directions, loops and closed doors: CSR, both ways, ascending.
+    """Return the graph without directions and loops: CSR, both ways, ascending.
 
     Closed arcs count, for they may open. O(n + m) time.
     """
     tails_indptr, tails, _ = order_of_heads(graph)
-    counts = np.empty(graph.n, OFFSET)
-    _count_neighbours_kernel(graph.indptr, graph.indices, tails_indptr, tails, counts)
-    first = _offsets(counts)
+    arcs = graph.indptr, graph.indices, tails_indptr, tails
+    first, others = np.empty(graph.n + 1, OFFSET), np.empty(0, INDEX)
+    _neighbours_kernel(*arcs, first, others)
     others = np.empty(first[-1], INDEX)
-    _fill_neighbours_kernel(graph.indptr, graph.indices, tails_indptr, tails, first, others)
+    _neighbours_kernel(*arcs, first, others)
     return first, others
 
 
@@ -221,17 +208,13 @@ def _depth_kernel(parent, depth, chain):
 
 @njit
 def _upward_arcs_kernel(indptr, indices, order, rank, first, heads):
-    """Write the ranks above every rank that it has an arc to or from; `first` has n + 1 entries.
-
-    Returns their number. With no room in `heads` they are counted only.
-    """
+    """Write the ranks above every rank that it has an arc to or from; `first` has n + 1 entries."""
     place = 0
     for r in range(order.size):
         v = order[r]
         for arc in range(indptr[v], indptr[v + 1]):
             if rank[indices[arc]] > r:
-                if place < heads.size:
-                    heads[place] = rank[indices[arc]]
+                heads[place] = rank[indices[arc]]
                 place += 1
         first[r + 1] = place
     return place
@@ -375,14 +358,7 @@ def _slots_kernel(indptr, indices, rank, first, upper, slots):
                 continue
             if below > above:
                 below, above, down = above, below, 1
-            least, end = first[below], first[below + 1]
-            while least < end:
-                middle = (least + end) >> 1
-                if upper[middle] < above:
-                    least = middle + 1
-                else:
-                    end = middle
-            slots[arc] = 2 * least + down
+            slots[arc] = 2 * arc_position(first, upper, below, above) + down
 
 
 # ---- all of it

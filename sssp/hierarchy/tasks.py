@@ -75,12 +75,7 @@ class Tasks(NamedTuple):
         `scratch` makes what every worker has of its own; `together`, if there is one, gets the
         ranges that are dear, where there are several threads.
         """
-        if threads <= 1 or len(self.ranges) <= 1:
-            own = scratch()
-            for low, high in self.ranges.tolist():
-                work(low, high, own)
-        else:
-            _Upward(self).run(work, threads, scratch, together)
+        self._run(_Upward, self.ranges, work, threads, scratch, together)
 
     def downward(
         self,
@@ -90,12 +85,23 @@ class Tasks(NamedTuple):
         together: Together | None = None,
     ) -> None:
         """Call ``work(low, high, own)`` for every range, parents before children."""
-        if threads <= 1 or len(self.ranges) <= 1:
-            own = scratch()
-            for low, high in self.ranges[::-1].tolist():
-                work(low, high, own)
-        else:
-            _Downward(self).run(work, threads, scratch, together)
+        self._run(_Downward, self.ranges[::-1], work, threads, scratch, together)
+
+    def _run(
+        self,
+        crew: type[_Crew],
+        ranges: NDArray[np.int32],
+        work: Work,
+        threads: int,
+        scratch: Callable[[], Any],
+        together: Together | None,
+    ) -> None:
+        if threads > 1 and len(ranges) > 1:
+            crew(self).run(work, threads, scratch, together)
+            return
+        own = scratch()
+        for low, high in ranges.tolist():
+            work(low, high, own)
 
 
 class _Crew:

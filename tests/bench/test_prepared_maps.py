@@ -61,13 +61,15 @@ def test_every_question_is_asked_of_all_and_the_answers_are_equal(tmp_path, caps
     assert [line["asked for"] for line in comparison["records"]] == list(found.rows)
 
 
-def test_a_wrong_answer_is_told_and_the_exit_code_is_one(monkeypatch, capsys):
-    def forged(network, *arguments, **options):
-        trips = sssp.pairs(network, *arguments, **options)
-        if isinstance(network, sssp.Hierarchy):
-            trips.distances[0] += 1
-        return trips
+def forged(network, *arguments, **options):
+    """Answer trips, and the first of a prepared map wrongly."""
+    trips = sssp.pairs(network, *arguments, **options)
+    if isinstance(network, sssp.Hierarchy):
+        trips.distances[0] += 1
+    return trips
 
+
+def test_a_wrong_answer_is_told_and_the_exit_code_is_one(monkeypatch, capsys):
     monkeypatch.setattr(prepared_maps, "pairs", forged)
     found = measured(capsys)
     assert found.code == 1

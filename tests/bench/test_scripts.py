@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import sssp
 from bench import prepared
 from bench.common import Record, random_graph, real_graph
 from sssp.bench import prepared_maps
+from tests.bench.test_prepared_maps import forged
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -112,12 +112,6 @@ def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypat
     monkeypatch.setattr(prepared, "SMALL", 100)
     monkeypatch.setattr(prepared_maps, "TREES", (2,))
     monkeypatch.setattr(prepared_maps, "TRIPS", (50,))
-
-    def forged(network, *arguments, **options):
-        trips = sssp.pairs(network, *arguments, **options)
-        if isinstance(network, sssp.Hierarchy):
-            trips.distances[0] += 1
-        return trips
 
     monkeypatch.setattr(prepared_maps, "pairs", forged)
     assert prepared.main(["grid", "--side", "20"]) == 1

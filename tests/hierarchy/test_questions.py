@@ -19,12 +19,14 @@ from tests.strategies import (
     DYADIC,
     FLOATS,
     HUGE_INTEGERS,
+    HUGE_OF_ANY_SIGN,
     LARGE_INTEGERS,
     ODDITIES,
     SMALL_INTEGERS,
     graph_of,
     negative_networks,
     networks,
+    times_two_to_the_27,
     vertex_lists,
 )
 
@@ -37,13 +39,7 @@ class Prepared(Solver):
         return sssp.shortest_paths(sssp.prepare(g, threads=1), sources, **options)
 
 
-HUGE_OF_ANY_SIGN = st.sampled_from([-(2**60), -(2**30), -(2**29), -1, 0, 1, 2**29, 2**31, 2**61])
 PREPARED = [Prepared(Sweep(), "cpu")]
-
-
-def times_two_to_the_27(network: naive.Network) -> naive.Network:
-    """Make sums of many arcs leave int32 arithmetic."""
-    return network.with_weights(weight * 2**27 for _, _, weight in network.arcs)
 
 
 def in_own_numbers(question: Question) -> Question:
