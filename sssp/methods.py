@@ -208,7 +208,10 @@ class Sweep(Method):
 
     name: ClassVar[str] = "sweep"
     task: ClassVar[str] = "sweep"
-    solvers: ClassVar[dict[str, str]] = {"cpu": "sssp.hierarchy.rows"}
+    solvers: ClassVar[dict[str, str]] = {
+        "cpu": "sssp.hierarchy.rows",
+        "cuda": "sssp.hierarchy.cuda.rows",
+    }
     statistics: ClassVar[dict[str, str]] = {
         "climbed": "vertices passed on the way up",
         "swept": "vertices whose distance was found from those above",

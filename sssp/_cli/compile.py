@@ -128,7 +128,7 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
             elif method.task == "trips":
                 yield from _trips(weighted, method, device, dtype)
             elif method.task == "sweep":
-                yield partial(_sweep, weighted, dtype)
+                yield partial(_sweep, weighted, device, dtype)
             elif method.task == "matrix":
                 yield from _matrices(method, device, dtype)
     for method in methods:
@@ -145,7 +145,7 @@ def _trips(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Itera
     yield partial(ask, predecessors=True)
 
 
-def _sweep(g: Graph, dtype: np.dtype[Any]) -> None:
+def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
     """Use every kernel of prepared maps, those for negative weights too."""
     import numpy as np
 
@@ -155,7 +155,7 @@ def _sweep(g: Graph, dtype: np.dtype[Any]) -> None:
     from sssp.hierarchy.prepare import prepare
 
     h = prepare(g)
-    ask = partial(shortest_paths, h, dtype=dtype)
+    ask = partial(shortest_paths, h, device=device, dtype=dtype)
     several, half = np.arange(SEVERAL), np.arange(g.n // 2)
     ask(0)
     ask(several)
@@ -163,11 +163,11 @@ def _sweep(g: Graph, dtype: np.dtype[Any]) -> None:
     ask(several, limit=g.weights.max(), output="sparse")
     ask(several, limit=g.weights.max() * g.n)
     ask(several, nearest=True, predecessors=True)
-    reduce(h, several, "mean")
-    pairs(h, several, several[::-1], dtype=dtype)
+    reduce(h, several, "mean", device=device)
+    pairs(h, several, several[::-1], device=device, dtype=dtype)
     fallen = h.with_changes([0], [-1])
     for sources in (0, several):
-        shortest_paths(fallen, sources, dtype=dtype)
+        shortest_paths(fallen, sources, device=device, dtype=dtype)
 
 
 def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:

@@ -195,10 +195,7 @@ def choose_device(
         return Place("cpu")
     if "cuda" not in method.solvers:
         able = ", ".join(name for name, kind in METHODS.items() if "cuda" in kind.solvers)
-        others = f"searches that do: {able}"
-        if method.task == "sweep":
-            others = "ask h.graph there"
-        raise DeviceError(f"{method.name} does not run on cuda; {others}")
+        raise DeviceError(f"{method.name} does not run on cuda; searches that do: {able}")
     by_rule = named == "auto"
     place = Place(f"cuda:{_number('cuda' if by_rule else named)}", by_rule)
     with _lock:

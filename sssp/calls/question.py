@@ -193,7 +193,7 @@ def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
     rows, n = query.rows, graph.n
     host_bytes = 0
     if query.output == "host" and query.reduction is None:
-        itemsize = (query.dtype or graph.weights.dtype).itemsize
+        itemsize = (query.dtype or graph.weight_range.dtype).itemsize
         trees = n * INDEX.itemsize if query.predecessors and query.targets is None else 0
         host_bytes = rows * (query.columns(n) * itemsize + trees)
     return search_work(

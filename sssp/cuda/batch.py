@@ -59,6 +59,8 @@ class Search(ABC):
 
     #: whether the arcs come and go, because there may not be room for all
     arcs_travel = False
+    #: rows that fill the device; None: a few for every multiprocessor
+    rows_at_once: int | None = None
 
     @property
     @abstractmethod

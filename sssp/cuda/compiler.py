@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import from_dtype, int32
 
 from sssp.errors import DeviceError, MissingExtraError
 
@@ -20,6 +21,7 @@ __all__ = [
     "device_number",
     "inline",
     "kernel",
+    "number_of",
     "part",
     "pin",
     "select",
@@ -104,6 +106,35 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
             return double_as_longlong(value)
 
     return inline(bits)
+
+
+def number_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives an integer as the number of the same bits."""
+    integer = np.dtype(f"i{dtype.itemsize}")
+    if dtype.kind == "i":
+        kind = from_dtype(dtype)
+
+        def number(bits):
+            return kind(bits)
+
+    elif SIMULATOR:
+
+        def number(bits):
+            return integer.type(bits).view(dtype)
+
+    elif dtype == np.float32:
+        from numba.cuda.libdevice import int_as_float
+
+        def number(bits):
+            return int_as_float(int32(bits))
+
+    else:
+        from numba.cuda.libdevice import longlong_as_double
+
+        def number(bits):
+            return longlong_as_double(bits)
+
+    return inline(number)
 
 
 def address(array: Any) -> int:

@@ -201,6 +201,7 @@ class _Rows:
         room = available_bytes(query.memory_limit, held) - self.fixed_bytes
         filling = FILLING * blocks_at_once()
         size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
+        size = search.rows_at_once or size
 
         def fitting(lanes: int) -> int:
             return int((room // lanes - search.fixed_bytes) // max(row, 1))

@@ -127,7 +127,11 @@ class Hierarchy:
             return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
 
     def free_device(self) -> None:
-        """Drop the copies of its graph on CUDA devices."""
+        """Drop the copies on CUDA devices, its graph's too; the next call there makes new ones."""
+        with self._lock:
+            for key in [key for key in self._derived if key.startswith("cuda:")]:
+                del self._derived[key]
+        self.structure.shared.drop()
         self.graph.free_device()
 
     # -- weights -------------------------------------------------------------------------------

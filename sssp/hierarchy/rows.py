@@ -48,7 +48,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["solve"]
+__all__ = ["check_question", "searched", "solve"]
 
 #: what answers where sweeps do not
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -71,6 +71,31 @@ def solve(
 
     Raises
     ------
+    TypeError, ValueError
+        As `check_question` does.
+    """
+    check_question(hierarchy, query, dtype)
+    fits = hierarchy.metric(dtype).fits
+    if not fits and dtype == INT32:
+        return None
+    if not fits or (dtype.kind == "f" and query.predecessors):
+        return searched(hierarchy, query, method, dtype)
+    if query.shares is not None and not query.predecessors:
+        return solve_trips(hierarchy, query, method, dtype)
+    if query.wants_tree or query.nearest or query.predecessors:
+        return _SweptRows(hierarchy, query, method, dtype).run()
+    if _is_small_table(hierarchy, query):
+        return _solve_as_trips(hierarchy, query, method, dtype)
+    if query.rows <= FEW or _stays_near(hierarchy, query, method, dtype):
+        return _SweptRows(hierarchy, query, method, dtype).run()
+    return _LaneRows(hierarchy, query, method, dtype).run()
+
+
+def check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
+    """Refuse what no sweep answers.
+
+    Raises
+    ------
     TypeError
         Integer weights, and a float dtype asked for.
     ValueError
@@ -87,20 +112,6 @@ def solve(
             "h.with_weights(h.graph.weights.astype(float)) has others, and r.to_float() makes "
             "floats of a result"
         )
-    fits = hierarchy.metric(dtype).fits
-    if not fits and dtype == INT32:
-        return None
-    if not fits or (dtype.kind == "f" and query.predecessors):
-        return _searched(hierarchy, query, method, dtype)
-    if query.shares is not None and not query.predecessors:
-        return solve_trips(hierarchy, query, method, dtype)
-    if query.wants_tree or query.nearest or query.predecessors:
-        return _SweptRows(hierarchy, query, method, dtype).run()
-    if _is_small_table(hierarchy, query):
-        return _solve_as_trips(hierarchy, query, method, dtype)
-    if query.rows <= FEW or _stays_near(hierarchy, query, method, dtype):
-        return _SweptRows(hierarchy, query, method, dtype).run()
-    return _LaneRows(hierarchy, query, method, dtype).run()
 
 
 def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
@@ -136,13 +147,13 @@ def _stays_near(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dt
     return answer is not None and answer.stats["swept"][0] <= NEAR * hierarchy.n
 
 
-def _searched(
+def searched(
     hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by a search on the graph."""
+    """Answer by a search on the graph, on the same device."""
     graph = hierarchy.graph.open_part()
     flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
-    answer: Answer | None = solver_of(flat, "cpu").solve(graph, query, flat, dtype)
+    answer: Answer | None = solver_of(flat, query.device).solve(graph, query, flat, dtype)
     if answer is not None:
         answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
     return answer

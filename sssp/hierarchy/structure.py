@@ -16,8 +16,9 @@ to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network i
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,48 @@ from sssp.hierarchy.tasks import Tasks, make_tasks
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
 
-__all__ = ["MOST_ARCS", "NO_SLOT", "Fill", "Structure", "make_structure", "neighbours", "slots_of"]
+__all__ = [
+    "MOST_ARCS",
+    "NO_SLOT",
+    "Fill",
+    "Shared",
+    "Structure",
+    "make_structure",
+    "neighbours",
+    "slots_of",
+]
+
+T = TypeVar("T")
 
 #: places of directed chordal arcs are numbers of 32 bits
 MOST_ARCS = (1 << 31) - 1
 NO_SLOT = np.uint32(0xFFFFFFFF)
+
+
+class Shared:
+    """What is made from a structure when it is first wanted, for all maps that share it.
+
+    It does not travel: a copy makes its own.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    def derived(self, key: str, build: Callable[[], T]) -> T:
+        """Return what `build` makes: made once, then kept."""
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = build()
+            return self._made[key]  # type: ignore[no-any-return]  # the key decides the type
+
+    def drop(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._made.clear()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Shared, ()
 
 
 class Structure(NamedTuple):
@@ -67,6 +105,8 @@ class Structure(NamedTuple):
         Triangles of chordal arcs: the work of a customization.
     tasks : Tasks
         The elimination tree, cut into ranges of ranks.
+    shared : Shared
+        What devices keep of it.
     """
 
     order: NDArray[np.int32]
@@ -81,6 +121,7 @@ class Structure(NamedTuple):
     lower: NDArray[np.uint32]
     triangles: int
     tasks: Tasks
+    shared: Shared
 
     @property
     def height(self) -> int:
@@ -427,8 +468,9 @@ def make_structure(
     lower = np.empty((upper.size, 2), np.uint32)
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
     return Structure(
-        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks
-    ).frozen()
+        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks,
+        Shared(),
+    ).frozen()  # fmt: skip
 
 
 def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:

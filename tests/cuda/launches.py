@@ -98,6 +98,7 @@ def ask(recorder: Recorder, dtypes: list[str]) -> None:
     """Ask every solver for everything, in some dtypes."""
     for dtype in map(np.dtype, dtypes):
         ask_searches(recorder, {"device": "cuda", "dtype": dtype})
+        ask_prepared(dtype)
         ask_matrices(dtype)
     ask_reductions(dtypes)
     ask_closures()
@@ -137,6 +138,16 @@ def ask_searches(recorder: Recorder, common: dict[str, Any]) -> None:
         for form in ({"output": "sparse"}, {"targets": [1], "predecessors": True}):
             sssp.shortest_paths(pair, 0, method="delta-stepping", **common, **form)
         sssp.shortest_paths(pair, 0, method=streamed, **common)
+
+
+def ask_prepared(dtype: np.dtype[Any]) -> None:
+    import sssp
+
+    # random arcs, so that there are levels between the bundles and the top
+    tails, heads, weights = np.random.default_rng(0).integers(0, 50, (3, 150))
+    heavy = 1 << 33 if dtype == np.int64 else 1
+    g = sssp.Graph.from_arcs(tails, heads, (weights * heavy).astype(dtype), n=50)
+    sssp.shortest_paths(sssp.prepare(g, threads=1), [0, 1], device="cuda")
 
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:

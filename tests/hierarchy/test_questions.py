@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ import sssp
 from sssp.methods import Sweep
 from tests import naive
 from tests.questions import PLAIN, Question, ask_all, questions
-from tests.solvers import Solver, draw_and_ask
+from tests.solvers import SIMULATOR, Solver, draw_and_ask, every_device, needs_speed
 from tests.strategies import (
     DYADIC,
     FLOATS,
@@ -36,10 +38,8 @@ class Prepared(Solver):
     """Answers by a hierarchy."""
 
     def __call__(self, g: sssp.Graph, sources: Any, **options: Any) -> sssp.ShortestPaths:
-        return sssp.shortest_paths(sssp.prepare(g, threads=1), sources, **options)
-
-
-PREPARED = [Prepared(Sweep(), "cpu")]
+        h = sssp.prepare(g, threads=1)
+        return sssp.shortest_paths(h, sources, device=self.device, **options)
 
 
 def in_own_numbers(question: Question) -> Question:
@@ -50,41 +50,52 @@ def in_own_numbers(question: Question) -> Question:
     return question
 
 
+@every_device
 @pytest.mark.parametrize(
     ("weights", "examples"), [(SMALL_INTEGERS, 150), (DYADIC, 50), (LARGE_INTEGERS, 50)]
 )
 def test_answers_agree_with_the_reference_in_every_combination(
-    weights: st.SearchStrategy[Any], examples: int
+    device: str, weights: st.SearchStrategy[Any], examples: int
 ) -> None:
     drawn = questions(networks(weights)).map(in_own_numbers)
-    draw_and_ask("cpu", drawn, lambda question: ask_all(PREPARED, question), examples)
+    solvers = [Prepared(Sweep(), device)]
+    draw_and_ask(device, drawn, lambda question: ask_all(solvers, question), examples)
 
 
-@given(networks(HUGE_INTEGERS, least_n=1))
-def test_sums_beyond_int64_are_right_or_refused(network: naive.Network) -> None:
-    ask_all(PREPARED, Question(network, 0, {**PLAIN, "predecessors": True}))
-    ask_all(PREPARED, Question(network, [0, 0, 0], PLAIN))
+@every_device
+def test_sums_beyond_int64_are_right_or_refused(device: str) -> None:
+    solvers = [Prepared(Sweep(), device)]
+
+    def check(network: naive.Network) -> None:
+        ask_all(solvers, Question(network, 0, {**PLAIN, "predecessors": True}))
+        ask_all(solvers, Question(network, [0, 0, 0], PLAIN))
+
+    draw_and_ask(device, networks(HUGE_INTEGERS, least_n=1), check, 50)
 
 
-@given(networks(FLOATS, least_n=1), st.booleans())
-def test_floats_are_those_of_a_search_with_trees_and_close_to_them_without(
-    network: naive.Network, side_by_side: bool
-) -> None:
-    g = graph_of(network)
-    h, sources = sssp.prepare(g), [0, 0, 0] if side_by_side else 0
-    searched = sssp.shortest_paths(g, sources, predecessors=True)
-    swept = sssp.shortest_paths(h, sources, predecessors=True)
-    np.testing.assert_array_equal(swept.distances, searched.distances)
-    np.testing.assert_array_equal(swept.predecessors, searched.predecessors)
-    alone = sssp.shortest_paths(h, sources).distances
-    np.testing.assert_allclose(alone, searched.distances, rtol=1e-12)
+@every_device
+def test_floats_are_those_of_a_search_with_trees_and_close_to_them_without(device: str) -> None:
+    def check(question: tuple[naive.Network, bool]) -> None:
+        network, side_by_side = question
+        g = graph_of(network)
+        h, sources = sssp.prepare(g), [0, 0, 0] if side_by_side else 0
+        searched = sssp.shortest_paths(g, sources, predecessors=True)
+        swept = sssp.shortest_paths(h, sources, predecessors=True, device=device)
+        np.testing.assert_array_equal(swept.distances, searched.distances)
+        np.testing.assert_array_equal(swept.predecessors, searched.predecessors)
+        alone = sssp.shortest_paths(h, sources, device=device).distances
+        np.testing.assert_allclose(alone, searched.distances, rtol=1e-12)
+
+    drawn = st.tuples(networks(FLOATS, least_n=1), st.booleans())
+    draw_and_ask(device, drawn, check, 50)
 
 
+@every_device
 @pytest.mark.parametrize("name", ODDITIES)
-def test_odd_graphs(name: str) -> None:
+def test_odd_graphs(name: str, device: str) -> None:
     h = prepared(ODDITIES[name])
     if h is not None:
-        compare(h)
+        compare(h, device)
 
 
 def prepared(network: naive.Network) -> sssp.Hierarchy | None:
@@ -97,46 +108,56 @@ def prepared(network: naive.Network) -> sssp.Hierarchy | None:
     return None
 
 
-def compare(h: sssp.Hierarchy) -> None:
+def compare(h: sssp.Hierarchy, device: str) -> None:
     """Compare the rows of a few sources with those of searches."""
     g = h.graph
     for sources in (range(g.n), range(min(g.n, 1)), [0, 0, 0][: 3 * g.n]):
-        swept = sssp.shortest_paths(h, sources, predecessors=True)
+        if SIMULATOR and len(sources) > 3:
+            continue
+        swept = sssp.shortest_paths(h, sources, predecessors=True, device=device)
         searched = sssp.shortest_paths(g, sources, predecessors=True)
         np.testing.assert_array_equal(swept.predecessors, searched.predecessors)
-        np.testing.assert_array_equal(sssp.shortest_paths(h, sources).distances, searched.distances)
+        alone = sssp.shortest_paths(h, sources, device=device)
+        np.testing.assert_array_equal(alone.distances, searched.distances)
 
 
-@given(
-    negative_networks()
-    | negative_networks().map(times_two_to_the_27)
-    | networks(st.integers(-5, 3), least_n=1)
-    | networks(HUGE_OF_ANY_SIGN, least_n=1)
-)
+@every_device
 def test_negative_weights_are_exact_and_negative_cycles_found_wherever_they_are(
-    network: naive.Network,
+    device: str,
 ) -> None:
+    drawn = (
+        negative_networks()
+        | negative_networks().map(times_two_to_the_27)
+        | networks(st.integers(-5, 3), least_n=1)
+        | networks(HUGE_OF_ANY_SIGN, least_n=1)
+    )
+    draw_and_ask(device, drawn, partial(compare_of_any_sign, device), 50)
+
+
+def compare_of_any_sign(device: str, network: naive.Network) -> None:
     h = prepared(network)
     if h is None:
         return
     g = h.graph
     try:
-        compare(h)
+        compare(h, device)
     except sssp.DistanceOverflowError:
         with pytest.raises(sssp.DistanceOverflowError):
             sssp.shortest_paths(g, range(g.n))
         return
-    if g.n:
+    if g.n and not SIMULATOR:
         everyone = np.arange(g.n)
         targets, starts = np.repeat(everyone, g.n), np.tile(everyone, g.n)
         for asked, searched in (
             (
-                sssp.shortest_paths(h, everyone, targets=targets),
+                sssp.shortest_paths(h, everyone, targets=targets, device=device),
                 sssp.shortest_paths(g, everyone, targets=targets),
             ),
-            (sssp.pairs(h, starts, targets), sssp.pairs(g, starts, targets)),
+            (sssp.pairs(h, starts, targets, device=device), sssp.pairs(g, starts, targets)),
             (
-                sssp.shortest_paths(h, everyone[::2], nearest=True, predecessors=True),
+                sssp.shortest_paths(
+                    h, everyone[::2], nearest=True, predecessors=True, device=device
+                ),
                 sssp.shortest_paths(g, everyone[::2], nearest=True, predecessors=True),
             ),
             (sssp.shortest_paths(h.reverse(), 0), sssp.shortest_paths(g.reverse(), 0)),
@@ -180,6 +201,48 @@ def roads() -> tuple[sssp.Graph, sssp.Hierarchy]:
     return g, sssp.prepare(g)
 
 
+@needs_speed
+@pytest.mark.gpu
+@pytest.mark.parametrize("k", [1, 7, 8, 31, 32, 33, 64, 255, 256, 1000])
+def test_any_number_of_rows_on_a_gpu(
+    roads: tuple[sssp.Graph, sssp.Hierarchy], device: str, k: int
+) -> None:
+    g, h = roads
+    sources = np.random.default_rng(k).integers(0, g.n, k)
+    for dtype in (np.int32, np.int64):
+        wanted = sssp.shortest_paths(h, sources, dtype=dtype, predecessors=True)
+        found = sssp.shortest_paths(h, sources, dtype=dtype, predecessors=True, device=device)
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+        np.testing.assert_array_equal(found.predecessors, wanted.predecessors)
+        np.testing.assert_array_equal(found.stats["climbed"], wanted.stats["climbed"])
+        for options in ({"limit": 5000}, {"targets": np.arange(0, g.n, 170)}, {"output": "sparse"}):
+            wanted = sssp.shortest_paths(h, sources, dtype=dtype, **options)
+            found = sssp.shortest_paths(h, sources, dtype=dtype, device=device, **options)
+            assert found.distances.dtype == wanted.distances.dtype
+            difference = found.distances != wanted.distances
+            assert not (difference.nnz if "output" in options else difference.any())
+        kept = sssp.shortest_paths(h, sources, dtype=dtype, device=device, output="device")
+        wanted = sssp.shortest_paths(h, sources, dtype=dtype)
+        np.testing.assert_array_equal(kept.to_host().distances, wanted.distances)
+
+
+@needs_speed
+@pytest.mark.gpu
+def test_rows_are_the_same_each_time_and_from_every_thread(
+    roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
+) -> None:
+    _, h = roads
+    sources = np.arange(300)
+    wanted = sssp.shortest_paths(h, sources).distances
+
+    def ask(_: int) -> bool:
+        found = sssp.shortest_paths(h, sources, device=device).distances
+        return np.array_equal(found, wanted)
+
+    with ThreadPoolExecutor(2) as executor:
+        assert all(executor.map(ask, range(100)))
+
+
 # around the lanes of a group, and the groups of a block
 @pytest.mark.parametrize("k", [1, 2, 3, 15, 16, 17, 33, 64, 65, 130])
 @pytest.mark.parametrize("threads", [1, 3])
@@ -216,14 +279,16 @@ def test_any_number_of_rows(roads: tuple[sssp.Graph, sssp.Hierarchy], k: int, th
         np.testing.assert_array_equal(dense.ravel()[~near.reached.toarray().ravel()], dense.max())
 
 
-def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
+@every_device
+@needs_speed
+def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy], device: str) -> None:
     g, h = roads
     rng = np.random.default_rng(5)
     starts, ends = rng.integers(0, g.n, (2, 2000))
     kinds: list[dict[str, Any]] = [{}, {"limit": 90_000}, {"predecessors": True}]
     for options in kinds:
         trips, searched = (
-            sssp.pairs(h, starts, ends, **options),
+            sssp.pairs(h, starts, ends, device=device, **options),
             sssp.pairs(g, starts, ends, **options),
         )
         np.testing.assert_array_equal(trips.distances, searched.distances)
@@ -234,7 +299,7 @@ def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
     places = [5, 700, 5, 2500]
     for k in (1, 3):
         for direction in ("from", "to"):
-            near = sssp.nearest(h, places, k=k, direction=direction)
+            near = sssp.nearest(h, places, k=k, direction=direction, device=device)
             wanted = sssp.nearest(g, places, k=k, direction=direction)
             np.testing.assert_array_equal(near.distances, wanted.distances)
             np.testing.assert_array_equal(near.index, wanted.index)
@@ -245,11 +310,13 @@ def test_other_calls(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
             if what == "weight":
                 asked["vertex_weights"] = jobs
             np.testing.assert_array_equal(
-                sssp.reduce(h, starts[:40], what, **asked),
+                sssp.reduce(h, starts[:40], what, device=device, **asked),
                 sssp.reduce(g, starts[:40], what, **asked),
             )
-    np.testing.assert_array_equal(sssp.betweenness(h, places), sssp.betweenness(g, places))
-    blocks = sssp.iter_blocks(h, starts[:40], block_size=16)
+    np.testing.assert_allclose(
+        sssp.betweenness(h, places, device=device), sssp.betweenness(g, places), rtol=1e-12
+    )
+    blocks = sssp.iter_blocks(h, starts[:40], block_size=16, device=device)
     rows = np.concatenate([block.distances for block in blocks])
     np.testing.assert_array_equal(rows, sssp.shortest_paths(g, starts[:40]).distances)
 
@@ -288,8 +355,6 @@ def test_what_does_not_go_is_refused(roads: tuple[sssp.Graph, sssp.Hierarchy]) -
         sssp.transitive_closure(h)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"h\.graph"):
         sssp.verify(h, sssp.shortest_paths(h, 0))  # type: ignore[arg-type]
-    with pytest.raises(sssp.DeviceError, match=r"sweep does not run on cuda; ask h\.graph"):
-        sssp.shortest_paths(h, 0, device="cuda")
     with pytest.raises(sssp.DeviceError, match="may take"):
         sssp.shortest_paths(h, range(1000), memory_limit=1e6)
     with pytest.raises(sssp.VertexError, match="3000"):

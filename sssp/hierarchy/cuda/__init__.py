@@ -1,0 +1,1 @@
+"""Prepared maps on a GPU: the twins of the files above."""

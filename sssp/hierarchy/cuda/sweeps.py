@@ -1,0 +1,626 @@
+"""Distances from sources on a hierarchy, on a GPU: a climb, a step through the top, and a sweep.
+
+The twin of `sssp.hierarchy.sweeps`, on the pieces that `sssp.hierarchy.bundles` cuts the
+elimination tree into. Rows are swept side by side: a row is a *lane*, and the distances of a vertex
+in all lanes are neighbours in memory, so that threads next to each other read and write next to
+each other.
+
+- A thread block climbs from a source to the top, along one path of the tree; the arcs of the next
+  vertices on the path are brought ahead. From where it enters the top, one step over a dense matrix
+  finds the distances of all that is there.
+- Levels are swept by one launch each, where there are any.
+- A thread block sweeps a bundle for some lanes. The distances of the boundary come into shared
+  memory, then a thread goes through the bundle's arcs, for a lane of its own: it reads only what it
+  wrote itself, so there is nothing to wait for. Arcs come as a stream, cut into groups of equal
+  size, the next of which is read ahead.
+
+No row is filled first: whether a source has climbed past a vertex shows in their ranks.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, number_of
+from sssp.kernels.dtypes import infinity, unreached
+
+__all__ = [
+    "CLIMB_THREADS",
+    "LANES",
+    "SLICES",
+    "TILE",
+    "TOP",
+    "TURNS",
+    "make_climb_kernel",
+    "make_level_kernel",
+    "make_stream_kernel",
+    "make_sweep_kernel",
+    "make_top_kernel",
+    "make_turn_kernel",
+    "shared_bytes",
+    "stream_words",
+]
+
+#: lanes come in multiples of this: threads of a warp
+LANES = 2 if SIMULATOR else 32
+#: threads that climb from a source
+CLIMB_THREADS = 4 if SIMULATOR else 128
+#: vertices of the top for each of them
+SHARE = 2 if SIMULATOR else 5
+#: most vertices of the top
+TOP = CLIMB_THREADS * SHARE
+#: most times that a path leaves a chain: at least doubling its subtree
+MOST_CHAINS = 32
+#: arcs of a stream that are in shared memory at a time, a multiple of all sizes of groups
+CHUNK = 8 if SIMULATOR else 512
+#: largest group
+MOST_GROUPED = 4
+#: parts that the arcs of a vertex on a level are divided into
+SLICES = 2 if SIMULATOR else 16
+#: rows, and columns, of a tile that is turned
+TILE = 2 if SIMULATOR else 32
+#: entries between its rows: no two of a column share a bank
+PITCH = TILE + 1
+#: rows of a tile that a thread turns one by one
+TURNS = 1 if SIMULATOR else 8
+#: parts of a word of a stream, and of one in shared memory: where the head's distances stand, and
+#: whether a vertex ends with this group
+ROW, ENDS = 0x7FFFFFFF, 0x80000000
+
+
+def stream_words(dtype: np.dtype[Any]) -> int:
+    """Words of 64 bits that an arc of a stream takes."""
+    return 1 if dtype.itemsize == 4 else 2
+
+
+def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
+    """Bytes of shared memory for a bundle of at most `room` rows, in so many lanes."""
+    rows = (room + 1) * (threads * dtype.itemsize + 4)
+    return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
+
+
+@cache
+def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return device functions that read an arc of a stream, and write one."""
+    bits, number = bits_of(dtype), number_of(dtype)
+
+    if stream_words(dtype) == 1:
+
+        @inline
+        def read(stream, place):
+            word = stream[place]
+            return number(word >> 32), uint32(word)
+
+        @inline
+        def write(stream, place, weight, row):
+            stream[place] = (int64(bits(weight)) << 32) | int64(row)
+
+    else:
+
+        @inline
+        def read(stream, place):
+            return number(stream[2 * place]), uint32(stream[2 * place + 1])
+
+        @inline
+        def write(stream, place, weight, row):
+            stream[2 * place] = int64(bits(weight))
+            stream[2 * place + 1] = int64(row)
+
+    return read, write
+
+
+@cache
+def make_stream_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that makes the streams of a tier from arcs by rank."""
+    inf = infinity(dtype).item()
+    number = from_dtype(dtype)
+    _, write = _make_arc_functions(dtype)
+
+    @kernel
+    def _stream_kernel(
+        low, high, group, ranks, places, bundles, bundle_first, boundary_first, boundary,
+        arcs_first, ends, weights, stream_first, stream,
+    ):  # fmt: skip
+        """Write down the arcs that lead down to some places, a thread a place.
+
+        ============== ================== ====== =====================================
+        argument       shape              dtype  written by
+        ============== ================== ====== =====================================
+        low            scalar             uint32 host: first of some places
+        high           scalar             uint32 host: end of them
+        group          scalar             uint32 host: arcs of a group
+        ranks          (n,)               int32  host: of places
+        places         (n,)               int32  host: of ranks
+        bundles        (n - start,)       int32  host: of places, from the first bundle
+        bundle_first   (b + 1,)           int32  host
+        boundary_first (b + 1,)           int32  host
+        boundary       (x,)               int32  host: ranks
+        arcs_first     (n + 1,)           uint32 host: of ranks
+        ends           (arcs,)            uint32 host: ranks above
+        weights        (arcs,)            number host
+        stream_first   (n - start + 1,)   uint32 host: where the groups of a place begin
+        stream         (words,)           int64  here
+        ============== ================== ====== =====================================
+        """
+        start = uint32(bundle_first[0])
+        place = uint32(low + cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+        if place >= high:
+            return
+        own = uint32(place - start)
+        bundle, rank = uint32(bundles[own]), uint32(ranks[place])
+        first = uint32(bundle_first[bundle])
+        members = uint32(bundle_first[uint32(bundle + 1)] - first)
+        begin, end = boundary_first[bundle], boundary_first[uint32(bundle + 1)]
+        at, stop = uint64(stream_first[own]), uint64(stream_first[uint32(own + 1)])
+        last = uint64(stop - uint64(group))
+        for arc in range(arcs_first[rank], arcs_first[rank + uint32(1)]):
+            head = int32(ends[arc])
+            row = uint32(places[head])
+            if row >= first:
+                row = uint32(row - first)
+            else:
+                low_place, high_place = begin, end
+                while low_place < high_place:
+                    middle = (low_place + high_place) >> 1
+                    if boundary[middle] < head:
+                        low_place = middle + 1
+                    else:
+                        high_place = middle
+                row = uint32(members + uint32(low_place - begin))
+            if at >= last:
+                row = uint32(row | uint32(ENDS))
+            write(stream, at, weights[arc], row)
+            at += uint64(1)
+        while at < stop:
+            row = uint32(members + uint32(end - begin))
+            if at >= last:
+                row = uint32(row | uint32(ENDS))
+            write(stream, at, number(inf), row)
+            at += uint64(1)
+
+    return _stream_kernel
+
+
+@cache
+def make_top_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that writes the arcs within the top into a matrix."""
+
+    @kernel
+    def _top_kernel(ranks, places, first, ends, weights, down, size, matrix):
+        """Write the arcs above the places of the top, a thread a place.
+
+        ======== ============= ======= =======================================
+        argument shape         dtype   written by
+        ======== ============= ======= =======================================
+        ranks    (n,)          int32   host: of places
+        places   (n,)          int32   host: of ranks
+        first    (n + 1,)      uint32  host: of ranks
+        ends     (arcs,)       uint32  host: ranks above
+        weights  (arcs,)       number  host
+        down     scalar        boolean host: whether the arcs come from above
+        size     scalar        uint32  host: places of the top
+        matrix   (size * size) number  host: INF; here
+        ======== ============= ======= =======================================
+        """
+        own = uint32(cuda.grid(1))
+        if own >= size:
+            return
+        rank = uint32(ranks[own])
+        if not down:
+            matrix[uint32(own * size + own)] = matrix.dtype.type(0)
+        for arc in range(first[rank], first[rank + uint32(1)]):
+            above = uint32(places[ends[arc]])
+            tail, head = own, above
+            if down:
+                tail, head = above, own
+            matrix[uint32(tail * size + head)] = weights[arc]
+
+    return _top_kernel
+
+
+@cache
+def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that climbs, and finds the distances of the top."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @inline
+    def brought(i, count, starts, stops, depths, weights, thread):
+        """Return the weight of a thread's arc of a vertex on the path, and how deep it leads."""
+        weight, depth = number(inf), int32(0)
+        if i < count:
+            arc = uint32(starts[i] + thread)
+            if arc < stops[i]:
+                weight, depth = weights[arc], depths[arc]
+        return weight, depth
+
+    @inline
+    def relax(i, bottom, count, arc, stops, starts, depths, weights, way, thread):
+        """Relax the arcs of a vertex on the path; all of them lead to other vertices."""
+        if i < count:
+            here = way[uint32(bottom - i)]
+            weight, depth = arc
+            found = number(here + weight)
+            if found < way[uint32(depth)]:
+                way[uint32(depth)] = found
+            further = uint32(starts[i] + thread + CLIMB_THREADS)
+            while further < stops[i]:
+                found = number(here + weights[further])
+                if found < way[uint32(depths[further])]:
+                    way[uint32(depths[further])] = found
+                further = uint32(further + CLIMB_THREADS)
+        cuda.syncthreads()
+
+    @kernel
+    def _climb_kernel(
+        sources, rank_of, ranks, places, vertices, chain, leap, depth, arcs_first, depths, weights,
+        first, upper, top, between, starts, stops, ways, source_ranks, counters, lanes, distances,
+    ):  # fmt: skip
+        """Climb from a source, a block each, and write the distances of the top.
+
+        ============ ============== ====== =====================================================
+        argument     shape          dtype  written by
+        ============ ============== ====== =====================================================
+        sources      (rows,)        int64  host
+        rank_of      (n,)           int32  host: of vertices
+        ranks        (n,)           int32  host: of places
+        places       (n,)           int32  host: of ranks
+        vertices     (n,)           int32  host: of places
+        chain        (n,)           int32  host: the last rank of the chain, below the top
+        leap         (n,)           int32  host: the rank above it, -1 where the top begins
+        depth        (n,)           int32  host: of ranks
+        arcs_first   (n + 1,)       uint32 host: where the arcs up from every rank begin
+        depths       (arcs,)        int32  host: of their ends
+        weights      (arcs,)        number host
+        first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
+        upper        (chordal,)     int32  host: ranks above
+        top          scalar         uint32 host: places of the top
+        between      (top * top,)   number Floyd-Warshall
+        starts       (rows, height) uint32 here: arcs of the vertices on the path, from
+        stops        (rows, height) uint32 here: to
+        ways         (rows, height) number here: lengths of the ways up, by depth
+        source_ranks (lanes,)       int32  here
+        counters     (rows, words)  int64  here: vertices passed, and all of them
+        lanes        scalar         uint32 host
+        distances    (n * lanes,)   number here: of the top
+        ============ ============== ====== =====================================================
+        """
+        chains = cuda.shared.array(MOST_CHAINS, int32)
+        offsets = cuda.shared.array(MOST_CHAINS, int32)
+        lengths = cuda.shared.array(2, int32)
+        doors = cuda.shared.array(TOP, uint32)
+        door_ways = cuda.shared.array(TOP, number)
+        least = cuda.local.array(SHARE, number)
+        thread, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x)
+        rank = rank_of[sources[row]]
+        bottom = uint32(depth[rank])
+        start, stop, way = starts[row], stops[row], ways[row]
+        i = thread
+        while i <= bottom:
+            way[i] = number(inf)
+            i = uint32(i + CLIMB_THREADS)
+        if thread == 0:
+            source_ranks[row] = rank
+            counters[row, 0], counters[row, 1] = int64(bottom) + 1, ranks.size
+            # the path, chain by chain
+            known, length = uint32(0), int32(0)
+            above = rank
+            if uint32(places[rank]) < top:
+                above = int32(-1)
+            while above >= 0:
+                chains[known], offsets[known] = above, length
+                length = int32(length + chain[above] - above + 1)
+                known = uint32(known + 1)
+                above = leap[above]
+            lengths[0], lengths[1] = int32(known), length
+        cuda.syncthreads()
+        known, count = uint32(lengths[0]), uint32(lengths[1])
+        if thread == 0:
+            way[bottom] = number(0)
+        i = thread
+        while i < count:
+            own = uint32(known - 1)
+            while uint32(offsets[own]) > i:
+                own = uint32(own - 1)
+            passed = uint32(uint32(chains[own]) + i - uint32(offsets[own]))
+            start[i], stop[i] = arcs_first[passed], arcs_first[uint32(passed + 1)]
+            i = uint32(i + CLIMB_THREADS)
+        cuda.syncthreads()
+        one = brought(uint32(0), count, start, stop, depths, weights, thread)
+        two = brought(uint32(1), count, start, stop, depths, weights, thread)
+        three = brought(uint32(2), count, start, stop, depths, weights, thread)
+        four = brought(uint32(3), count, start, stop, depths, weights, thread)
+        i = uint32(0)
+        while i < count:
+            relax(i, bottom, count, one, stop, start, depths, weights, way, thread)
+            one = brought(uint32(i + 4), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 1), bottom, count, two, stop, start, depths, weights, way, thread)
+            two = brought(uint32(i + 5), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 2), bottom, count, three, stop, start, depths, weights, way, thread)
+            three = brought(uint32(i + 6), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 3), bottom, count, four, stop, start, depths, weights, way, thread)
+            four = brought(uint32(i + 7), count, start, stop, depths, weights, thread)
+            i = uint32(i + 4)
+        # where the path enters the top
+        entered = uint32(0)
+        if count == 0:
+            entered = uint32(1)
+            if thread == 0:
+                doors[0], door_ways[0] = uint32(places[rank]), number(0)
+        else:
+            final = uint32(uint32(chains[uint32(known - 1)]) + count - 1)
+            final = uint32(final - uint32(offsets[uint32(known - 1)]))
+            begin = first[final]
+            entered = uint32(first[uint32(final + 1)] - begin)
+            i = thread
+            while i < entered:
+                above = upper[uint32(begin + i)]
+                doors[i], door_ways[i] = uint32(places[above]), way[uint32(depth[above])]
+                i = uint32(i + CLIMB_THREADS)
+        cuda.syncthreads()
+        for share in range(SHARE):
+            least[share] = number(inf)
+        i = uint32(0)
+        while i < entered:
+            far, matrix_row = door_ways[i], uint32(doors[i] * top)
+            for share in range(SHARE):
+                column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
+                found = number(far + between[uint32(matrix_row + column)])
+                least[share] = min(found, least[share])
+            i = uint32(i + 1)
+        for share in range(SHARE):
+            column = uint32(share * CLIMB_THREADS + thread)
+            if column < top:
+                vertex = uint64(uint32(vertices[column]))
+                distances[vertex * uint64(lanes) + uint64(row)] = least[share]
+
+    return _climb_kernel
+
+
+@cache
+def make_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that sweeps a level."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _level_kernel(
+        first_place, ranks, order, size, depth, arcs_first, ends, weights, source_ranks, ways,
+        lanes, distances,
+    ):  # fmt: skip
+        """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
+
+        ============ ============== ====== ================================================
+        argument     shape          dtype  written by
+        ============ ============== ====== ================================================
+        first_place  scalar         uint32 host: of the level
+        ranks        (n,)           int32  host: of places
+        order        (n,)           int32  host: vertices of ranks
+        size         (n,)           int32  host: of the subtrees of ranks
+        depth        (n,)           int32  host: of ranks
+        arcs_first   (n + 1,)       uint32 host: where the arcs down to every rank begin
+        ends         (arcs,)        uint32 host: ranks that they come from
+        weights      (arcs,)        number host
+        source_ranks (lanes,)       int32  `_climb_kernel`
+        ways         (rows, height) number `_climb_kernel`
+        lanes        scalar         uint32 host
+        distances    (n * lanes,)   number `_climb_kernel`, the levels above; here
+        ============ ============== ====== ================================================
+        """
+        best = cuda.shared.array((SLICES, LANES), number)
+        lane_here, part_number = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        lane = uint64(cuda.blockIdx.y * LANES + lane_here)
+        rank = uint32(ranks[uint32(first_place + cuda.blockIdx.x)])
+        least = number(inf)
+        if part_number == 0:
+            source = source_ranks[lane]
+            if int32(int32(rank) - size[rank]) < source <= int32(rank):
+                least = ways[lane, depth[rank]]
+        arc, stop = uint32(arcs_first[rank] + part_number), arcs_first[uint32(rank + 1)]
+        while arc < stop:
+            above = uint64(uint32(order[ends[arc]]))
+            found = number(distances[above * uint64(lanes) + lane] + weights[arc])
+            least = min(found, least)
+            arc = uint32(arc + SLICES)
+        best[part_number, lane_here] = least
+        cuda.syncthreads()
+        if part_number == 0:
+            for other in range(1, SLICES):
+                least = min(best[uint32(other), lane_here], least)
+            distances[uint64(uint32(order[rank])) * uint64(lanes) + lane] = least
+
+    return _level_kernel
+
+
+@cache
+def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
+    """Return the kernel that sweeps bundles whose arcs come in groups of 2 or 4."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    read, write = _make_arc_functions(dtype)
+    by_four = group == MOST_GROUPED
+    words = stream_words(dtype)
+    #: where in shared memory rows and vertices begin, behind the arcs
+    rows_at = (CHUNK + MOST_GROUPED) * words * (8 // dtype.itemsize)
+    words_a_number = dtype.itemsize // 4
+
+    @kernel
+    def _sweep_kernel(
+        first_bundle, room, bundle_first, boundary_first, boundary_vertices, lowest, highest,
+        vertices, ranks, size, depth, stream_first, stream, source_ranks, ways, lanes, distances,
+    ):  # fmt: skip
+        """Sweep bundles, a block a bundle and some lanes, a thread a lane.
+
+        ================= ================== ====== ===========================================
+        argument          shape              dtype  written by
+        ================= ================== ====== ===========================================
+        first_bundle      scalar             uint32 host: of the tier
+        room              scalar             uint32 host: rows in shared memory, but for one
+        bundle_first      (b + 1,)           int32  host: places
+        boundary_first    (b + 1,)           int32  host
+        boundary_vertices (x,)               int32  host
+        lowest            (b,)               int32  host: least rank of a bundle's subtrees
+        highest           (b,)               int32  host: greatest rank of them
+        vertices          (n,)               int32  host: of places
+        ranks             (n,)               int32  host: of places
+        size              (n,)               int32  host: of the subtrees of ranks
+        depth             (n,)               int32  host: of ranks
+        stream_first      (n - start + 1,)   uint32 host: where the groups of a place begin
+        stream            (words,)           int64  `_stream_kernel`
+        source_ranks      (lanes,)           int32  `_climb_kernel`
+        ways              (rows, height)     number `_climb_kernel`
+        lanes             scalar             uint32 host
+        distances         (n * lanes,)       number what was swept before; here
+        ================= ================== ====== ===========================================
+        """
+        arcs = cuda.shared.array(0, int64)
+        rows = cuda.shared.array(0, number)
+        names = cuda.shared.array(0, uint32)
+        sourced = cuda.shared.array(1, int32)
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        bundle = uint32(first_bundle + cuda.blockIdx.x)
+        lane = uint64(cuda.blockIdx.y * threads + thread)
+        first, stop = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
+        members = uint32(stop - first)
+        begin = uint32(boundary_first[bundle])
+        bounded = uint32(uint32(boundary_first[uint32(bundle + 1)]) - begin)
+        names_at = uint32((rows_at + (room + 1) * threads) * words_a_number)
+        source = source_ranks[lane]
+        if thread == 0:
+            sourced[0] = 0
+        i = thread
+        while i < uint32(members + bounded):
+            if i < members:
+                names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
+            else:
+                names[uint32(names_at + i)] = uint32(boundary_vertices[uint32(begin + i - members)])
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        i = members
+        while i < uint32(members + bounded):
+            name = uint64(names[uint32(names_at + i)])
+            rows[uint32(rows_at + i * threads + thread)] = distances[name * uint64(lanes) + lane]
+            i = uint32(i + 1)
+        # (arcs that only fill up their group come from here)
+        rows[uint32(rows_at + i * threads + thread)] = number(inf)
+        if lowest[bundle] <= source <= highest[bundle]:
+            sourced[0] = 1
+        cuda.syncthreads()
+        seeded = sourced[0] != 0
+        if seeded:
+            i = uint32(0)
+            while i < members:
+                rank = ranks[uint32(first + i)]
+                way = number(inf)
+                if int32(rank - size[rank]) < source <= rank:
+                    way = ways[lane, depth[rank]]
+                rows[uint32(rows_at + i * threads + thread)] = way
+                i = uint32(i + 1)
+        least = number(inf)
+        if seeded:
+            least = rows[uint32(rows_at + thread)]
+        member, own = uint32(0), uint32(rows_at + thread)
+        start = uint64(stream_first[uint32(first - uint32(bundle_first[0]))])
+        end = uint64(stream_first[uint32(stop - uint32(bundle_first[0]))])
+        while start < end:
+            there = uint32(min(uint64(end - start), uint64(CHUNK)))
+            cuda.syncthreads()
+            i = thread
+            while i < there:
+                weight, row = read(stream, uint64(start + uint64(i)))
+                place = uint32((rows_at + (row & uint32(ROW)) * threads) | (row & uint32(ENDS)))
+                write(arcs, uint64(i), weight, place)
+                i = uint32(i + threads)
+            cuda.syncthreads()
+            at = uint64(0)
+            w0, p0 = read(arcs, at)
+            w1, p1 = read(arcs, at + uint64(1))
+            w2, p2, w3, p3 = w0, p0, w1, p1
+            if by_four:
+                w2, p2 = read(arcs, at + uint64(2))
+                w3, p3 = read(arcs, at + uint64(3))
+            while at < uint64(there):
+                ends = p0 & uint32(ENDS)
+                d0 = rows[uint32((p0 & uint32(ROW)) + thread)]
+                d1 = rows[uint32((p1 & uint32(ROW)) + thread)]
+                d2, d3 = d0, d1
+                if by_four:
+                    d2 = rows[uint32((p2 & uint32(ROW)) + thread)]
+                    d3 = rows[uint32((p3 & uint32(ROW)) + thread)]
+                at = uint64(at + uint64(group))
+                v0, q0 = read(arcs, at)
+                v1, q1 = read(arcs, at + uint64(1))
+                v2, q2, v3, q3 = v0, q0, v1, q1
+                if by_four:
+                    v2, q2 = read(arcs, at + uint64(2))
+                    v3, q3 = read(arcs, at + uint64(3))
+                least = min(number(d0 + w0), least)
+                least = min(number(d1 + w1), least)
+                if by_four:
+                    least = min(number(d2 + w2), least)
+                    least = min(number(d3 + w3), least)
+                w0, p0, w1, p1 = v0, q0, v1, q1
+                w2, p2, w3, p3 = v2, q2, v3, q3
+                if ends != 0:
+                    rows[own] = least
+                    name = uint64(names[uint32(names_at + member)])
+                    distances[name * uint64(lanes) + lane] = least
+                    member, own = uint32(member + 1), uint32(own + threads)
+                    least = number(inf)
+                    if seeded:
+                        least = rows[own]
+            start += uint64(there)
+
+    return _sweep_kernel
+
+
+@cache
+def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that turns lanes into rows, as results have them."""
+    number = from_dtype(dtype)
+    missing = unreached(dtype).item()
+    inf = infinity(dtype).item()
+
+    @kernel
+    def _turn_kernel(lanes_of, lanes, bound, shifts, sources, distances):
+        """Copy lanes to rows, a block a tile of both; what is too far is not reached.
+
+        ========= ============ ====== ============================================
+        argument  shape        dtype  written by
+        ========= ============ ====== ============================================
+        lanes_of  (n * lanes,) number the sweep
+        lanes     scalar       uint32 host
+        bound     scalar       number host: greatest distance of interest
+        shifts    (n,) or (0,) number host: potentials, if weights are between them
+        sources   (rows,)      int64  host
+        distances (rows, n)    number here
+        ========= ============ ====== ============================================
+        """
+        tile = cuda.shared.array((TILE, PITCH), number)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        first = uint32(cuda.blockIdx.x * TILE)
+        first_row = uint32(cuda.blockIdx.y * TILE)
+        n, rows = uint32(distances.shape[1]), uint32(distances.shape[0])
+        i = y
+        while i < TILE:
+            vertex = uint32(first + i)
+            if vertex < n and uint32(first_row + x) < rows:
+                found = lanes_of[uint64(vertex) * uint64(lanes) + uint64(first_row + x)]
+                shifted = found
+                if shifts.size != 0 and found < number(inf):
+                    own = shifts[sources[uint32(first_row + x)]]
+                    shifted = number(found + number(shifts[vertex] - own))
+                if found >= number(inf) or shifted > bound:
+                    shifted = number(missing)
+                tile[i, x] = shifted
+            i = uint32(i + TURNS)
+        cuda.syncthreads()
+        i = y
+        while i < TILE:
+            row, vertex = uint32(first_row + i), uint32(first + x)
+            if row < rows and vertex < n:
+                distances[row, vertex] = tile[x, i]
+            i = uint32(i + TURNS)
+
+    return _turn_kernel
