@@ -131,6 +131,7 @@ class Bench:
         """Time a batch of sources, and compare some rows."""
         rows, n = sources.size, self.graph.n
         batch = Batch(
+            rows,
             cuda.to_device(sources),
             cuda.to_device(np.arange(rows + 1)),
             cuda.to_device(np.empty(0, np.int64)),

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from sssp.cpu.walks import walks_to
 from sssp.engine.forms import joined_walks
 from sssp.engine.narrow import convert_into, narrowed
+from sssp.engine.network import Network, own_methods
 from sssp.engine.plan import solver_of, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query, Walks
 from sssp.graph.arc_orders import unsigned_arcs
-from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
-from sssp.methods import Method
+from sssp.methods import BellmanFord, DeltaStepping, Method
 
 __all__ = ["solve_by_tables"]
 
@@ -30,13 +30,13 @@ __all__ = ["solve_by_tables"]
 BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
 
 
-def solve_by_tables(graph: Graph, query: Query, method: Method) -> Answer | None:
+def solve_by_tables(network: Network, query: Query, method: Method) -> Answer | None:
     """Answer a question about trips on its device; None if a distance fits no dtype.
 
     Parameters
     ----------
-    graph : Graph
-        Without closed arcs.
+    network : Network
+        Without closed arcs. Paths on a prepared map are those of a search on its graph.
     query : Query
         With shares.
     method : Method
@@ -46,10 +46,17 @@ def solve_by_tables(graph: Graph, query: Query, method: Method) -> Answer | None
     DeviceError, NegativeCycleError
         As the solver of the method does.
     """
-    for dtype in weights_of(graph, method).working_dtypes(query.dtype):
-        answer = _Tables(graph, query, method, dtype).answer()
+    graph = network.tree_graph
+    searches = query.predecessors and own_methods(network) is not None
+    if searches:
+        network, counted = graph.open_part(), method.statistics
+        method = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
+    for dtype in weights_of(network, method).working_dtypes(query.dtype):
+        answer = _Tables(network, query, method, dtype).answer()
         if answer is not None:
             answer.device = query.device
+            if searches:
+                answer.stats = {name: np.zeros(query.rows, np.int64) for name in counted}
             return answer
     return None
 
@@ -57,10 +64,13 @@ def solve_by_tables(graph: Graph, query: Query, method: Method) -> Answer | None
 class _Tables:
     """All trips in one dtype."""
 
-    def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, network: Network, query: Query, method: Method, dtype: np.dtype[Any]
+    ) -> None:
         assert query.shares is not None
         assert query.targets is not None
-        self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
+        self.network, self.query, self.method, self.dtype = network, query, method, dtype
+        self.graph = graph = network.tree_graph
         self.shares, self.targets = query.shares, query.targets
         self.distances: NDArray[Any] = np.empty(query.targets.size, dtype)
         self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
@@ -150,6 +160,6 @@ class _Tables:
         )
         solver = solver_of(self.method, query.device)
         found: Answer | None = solver.solve(
-            self.graph, replace(query, **asked), self.method, self.dtype
+            self.network, replace(query, **asked), self.method, self.dtype
         )
         return found

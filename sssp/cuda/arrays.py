@@ -33,6 +33,9 @@ class DeviceArray:
         Its device.
     stream : int, optional
         Handle of the stream in whose order it is ready; by default it is ready for all.
+    pitch : int, optional
+        Of a matrix whose rows stand side by side, how far apart neighbours in a row are: it is the
+        transposed matrix of memory with so many columns, the first of which are its rows.
 
     Attributes
     ----------
@@ -43,11 +46,16 @@ class DeviceArray:
     """
 
     def __init__(
-        self, flat: Any, shape: tuple[int, ...], number: int, stream: int | None = None
+        self,
+        flat: Any,
+        shape: tuple[int, ...],
+        number: int,
+        stream: int | None = None,
+        pitch: int | None = None,
     ) -> None:
-        if math.prod(shape) != flat.size:
+        if flat.size != (math.prod(shape) if pitch is None else pitch * shape[1]):
             raise ValueError(f"{flat.size} entries do not make the shape {shape}")
-        self._flat, self._number, self._stream = flat, number, stream
+        self._flat, self._number, self._stream, self._pitch = flat, number, stream, pitch
         self.shape = shape
         self.dtype: np.dtype[Any] = np.dtype(flat.dtype)
 
@@ -79,26 +87,39 @@ class DeviceArray:
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (address(self._flat) if self.size else 0, False),
-            "strides": None,
+            "strides": None if self._pitch is None else self._strides,
             "version": 3,
             "stream": DEFAULT_STREAM if stream == 0 else stream,
         }
 
+    @property
+    def _strides(self) -> tuple[int, ...]:
+        assert self._pitch is not None
+        return self.dtype.itemsize, self._pitch * self.dtype.itemsize
+
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
-        """Return a view of another shape."""
+        """Return a view of another shape; of a matrix whose rows stand side by side none."""
+        if self._pitch is not None:
+            if shape != self.shape:
+                raise ValueError(f"rows that stand side by side cannot be seen as {shape}")
+            return self
         return DeviceArray(self._flat, shape, self._number, self._stream)
 
     def for_kernels(self) -> Any:
-        """Return the same memory as Numba's own array, of the same shape."""
-        return self._flat.reshape(self.shape)
+        """Return Numba's own array of the same shape, one row behind the other."""
+        if self._pitch is None:
+            return self._flat.reshape(self.shape)
+        return self._flat.reshape((self.shape[1], self._pitch)).T[: self.shape[0]]
 
     def to_host(self) -> NDArray[Any]:
         """Return a copy on the host, made when all work on the device is done."""
-        host: NDArray[Any] = np.empty(self.size, self.dtype)
+        host: NDArray[Any] = np.empty(self._flat.size, self.dtype)
         with select(self._number):
             if not SIMULATOR:
                 cuda.synchronize()
             download(self._flat, host, cuda.stream())
+        if self._pitch is not None:
+            return host.reshape(self.shape[1], self._pitch)[:, : self.shape[0]].T
         return host.reshape(self.shape)
 
     def __len__(self) -> int:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sssp.cuda.fill import fill
+
+if TYPE_CHECKING:
+    from sssp.cuda.finished import DeviceRows
 
 __all__ = ["CLIPPED_ROW", "COUNTERS", "Batch", "Search"]
 
@@ -22,19 +25,22 @@ class Batch:
 
     Attributes
     ----------
+    rows : int
+        How many.
     sources, first_sources : device arrays, int64
         Row i starts from ``sources[first_sources[i]:first_sources[i + 1]]``.
     targets : device array, int64
         Empty: all vertices.
     bound, unseen : number
         Greatest distance of interest, and what stands for none.
-    distances : device array, shape (rows, n)
-        All `unseen` before the search.
+    distances : device array, shape (rows, columns)
+        All `unseen` before the search, unless it `writes_all`.
     counters : device array, shape (rows, COUNTERS), int64
         Zero before the search.
     stream : stream
     """
 
+    rows: int
     sources: Any
     first_sources: Any
     targets: Any
@@ -43,11 +49,6 @@ class Batch:
     distances: Any
     counters: Any
     stream: Any
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return int(self.distances.shape[0])
 
     def fill(self, array: Any, value: Any) -> None:
         """Set all entries of a device array, in the order of the stream."""
@@ -61,6 +62,16 @@ class Search(ABC):
     arcs_travel = False
     #: rows that fill the device; None: a few for every multiprocessor
     rows_at_once: int | None = None
+    #: batches are of a multiple of so many rows, but for the last
+    together = 1
+    #: whether it writes every distance, so that nothing has to stand there before
+    writes_all = False
+    #: distances that it leaves of every row: those of the targets, in their order, or none, because
+    #: it finds what becomes of them; None: those of all vertices
+    columns: int | None = None
+    #: of all rows together, how far apart neighbours in a row stand in the answer on the device,
+    #: if rows stand side by side there; None: one row stands behind the other
+    pitch: int | None = None
 
     @property
     @abstractmethod
@@ -83,3 +94,7 @@ class Search(ABC):
         Another batch may be under way on another stream: what is written to belongs to the
         batch or its scratch.
         """
+
+    def finished(self, rows: DeviceRows, scratch: tuple[Any, ...]) -> DeviceRows:
+        """Return a finished batch as the form of the answer asks for it."""
+        return rows

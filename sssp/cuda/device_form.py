@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ class DeviceForm:
         Of the search.
     number : int
         The device, which is current.
+    pitch : int, optional
+        How far apart neighbours in a row stand, if rows stand side by side.
 
     Attributes
     ----------
@@ -39,29 +42,30 @@ class DeviceForm:
 
     nbytes = 0
 
-    def __init__(self, n: int, query: Query, dtype: np.dtype[Any], number: int) -> None:
-        self.query, self.dtype, self.number = query, dtype, number
+    def __init__(
+        self, n: int, query: Query, dtype: np.dtype[Any], number: int, pitch: int | None = None
+    ) -> None:
+        self.query, self.dtype, self.number, self.pitch = query, dtype, number, pitch
         self.shape = query.rows, query.columns(n)
         self.tree_shape = query.rows, n if query.predecessors else 0
         may_narrow = dtype == INT64 and query.dtype != INT64
         entry = dtype.itemsize + (INT32.itemsize if may_narrow else 0)
-        self.device_bytes = query.rows * (
-            self.shape[1] * entry + self.tree_shape[1] * INDEX.itemsize
-        )
+        self.size = (query.rows if pitch is None else pitch) * self.shape[1]
+        self.device_bytes = self.size * entry + math.prod(self.tree_shape) * INDEX.itemsize
         self._distances: Any = None
         self._predecessors: Any = None
         self._origin: Any = None
 
     def reserve(self) -> None:
         """Allocate the matrices."""
-        self._distances = cuda.device_array(self.shape[0] * self.shape[1], self.dtype)
+        self._distances = cuda.device_array(self.size, self.dtype)
         if self.query.predecessors:
             self._predecessors = cuda.device_array(self.tree_shape[0] * self.tree_shape[1], INDEX)
 
     def place(self, rows: range) -> Any:
-        """Where a search writes its distances: into the matrix, if it has all vertices."""
-        if self.query.targets is not None:
-            return None
+        """Where a search writes its distances, if those are what is wanted: into the matrix."""
+        if self.pitch is not None:
+            return self._distances[rows.start :]
         return _part(self._distances, self.shape, rows)
 
     def tree_place(self, rows: range) -> Any:
@@ -73,20 +77,22 @@ class DeviceForm:
     def take(self, found: DeviceRows) -> None:
         """Gather the columns of targets; all else is in place."""
         self._origin = found.on_device_origin
-        if self.query.targets is not None and self.query.targets.size:
+        if found.targeted and self.shape[1]:
             gather(found.batch, _part(self._distances, self.shape, found.rows))
 
     def answer(self) -> Answer:
         """Return the matrices, in the dtype that the call fixed or in the narrowest that fits."""
 
-        def wrapped(flat: Any, shape: tuple[int, ...]) -> DeviceArray | None:
-            return None if flat is None else DeviceArray(flat, shape, self.number, stream)
+        def wrapped(
+            flat: Any, shape: tuple[int, ...], pitch: int | None = None
+        ) -> DeviceArray | None:
+            return None if flat is None else DeviceArray(flat, shape, self.number, stream, pitch)
 
         stream = self.query.stream
         origin = self._origin
         narrow = narrowed_device(self._distances, self.query.dtype, cuda.stream())
         return Answer(
-            wrapped(narrow, self.shape),
+            wrapped(narrow, self.shape, self.pitch),
             wrapped(self._predecessors, self.tree_shape),
             wrapped(origin, () if origin is None else origin.shape),
         )

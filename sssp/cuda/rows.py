@@ -91,7 +91,7 @@ class _Lane:
 
     Attributes
     ----------
-    distances : device array, shape (rows, n), or None
+    distances : device array, shape (rows, columns), or None
         None where the answer has room for them.
     scratch : tuple of device arrays
         Of the search.
@@ -132,6 +132,8 @@ class _Rows:
         self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
         self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
         self.on_host = query.output != "device"
+        columns = graph.n if search.columns is None else search.columns
+        self.columns, self.targeted = columns, query.targets is not None and search.columns is None
         self.form: Any
         if self.on_host:
             self.form = make_form(graph.n, query, dtype)
@@ -139,12 +141,12 @@ class _Rows:
             if query.reduction is not None and query.reduction.vertex_weights is not None:
                 self.fixed_bytes = query.reduction.vertex_weights.nbytes
         else:
-            self.form = DeviceForm(graph.n, query, dtype, on_device.number)
+            self.form = DeviceForm(graph.n, query, dtype, on_device.number, search.pitch)
             self.fixed_bytes = self.form.device_bytes
         check_memory(
             {"the answer on the host": self.form.nbytes}, physical_memory(), "cpu", FEWER_ROWS
         )
-        self.in_place = not self.on_host and query.targets is None
+        self.in_place = not self.on_host and not self.targeted
 
     def run(self) -> Answer | None:
         """Return the answer, or None after an overflow."""
@@ -185,7 +187,7 @@ class _Rows:
     def _plan(self) -> tuple[int, int]:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""
         graph, query, search = self.graph, self.query, self.search
-        rows_of = graph.n * self.dtype.itemsize
+        rows_of = self.columns * self.dtype.itemsize
         row = search.row_bytes + tree_bytes(graph, query) + form_bytes(graph.n, query, self.dtype)
         if not self.in_place:
             row += rows_of
@@ -209,13 +211,16 @@ class _Rows:
         lanes = 1 if query.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
         size = max(1, min(size, fitting(lanes), query.rows))
         # all alike, instead of a small one at the end
-        return lanes, -(-query.rows // max(1, -(-query.rows // size))) or 1
+        alike = -(-query.rows // max(1, -(-query.rows // size)))
+        return lanes, -(-alike // search.together) * search.together or 1
 
     def _lane(self) -> _Lane:
         rows, n, query = self.size, self.graph.n, self.query
+        # (an empty array cannot be cut)
+        shape = rows, max(1, self.columns)
         return _Lane(
             stream=cuda.stream(),
-            distances=None if self.in_place else cuda.device_array((rows, n), self.dtype),
+            distances=None if self.in_place else cuda.device_array(shape, self.dtype),
             counters=cuda.device_array((rows, COUNTERS), np.int64),
             scratch=self.search.allocate(rows),
             form_scratch=FormScratch.allocate(n, query, self.dtype, rows, self.vertex_weights),
@@ -228,6 +233,7 @@ class _Rows:
         if not self.query.nearest:
             sources, firsts = sources[rows.start : rows.stop], firsts[: len(rows) + 1]
         batch = Batch(
+            len(rows),
             sources,
             firsts,
             self.targets,
@@ -238,7 +244,8 @@ class _Rows:
             lane.stream,
         )
         lane.batch, lane.rows = batch, rows
-        batch.fill(batch.distances, self.unseen)
+        if not self.search.writes_all:
+            batch.fill(batch.distances, self.unseen)
         batch.fill(batch.counters, 0)
         self.search.launch(batch, lane.scratch)
 
@@ -285,7 +292,7 @@ class _Rows:
             if query.predecessors:
                 place = None if self.on_host else self.form.tree_place(lane.rows)
                 tails = tree.predecessors(origin, place, query.fewest_arcs)
-        targeted = query.targets is not None
-        return DeviceRows(
-            lane.rows, batch, lane.form_scratch, tails, origin, targeted, query.threads
+        found = DeviceRows(
+            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, query.threads
         )
+        return self.search.finished(found, lane.scratch)

@@ -147,7 +147,10 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     tails, heads, weights = np.random.default_rng(0).integers(0, 50, (3, 150))
     heavy = 1 << 33 if dtype == np.int64 else 1
     g = sssp.Graph.from_arcs(tails, heads, (weights * heavy).astype(dtype), n=50)
-    sssp.shortest_paths(sssp.prepare(g, threads=1), [0, 1], device="cuda")
+    h = sssp.prepare(g, threads=1)
+    sssp.shortest_paths(h, [0, 1], device="cuda")
+    if dtype == np.int32:
+        sssp.reduce(h, [0, 1], "sum", device="cuda")
 
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:

@@ -365,6 +365,7 @@ class _Trees:
         n, stream = self.query.n, self.matrix.stream
         shape, part = (len(rows), n), slice(rows.start * n, rows.stop * n)
         batch = Batch(
+            len(rows),
             cuda.to_device(np.arange(rows.start, rows.stop)),
             cuda.to_device(np.arange(len(rows) + 1)),
             cuda.to_device(np.empty(0, np.int64)),

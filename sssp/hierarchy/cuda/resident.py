@@ -24,7 +24,7 @@ __all__ = ["LIMITS", "DeviceMap", "DeviceTree"]
 from sssp.cuda.compiler import SIMULATOR
 
 #: most rows of a bundle, by tier from below
-LIMITS = (4, 6) if SIMULATOR else (40, 64, 96, 112)
+LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
 #: arcs of a group, in the lowest tier and in all others: there vertices have more of them
 GROUPS = 2, 4
 

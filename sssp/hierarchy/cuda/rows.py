@@ -6,42 +6,52 @@ sums leave int64 go by a search on the graph, on the same device.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import cuda, device_number
+from sssp.cuda.fill import THREADS
+from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
-from sssp.engine.query import Answer, Query
+from sssp.engine.forms import least_number
+from sssp.engine.query import Answer, Query, Reduction
 from sssp.hierarchy.cuda.resident import DeviceMap, DeviceTree
 from sssp.hierarchy.cuda.sweeps import (
     CLIMB_THREADS,
     LANES,
     SLICES,
+    SLOTS,
     TILE,
     TURNS,
     make_climb_kernel,
+    make_fold_kernel,
     make_level_kernel,
     make_sweep_kernel,
     make_turn_kernel,
     shared_bytes,
+    total_kernel,
 )
+from sssp.hierarchy.customization import Metric
 from sssp.hierarchy.rows import check_question, searched
-from sssp.kernels.dtypes import INDEX, INT32
+from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
 
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["solve"]
+__all__ = ["LanesSearch", "device_map", "solve", "whole_lanes"]
 
 #: bytes of shared memory that a block gets without being asked twice
 SHARED = 48 << 10
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
-MOST_TOGETHER, FEW_TOGETHER = 8 * LANES, LANES
+MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 256, 1 << 30, 64
 
@@ -68,7 +78,8 @@ def solve(
     number = device_number(query.device)
 
     def make_search(on_device: DeviceGraph) -> Search:
-        return _Sweep(device_map(hierarchy, dtype, number))
+        there = device_map(hierarchy, dtype, number)
+        return _search_for(there, hierarchy.metric(dtype), query)
 
     return solve_rows(graph, query, method, dtype, make_search)
 
@@ -83,14 +94,17 @@ def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> Devic
     )
 
 
-class _Sweep(Search):
-    """Climbs and sweeps, ready to run on a map in one dtype."""
+class LanesSearch(Search):
+    """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
+
+    writes_all, together = True, LANES
 
     def __init__(self, on_device: DeviceMap) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
         self.n: int = self.tree.bundles.rank.size
         fitting = BYTES // max(1, self.n * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
+        self.totals = _no_totals(self.dtype)
 
     @property
     def row_bytes(self) -> int:
@@ -106,7 +120,7 @@ class _Sweep(Search):
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return ranks of the sources, the climbs (path and ways), and lanes."""
-        lanes, height = -(-rows // LANES) * LANES, max(1, self.tree.height)
+        lanes, height = whole_lanes(rows), max(1, self.tree.height)
         return (
             cuda.device_array(lanes, INDEX),
             cuda.device_array((lanes, height), np.uint32),
@@ -116,18 +130,20 @@ class _Sweep(Search):
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill the distances and counters of a batch."""
-        source_ranks, starts, stops, ways, swept = scratch
-        lanes = -(-batch.rows // LANES) * LANES
-        batch.fill(source_ranks, -1)
-        self._climb(batch, (starts, stops, ways, source_ranks), lanes, swept)
-        self._sweep(batch.stream, source_ranks, ways, lanes, swept)
-        grid = -(-self.n // TILE), -(-batch.rows // TILE)
-        make_turn_kernel(self.dtype)[grid, (TILE, TURNS), batch.stream](
-            swept, np.uint32(lanes), batch.bound, self.map.shifts, batch.sources, batch.distances
-        )
+        """Fill lanes, and make of them what is wanted."""
+        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), scratch[4])
 
-    def _climb(self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any) -> None:
+    def fill_lanes(
+        self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any, totals: Any = None
+    ) -> None:
+        """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
+        source_ranks, starts, stops, ways, _ = scratch
+        batch.fill(source_ranks, -1)
+        self.climb(batch, (starts, stops, ways, source_ranks), lanes, swept)
+        self.sweep(batch, (source_ranks, ways, np.uint32(lanes), swept), totals)
+
+    def climb(self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any) -> None:
+        """Climb from the sources."""
         tree, on_device = self.tree, self.map
         starts, stops, ways, source_ranks = scratch
         make_climb_kernel(self.dtype)[batch.rows, CLIMB_THREADS, batch.stream](
@@ -146,28 +162,41 @@ class _Sweep(Search):
             swept,
         )
 
-    def _sweep(self, stream: Any, source_ranks: Any, ways: Any, lanes: int, swept: Any) -> None:
+    def sweep(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
+        """Sweep levels and bundles; with `totals` fold what is found."""
         tree, on_device, bundles = self.tree, self.map, self.tree.bundles
-        last = source_ranks, ways, np.uint32(lanes), swept
+        width, stream = whole_lanes(batch.rows), batch.stream
         for low, high in pairwise(bundles.levels.tolist()):
-            grid = high - low, lanes // LANES
+            grid = high - low, width // LANES
             make_level_kernel(self.dtype)[grid, (LANES, SLICES), stream](
-                np.uint32(low), *tree["ranks order size depth"], *on_device.down, *last
+                np.uint32(low), *tree["ranks order size depth"], *on_device.down, *lanes
+            )
+        if totals is not None:
+            count, (_, _, pitch, swept) = int(bundles.levels[-1]), lanes
+            grid = max(1, min(SLOTS, -(-count // SLICES))), width // LANES
+            make_fold_kernel(self.dtype)[grid, (LANES, SLICES), stream](
+                np.uint32(count), tree["vertices"], pitch, batch.bound, swept, totals
             )
         for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
-            group, room = tree.group(tier), int(bundles.rooms[tier])
-            threads = self._together(lanes, room, lowest=tier == bundles.tiers.size - 2)
-            launch = (high - low, lanes // threads), threads, stream
-            nbytes = shared_bytes(self.dtype, room, threads)
-            make_sweep_kernel(self.dtype, group)[*launch, nbytes](
+            lowest, room = tier == bundles.tiers.size - 2, int(bundles.rooms[tier])
+            threads = self._together(width, room, lowest=lowest)
+            folds = totals is not None
+            make_sweep_kernel(
+                self.dtype, tree.group(tier), folds=folds, stores=not (folds and lowest)
+            )[
+                (high - low, width // threads), threads, stream,
+                shared_bytes(self.dtype, room, threads),
+            ](
                 np.uint32(low),
                 np.uint32(room),
                 *tree["bundle_first boundary_first boundary_vertices lowest highest"],
                 *tree["vertices ranks size depth"],
                 on_device.stream_first,
                 on_device.stream,
-                *last,
-            )
+                *lanes,
+                batch.bound,
+                totals if folds else self.totals,
+            )  # fmt: skip
 
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
         """How many lanes a block of a tier takes."""
@@ -178,3 +207,123 @@ class _Sweep(Search):
             if lanes % threads == 0 and shared_bytes(self.dtype, room, threads) <= SHARED
         ]
         return fitting[-1]
+
+
+class _Turned(LanesSearch):
+    """Lanes are turned into rows, of all vertices or of the targets."""
+
+    def __init__(self, on_device: DeviceMap, targets: NDArray[np.int64] | None) -> None:
+        super().__init__(on_device)
+        self.columns = None if targets is None else targets.size
+        self.wanted = cuda.to_device(np.empty(0, np.int64) if targets is None else targets)
+
+    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Fill the distances and counters of a batch."""
+        super().launch(batch, scratch)
+        columns = self.n if self.columns is None else self.columns
+        if columns:
+            grid = -(-columns // TILE), -(-batch.rows // TILE)
+            make_turn_kernel(self.dtype)[grid, (TILE, TURNS), batch.stream](
+                scratch[4],
+                np.uint32(whole_lanes(batch.rows)),
+                self.wanted,
+                batch.bound,
+                self.map.shifts,
+                batch.sources,
+                batch.distances,
+            )
+
+
+class _SideBySide(LanesSearch):
+    """Lanes are the answer, on the device."""
+
+    def __init__(self, on_device: DeviceMap, rows: int) -> None:
+        super().__init__(on_device)
+        self.pitch = whole_lanes(rows)
+
+    def allocate(self, rows: int) -> tuple[Any, ...]:
+        """Return ranks of the sources, and the climbs."""
+        *climbs, _ = super().allocate(rows)
+        return *climbs, None
+
+    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Fill the distances and counters of a batch."""
+        assert self.pitch is not None
+        self.fill_lanes(batch, scratch, self.pitch, batch.distances)
+
+
+class _Folded(LanesSearch):
+    """Lanes are folded: only how many distances there are, their sum, and the greatest are kept."""
+
+    columns = 0
+
+    def allocate(self, rows: int) -> tuple[Any, ...]:
+        """Return the same, and memory for the numbers."""
+        lanes = whole_lanes(rows)
+        totals = cuda.device_array((SLOTS, 3, lanes), INT64)
+        return *super().allocate(rows), totals, cuda.device_array((3, lanes), INT64)
+
+    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Find the numbers of a batch."""
+        *lanes, totals, words = scratch
+        batch.fill(totals, 0)
+        self.fill_lanes(batch, tuple(lanes), whole_lanes(batch.rows), lanes[4], totals)
+        blocks = -(-words.shape[1] // THREADS)
+        total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
+
+    def finished(self, rows: DeviceRows, scratch: tuple[Any, ...]) -> DeviceRows:
+        """Return the numbers as forms ask for them."""
+        return FoldedRows(**vars(rows), words=scratch[-1])
+
+
+@dataclass
+class FoldedRows(DeviceRows):
+    """A finished batch of which only a few numbers a row are known.
+
+    Attributes
+    ----------
+    words : device array, shape (3, lanes), int64
+        How many distances there are, their sum, and the greatest.
+    """
+
+    words: Any = None
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        words: NDArray[np.int64] = on_host(self.words, self.batch.stream)[:, : self.batch.rows]
+        counts, sums, greatest = words
+        numbers: dict[str, NDArray[np.int64]] = {
+            "count": counts,
+            "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),
+            "sum": np.stack((np.zeros_like(sums), sums), axis=1)[:, np.newaxis],
+        }
+        return numbers[reduction.what]
+
+
+def whole_lanes(rows: int) -> int:
+    """Return how many lanes some rows take."""
+    return -(-rows // LANES) * LANES
+
+
+@cache
+def _no_totals(dtype: np.dtype[Any]) -> Any:
+    """Return what kernels that fold nothing take in place of totals."""
+    return cuda.to_device(np.zeros((1, 1, 1), INT64))
+
+
+def _search_for(on_device: DeviceMap, metric: Metric, query: Query) -> Search:
+    """Choose what becomes of the lanes."""
+    reduction, dtype = query.reduction, on_device.dtype
+    plain = reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
+    if query.predecessors or not plain:
+        return _Turned(on_device, None)
+    if query.targets is not None:
+        return _Turned(on_device, query.targets)
+    if reduction is not None and dtype == INT32 and metric.potentials is None:
+        return _Folded(on_device)
+    # (unreached vertices and what is too far are told apart where rows are turned)
+    whole = metric.joined and metric.potentials is None and query.limit is None
+    filled = 2 * query.rows >= LANES and dtype != INT64
+    if query.output == "device" and reduction is None and whole and filled:
+        return _SideBySide(on_device, query.rows)
+    return _Turned(on_device, None)

@@ -14,6 +14,9 @@ each other.
   wrote itself, so there is nothing to wait for. Arcs come as a stream, cut into groups of equal
   size, the next of which is read ahead.
 
+Where only the number, the sum or the greatest of the distances is wanted, threads fold what they
+find, and the lowest tier, which has nearly all vertices, writes nothing.
+
 No row is filled first: whether a source has climbed past a vertex shows in their ranks.
 """
 
@@ -26,16 +29,19 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, number_of
+from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.kernels.dtypes import infinity, unreached
 
 __all__ = [
     "CLIMB_THREADS",
     "LANES",
     "SLICES",
+    "SLOTS",
     "TILE",
     "TOP",
     "TURNS",
     "make_climb_kernel",
+    "make_fold_kernel",
     "make_level_kernel",
     "make_stream_kernel",
     "make_sweep_kernel",
@@ -43,6 +49,7 @@ __all__ = [
     "make_turn_kernel",
     "shared_bytes",
     "stream_words",
+    "total_kernel",
 ]
 
 #: lanes come in multiples of this: threads of a warp
@@ -56,11 +63,13 @@ TOP = CLIMB_THREADS * SHARE
 #: most times that a path leaves a chain: at least doubling its subtree
 MOST_CHAINS = 32
 #: arcs of a stream that are in shared memory at a time, a multiple of all sizes of groups
-CHUNK = 8 if SIMULATOR else 512
+CHUNK = 8 if SIMULATOR else 256
 #: largest group
 MOST_GROUPED = 4
 #: parts that the arcs of a vertex on a level are divided into
 SLICES = 2 if SIMULATOR else 16
+#: places where blocks add up what they fold, so that few meet; a power of two
+SLOTS = 2 if SIMULATOR else 64
 #: rows, and columns, of a tile that is turned
 TILE = 2 if SIMULATOR else 32
 #: entries between its rows: no two of a column share a bank
@@ -435,8 +444,21 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
-def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
-    """Return the kernel that sweeps bundles whose arcs come in groups of 2 or 4."""
+def make_sweep_kernel(
+    dtype: np.dtype[Any], group: int, *, folds: bool = False, stores: bool = True
+) -> Any:
+    """Return the kernel that sweeps bundles.
+
+    Parameters
+    ----------
+    dtype : dtype
+    group : int
+        Arcs of a group of the stream: 2 or 4.
+    folds : bool
+        Whether distances are counted, added up and compared.
+    stores : bool
+        Whether they are written.
+    """
     number, inf = from_dtype(dtype), infinity(dtype).item()
     read, write = _make_arc_functions(dtype)
     by_four = group == MOST_GROUPED
@@ -445,10 +467,21 @@ def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
     rows_at = (CHUNK + MOST_GROUPED) * words * (8 // dtype.itemsize)
     words_a_number = dtype.itemsize // 4
 
+    @inline
+    def far_away(names, i, distances, lanes, lane):
+        """Return a distance from the memory of the device."""
+        return distances[uint64(uint32(names[i])) * uint64(lanes) + lane]
+
+    @inline
+    def placed(row, threads):
+        """Return where in shared memory the distances of a row begin, and the mark beside it."""
+        return uint32((rows_at + (row & uint32(ROW)) * threads) | (row & uint32(ENDS)))
+
     @kernel
     def _sweep_kernel(
         first_bundle, room, bundle_first, boundary_first, boundary_vertices, lowest, highest,
         vertices, ranks, size, depth, stream_first, stream, source_ranks, ways, lanes, distances,
+        bound, totals,
     ):  # fmt: skip
         """Sweep bundles, a block a bundle and some lanes, a thread a lane.
 
@@ -471,12 +504,14 @@ def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
         source_ranks      (lanes,)           int32  `_climb_kernel`
         ways              (rows, height)     number `_climb_kernel`
         lanes             scalar             uint32 host
-        distances         (n * lanes,)       number what was swept before; here
+        distances         (n * lanes,)       number what was swept before; here, if it stores
+        bound             scalar             number host: greatest distance that is folded
+        totals            (SLOTS, 3, lanes)  int64  host: zeros; here, if it folds
         ================= ================== ====== ===========================================
         """
-        arcs = cuda.shared.array(0, int64)
-        rows = cuda.shared.array(0, number)
-        names = cuda.shared.array(0, uint32)
+        arcs = cuda.shared.array(0, int64, alignment=ALIGNMENT)
+        rows = cuda.shared.array(0, number, alignment=ALIGNMENT)
+        names = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         sourced = cuda.shared.array(1, int32)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
         bundle = uint32(first_bundle + cuda.blockIdx.x)
@@ -490,20 +525,38 @@ def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
         if thread == 0:
             sourced[0] = 0
         i = thread
-        while i < uint32(members + bounded):
-            if i < members:
-                names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
-            else:
-                names[uint32(names_at + i)] = uint32(boundary_vertices[uint32(begin + i - members)])
+        while i < members:
+            names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
             i = uint32(i + threads)
         cuda.syncthreads()
-        i = members
-        while i < uint32(members + bounded):
-            name = uint64(names[uint32(names_at + i)])
-            rows[uint32(rows_at + i * threads + thread)] = distances[name * uint64(lanes) + lane]
-            i = uint32(i + 1)
+        # several at a time, for they come from far
+        i = uint32(0)
+        while i < bounded:
+            last = uint32(bounded - 1)
+            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
+            i3 = min(uint32(i + 3), last)
+            b0 = far_away(boundary_vertices, uint32(begin + i), distances, lanes, lane)
+            b1 = far_away(boundary_vertices, uint32(begin + i1), distances, lanes, lane)
+            b2 = far_away(boundary_vertices, uint32(begin + i2), distances, lanes, lane)
+            b3 = far_away(boundary_vertices, uint32(begin + i3), distances, lanes, lane)
+            i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
+            i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
+            b4 = far_away(boundary_vertices, uint32(begin + i4), distances, lanes, lane)
+            b5 = far_away(boundary_vertices, uint32(begin + i5), distances, lanes, lane)
+            b6 = far_away(boundary_vertices, uint32(begin + i6), distances, lanes, lane)
+            b7 = far_away(boundary_vertices, uint32(begin + i7), distances, lanes, lane)
+            at_boundary = uint32(rows_at + members * threads + thread)
+            rows[uint32(at_boundary + i * threads)] = b0
+            rows[uint32(at_boundary + i1 * threads)] = b1
+            rows[uint32(at_boundary + i2 * threads)] = b2
+            rows[uint32(at_boundary + i3 * threads)] = b3
+            rows[uint32(at_boundary + i4 * threads)] = b4
+            rows[uint32(at_boundary + i5 * threads)] = b5
+            rows[uint32(at_boundary + i6 * threads)] = b6
+            rows[uint32(at_boundary + i7 * threads)] = b7
+            i = uint32(i + 8)
         # (arcs that only fill up their group come from here)
-        rows[uint32(rows_at + i * threads + thread)] = number(inf)
+        rows[uint32(rows_at + (members + bounded) * threads + thread)] = number(inf)
         if lowest[bundle] <= source <= highest[bundle]:
             sourced[0] = 1
         cuda.syncthreads()
@@ -520,6 +573,7 @@ def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
         least = number(inf)
         if seeded:
             least = rows[uint32(rows_at + thread)]
+        reached, total, greatest = int64(0), int64(0), int64(0)
         member, own = uint32(0), uint32(rows_at + thread)
         start = uint64(stream_first[uint32(first - uint32(bundle_first[0]))])
         end = uint64(stream_first[uint32(stop - uint32(bundle_first[0]))])
@@ -528,10 +582,18 @@ def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
             cuda.syncthreads()
             i = thread
             while i < there:
-                weight, row = read(stream, uint64(start + uint64(i)))
-                place = uint32((rows_at + (row & uint32(ROW)) * threads) | (row & uint32(ENDS)))
-                write(arcs, uint64(i), weight, place)
-                i = uint32(i + threads)
+                last = uint32(there - 1)
+                i1, i2 = min(uint32(i + threads), last), min(uint32(i + 2 * threads), last)
+                i3 = min(uint32(i + 3 * threads), last)
+                w0, p0 = read(stream, uint64(start + uint64(i)))
+                w1, p1 = read(stream, uint64(start + uint64(i1)))
+                w2, p2 = read(stream, uint64(start + uint64(i2)))
+                w3, p3 = read(stream, uint64(start + uint64(i3)))
+                write(arcs, uint64(i), w0, placed(p0, threads))
+                write(arcs, uint64(i1), w1, placed(p1, threads))
+                write(arcs, uint64(i2), w2, placed(p2, threads))
+                write(arcs, uint64(i3), w3, placed(p3, threads))
+                i = uint32(i + 4 * threads)
             cuda.syncthreads()
             at = uint64(0)
             w0, p0 = read(arcs, at)
@@ -564,15 +626,78 @@ def make_sweep_kernel(dtype: np.dtype[Any], group: int) -> Any:
                 w2, p2, w3, p3 = v2, q2, v3, q3
                 if ends != 0:
                     rows[own] = least
-                    name = uint64(names[uint32(names_at + member)])
-                    distances[name * uint64(lanes) + lane] = least
+                    if stores:
+                        name = uint64(names[uint32(names_at + member)])
+                        distances[name * uint64(lanes) + lane] = least
+                    if folds and least <= bound:
+                        reached += 1
+                        total += int64(least)
+                        greatest = max(greatest, int64(least))
                     member, own = uint32(member + 1), uint32(own + threads)
                     least = number(inf)
                     if seeded:
                         least = rows[own]
             start += uint64(there)
+        if folds:
+            slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
+            cuda.atomic.add(totals, (slot, 0, uint32(lane)), reached)
+            cuda.atomic.add(totals, (slot, 1, uint32(lane)), total)
+            cuda.atomic.max(totals, (slot, 2, uint32(lane)), greatest)
 
     return _sweep_kernel
+
+
+@cache
+def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that folds what stands above the bundles."""
+
+    @kernel
+    def _fold_kernel(count, vertices, lanes, bound, distances, totals):
+        """Count, add up and compare the distances of the first places, a block some lanes.
+
+        ========= ================= ====== ==================================================
+        argument  shape             dtype  written by
+        ========= ================= ====== ==================================================
+        count     scalar            uint32 host: of places
+        vertices  (n,)              int32  host: of places
+        lanes     scalar            uint32 host
+        bound     scalar            number host: greatest distance of interest
+        distances (n * lanes,)      number the sweep
+        totals    (SLOTS, 3, lanes) int64  host: zeros; here: how many, their sum, the greatest
+        ========= ================= ====== ==================================================
+        """
+        lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
+        step = uint32(cuda.gridDim.x * SLICES)
+        reached, total, greatest = int64(0), int64(0), int64(0)
+        place = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
+        while place < count:
+            vertex = uint64(uint32(vertices[place]))
+            found = distances[vertex * uint64(lanes) + uint64(lane)]
+            if found <= bound:
+                reached += 1
+                total += int64(found)
+                greatest = max(greatest, int64(found))
+            place = uint32(place + step)
+        slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
+        cuda.atomic.add(totals, (slot, 0, lane), reached)
+        cuda.atomic.add(totals, (slot, 1, lane), total)
+        cuda.atomic.max(totals, (slot, 2, lane), greatest)
+
+    return _fold_kernel
+
+
+@kernel
+def total_kernel(totals, words):
+    """Fold the slots of every lane into the first: a thread a lane and a number."""
+    lane, word = cuda.grid(1), cuda.blockIdx.y
+    if lane < words.shape[1]:
+        found = int64(0)
+        for slot in range(SLOTS):
+            if word < 2:
+                found += totals[slot, word, lane]
+            else:
+                found = max(found, totals[slot, word, lane])
+        words[word, lane] = found
 
 
 @cache
@@ -583,34 +708,37 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
     inf = infinity(dtype).item()
 
     @kernel
-    def _turn_kernel(lanes_of, lanes, bound, shifts, sources, distances):
+    def _turn_kernel(swept, lanes, wanted, bound, shifts, sources, distances):
         """Copy lanes to rows, a block a tile of both; what is too far is not reached.
 
-        ========= ============ ====== ============================================
-        argument  shape        dtype  written by
-        ========= ============ ====== ============================================
-        lanes_of  (n * lanes,) number the sweep
-        lanes     scalar       uint32 host
-        bound     scalar       number host: greatest distance of interest
-        shifts    (n,) or (0,) number host: potentials, if weights are between them
-        sources   (rows,)      int64  host
-        distances (rows, n)    number here
-        ========= ============ ====== ============================================
+        ========= =============== ====== ============================================
+        argument  shape           dtype  written by
+        ========= =============== ====== ============================================
+        swept     (n * lanes,)    number the sweep
+        lanes     scalar          uint32 host
+        wanted    (t,)            int64  host: targets; empty: all vertices
+        bound     scalar          number host: greatest distance of interest
+        shifts    (n,) or (0,)    number host: potentials, if weights are between them
+        sources   (rows,)         int64  host
+        distances (rows, columns) number here
+        ========= =============== ====== ============================================
         """
         tile = cuda.shared.array((TILE, PITCH), number)
         x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         first = uint32(cuda.blockIdx.x * TILE)
         first_row = uint32(cuda.blockIdx.y * TILE)
-        n, rows = uint32(distances.shape[1]), uint32(distances.shape[0])
+        columns, rows = uint32(distances.shape[1]), uint32(distances.shape[0])
         i = y
         while i < TILE:
-            vertex = uint32(first + i)
-            if vertex < n and uint32(first_row + x) < rows:
-                found = lanes_of[uint64(vertex) * uint64(lanes) + uint64(first_row + x)]
+            column, row = uint32(first + i), uint32(first_row + x)
+            if column < columns and row < rows:
+                vertex = uint64(column)
+                if wanted.size != 0:
+                    vertex = uint64(wanted[column])
+                found = swept[vertex * uint64(lanes) + uint64(row)]
                 shifted = found
                 if shifts.size != 0 and found < number(inf):
-                    own = shifts[sources[uint32(first_row + x)]]
-                    shifted = number(found + number(shifts[vertex] - own))
+                    shifted = number(found + number(shifts[vertex] - shifts[sources[row]]))
                 if found >= number(inf) or shifted > bound:
                     shifted = number(missing)
                 tile[i, x] = shifted
@@ -618,9 +746,9 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
         cuda.syncthreads()
         i = y
         while i < TILE:
-            row, vertex = uint32(first_row + i), uint32(first + x)
-            if row < rows and vertex < n:
-                distances[row, vertex] = tile[x, i]
+            row, column = uint32(first_row + i), uint32(first + x)
+            if row < rows and column < columns:
+                distances[row, column] = tile[x, i]
             i = uint32(i + TURNS)
 
     return _turn_kernel

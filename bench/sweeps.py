@@ -1,0 +1,239 @@
+"""Measure prepared maps on the GPU: sweeps by CUDA events, whole calls by the clock.
+
+    python -m bench.sweeps [GRAPH ...] [--sources N] [--json FILE]
+
+A graph is a name that `sssp.datasets.find` knows, a file, ``grid`` (a percolated grid of 5,000 x
+5,000 places, the worst that a road network can be) or ``continent`` (16 copies of NE-synthetic);
+default USA-road-d.NY. What a batch of trees takes on the device is the median of several replays of
+its launches as one CUDA graph, from sources there to distances there, in the order of the vertices
+and side by side; what calls take is from Python to Python. Lines are printed as they are known.
+Some rows of every batch are compared with searches on the graph; two are certified.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import sssp
+from bench.common import Record, options_of, percolated_grid, real_graph
+from bench.graphs import continent
+from sssp._terminal.arguments import named_graph
+from sssp.cuda.batch import COUNTERS, Batch
+from sssp.cuda.compiler import cuda, select
+from sssp.hierarchy.cuda.rows import LanesSearch, device_map, whole_lanes
+from sssp.kernels.dtypes import INT32, largest_distance, unreached
+
+RUNS = 10
+BATCHES = 256, 64, 32, 8, 1
+SEED = 1
+#: rows of a batch that are compared; rows that are certified
+CHECKED, CERTIFIED = 4, 2
+#: places along a side of the grid; copies of a country along that of the continent
+SIDE, COPIES = 5000, 4
+COUNTRY = "NE-synthetic"
+#: rows and columns of the table, and entries that it may have
+TABLE = 10_000
+#: sources of a reduction, if that are not all; trips of a call; trees with predecessors
+REDUCED, TRIPS, TREES = 1 << 18, 100_000, 256
+#: vertices up to which all that is in the table is asked
+COUNTRY_SIZE = 4_000_000
+
+
+@dataclass
+class Figure:
+    """One line of the table; microseconds a unit (tree, entry, trip), milliseconds in all."""
+
+    graph: str
+    what: str
+    milliseconds: float
+    units: int
+    clock: str
+    equal: bool = True
+
+    @property
+    def each(self) -> float:
+        """Microseconds a unit."""
+        return 1e3 * self.milliseconds / self.units
+
+
+class Bench:
+    """A graph, and what is measured on it."""
+
+    def __init__(self, record: Record, name: str, graph: sssp.Graph, sources: int | None) -> None:
+        self.record, self.name, self.graph = record, name, graph
+        self.random = np.random.default_rng(SEED)
+        self.sources = sources
+
+    def run(self) -> None:
+        """Measure everything."""
+        graph, n = self.graph, self.graph.n
+        self.hierarchy = hierarchy = self._call("prepare", 1, lambda: sssp.prepare(graph))
+        with select(0):
+            first = device_map(hierarchy, INT32, 0)
+            bundles = first.tree.bundles
+            print(
+                f"{self.name}: top {bundles.top}, levels {bundles.levels.size - 1}, bundles "
+                f"{np.diff(bundles.tiers).tolist()}, {first.nbytes / 1e6:,.0f} MB on the device",
+                file=sys.stderr,
+            )
+            weigh = hierarchy.with_weights
+            self._call(
+                "new weights, by the CPU",
+                1,
+                lambda: device_map(weigh(graph.weights), INT32, 0),
+            )
+            for size in BATCHES:
+                if size * n * 4 <= 24 << 30:
+                    self._trees(size)
+        self.certify()
+        ask: dict[str, Any] = {"device": "cuda", "progress": False}
+        one = self._some(1)
+        self._call("one tree, host to host", 1, lambda: sssp.shortest_paths(hierarchy, one, **ask))
+        if n > COUNTRY_SIZE:
+            return
+        trees = self._some(TREES)
+        ask["output"] = "device"
+        self._call("trees", TREES, lambda: sssp.shortest_paths(hierarchy, trees, **ask))
+        self._call(
+            "trees with predecessors",
+            TREES,
+            lambda: sssp.shortest_paths(hierarchy, trees, predecessors=True, **ask),
+        )
+        ends = self._some(TABLE)
+        self._call(
+            "table",
+            TABLE * TABLE,
+            lambda: sssp.shortest_paths(hierarchy, ends, targets=ends[::-1], **ask),
+        )
+        del ask["output"]
+        chosen = np.arange(min(n, self.sources or REDUCED))
+        for what in ("eccentricity", "closeness"):
+            reduced = partial(sssp.reduce, hierarchy, chosen, what, **ask)
+            self._call(what, chosen.size, reduced, 1)
+        starts, targets = self._some(TRIPS), self._some(TRIPS)
+        self._call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask), 1)
+
+    def _some(self, count: int) -> Any:
+        return self.random.integers(0, self.graph.n, count)
+
+    def _call(self, what: str, units: int, call: Callable[[], Any], runs: int = 3) -> Any:
+        """Time a call; of several runs the median, after one that may compile."""
+        several = what != "prepare" and units < RUNS * self.graph.n
+        times = []
+        for _ in range(1 + runs if several else 1):
+            start = perf_counter()
+            result = call()
+            times.append(1e3 * (perf_counter() - start))
+        self._add(Figure(self.name, what, float(np.median(times[-runs:])), units, "calls"))
+        return result
+
+    def _add(self, figure: Figure) -> None:
+        cells = (
+            figure.graph,
+            figure.what,
+            f"{figure.milliseconds:,.3f}",
+            f"{figure.units:,}",
+            f"{figure.each:,.4f}",
+            figure.clock,
+            "equal" if figure.equal else "WRONG",
+        )
+        self.record.add([figure], cells)
+
+    def _trees(self, size: int) -> None:
+        """Time a batch of trees on the device."""
+        n, sources, stream = self.graph.n, self._some(size), cuda.stream()
+        search = LanesSearch(device_map(self.hierarchy, INT32, 0))
+        scratch, lanes = search.allocate(size), whole_lanes(size)
+        batch = Batch(
+            size,
+            cuda.to_device(sources),
+            None,
+            None,
+            largest_distance(INT32),
+            unreached(INT32),
+            None,
+            cuda.device_array((size, COUNTERS), np.int64),
+            stream,
+        )
+        search.launch(batch, scratch)
+        stream.synchronize()
+        replay = _captured(stream, lambda: search.launch(batch, scratch))
+        times = []
+        for _ in range(RUNS + 1):
+            start, end = cuda.event(), cuda.event()
+            start.record(stream)
+            replay()
+            end.record(stream)
+            end.synchronize()
+            times.append(cuda.event_elapsed_time(start, end))
+        found = scratch[-1].reshape((n, lanes))[:, :CHECKED].copy_to_host().T[: min(size, CHECKED)]
+        flat = sssp.shortest_paths(self.graph, sources[: len(found)], device="cpu", dtype="int32")
+        equal = bool(np.array_equal(found, flat.distances))
+        what = f"{size} trees on the device"
+        self._add(Figure(self.name, what, float(np.median(times[1:])), size, "events", equal))
+
+    def certify(self) -> None:
+        """Check some trees by their certificate."""
+        rows = sssp.shortest_paths(
+            self.hierarchy, self._some(CERTIFIED), predecessors=True, device="cuda"
+        )
+        sssp.verify(self.graph, rows)
+        print(f"{self.name}: {CERTIFIED} trees are certified", file=sys.stderr)
+
+
+def _captured(stream: Any, launches: Callable[[], None]) -> Callable[[], None]:
+    """Return what replays launches as one CUDA graph."""
+    from cuda.bindings import driver
+
+    handle = driver.CUstream(int(stream.handle))
+
+    def checked(answer: tuple[Any, ...]) -> Any:
+        if int(answer[0]) != 0:
+            raise RuntimeError(str(answer[0]))
+        return answer[1] if len(answer) > 1 else None
+
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    checked(driver.cuStreamBeginCapture(handle, relaxed))
+    try:
+        launches()
+    finally:
+        ended = driver.cuStreamEndCapture(handle)
+    graph = checked(driver.cuGraphInstantiate(checked(ended), 0))
+    return lambda: checked(driver.cuGraphLaunch(graph, handle))
+
+
+def _graph(name: str) -> sssp.Graph | None:
+    if name == "grid":
+        return percolated_grid(SIDE, SIDE)
+    if name == "continent":
+        country = real_graph(COUNTRY)
+        return None if country is None else continent(country, side=COPIES)
+    return named_graph(name).load()
+
+
+def main() -> int:
+    """Print the table, write it as JSON where asked; 1 if any row is wrong."""
+    parser = options_of(__doc__)
+    parser.add_argument("graphs", nargs="*", default=["USA-road-d.NY"], metavar="GRAPH")
+    parser.add_argument("--sources", type=int, help="of reductions (default all of a city)")
+    options = parser.parse_args()
+    record = Record(
+        {"seed": SEED, "runs": RUNS},
+        ("graph", "what", "ms", "units", "us a unit", "clock", ""),
+    )
+    for name in options.graphs:
+        graph = _graph(name)
+        if graph is not None:
+            Bench(record, name, graph, options.sources).run()
+    return record.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
