@@ -26,7 +26,7 @@ from bench.common import Record, options_of, percolated_grid, real_graph
 from bench.graphs import continent
 from sssp._terminal.arguments import named_graph
 from sssp.cuda.batch import COUNTERS, Batch
-from sssp.cuda.compiler import cuda, select
+from sssp.cuda.compiler import Recording, cuda, select
 from sssp.hierarchy.cuda.rows import LanesSearch, device_map, whole_lanes
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
@@ -162,14 +162,14 @@ class Bench:
             cuda.device_array((size, COUNTERS), np.int64),
             stream,
         )
-        search.launch(batch, scratch)
+        search.fill(batch, scratch)
         stream.synchronize()
-        replay = _captured(stream, lambda: search.launch(batch, scratch))
+        recording = Recording(stream, lambda: search.fill(batch, scratch))
         times = []
         for _ in range(RUNS + 1):
             start, end = cuda.event(), cuda.event()
             start.record(stream)
-            replay()
+            recording.replay(stream)
             end.record(stream)
             end.synchronize()
             times.append(cuda.event_elapsed_time(start, end))
@@ -186,27 +186,6 @@ class Bench:
         )
         sssp.verify(self.graph, rows)
         print(f"{self.name}: {CERTIFIED} trees are certified", file=sys.stderr)
-
-
-def _captured(stream: Any, launches: Callable[[], None]) -> Callable[[], None]:
-    """Return what replays launches as one CUDA graph."""
-    from cuda.bindings import driver
-
-    handle = driver.CUstream(int(stream.handle))
-
-    def checked(answer: tuple[Any, ...]) -> Any:
-        if int(answer[0]) != 0:
-            raise RuntimeError(str(answer[0]))
-        return answer[1] if len(answer) > 1 else None
-
-    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-    checked(driver.cuStreamBeginCapture(handle, relaxed))
-    try:
-        launches()
-    finally:
-        ended = driver.cuStreamEndCapture(handle)
-    graph = checked(driver.cuGraphInstantiate(checked(ended), 0))
-    return lambda: checked(driver.cuGraphLaunch(graph, handle))
 
 
 def _graph(name: str) -> sssp.Graph | None:

@@ -87,6 +87,10 @@ class Search(ABC):
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return scratch for a batch of at most so many rows."""
 
+    def release(self, scratch: tuple[Any, ...]) -> None:
+        """Take back scratch that nothing runs in any more."""
+        del scratch  # whoever keeps some for other calls does more
+
     @abstractmethod
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Fill the distances and counters of a batch.

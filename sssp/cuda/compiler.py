@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sssp.errors import DeviceError, MissingExtraError
 
 __all__ = [
     "SIMULATOR",
+    "Recording",
     "address",
     "after",
     "bits_of",
@@ -135,6 +136,48 @@ def number_of(dtype: np.dtype[Any]) -> Any:
             return longlong_as_double(bits)
 
     return inline(number)
+
+
+class Recording:
+    """Launches on one stream, recorded as a CUDA graph, which starts in a fraction of their time.
+
+    Parameters
+    ----------
+    stream : stream
+        Of the current device.
+    launches : callable
+        Launches kernels there, all of which have run before; they are recorded, and do not run.
+    """
+
+    def __init__(self, stream: Any, launches: Callable[[], None]) -> None:
+        from cuda.bindings import driver
+
+        self._driver, self._graph = driver, None
+        own = driver.CUstream(int(stream.handle))
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        self._checked(driver.cuStreamBeginCapture(own, relaxed))
+        try:
+            launches()
+        finally:
+            ended = driver.cuStreamEndCapture(own)
+        graph = self._checked(ended)
+        self._graph = self._checked(driver.cuGraphInstantiate(graph, 0))
+        self._checked(driver.cuGraphDestroy(graph))
+
+    def replay(self, stream: Any) -> None:
+        """Queue what was recorded."""
+        own = self._driver.CUstream(int(stream.handle))
+        self._checked(self._driver.cuGraphLaunch(self._graph, own))
+
+    def __del__(self) -> None:
+        if self._graph is not None:
+            self._driver.cuGraphExecDestroy(self._graph)
+
+    @staticmethod
+    def _checked(answer: tuple[Any, ...]) -> Any:
+        if int(answer[0]) != 0:
+            raise DeviceError(f"the CUDA driver refuses a graph: {answer[0]}")
+        return answer[1] if len(answer) > 1 else None
 
 
 def address(array: Any) -> int:

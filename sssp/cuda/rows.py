@@ -176,6 +176,8 @@ class _Rows:
                     return None
                 lane.stream.synchronize()
                 advance(len(lane.rows))
+        for lane in (*idle, *under_way):
+            self.search.release(lane.scratch)
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer

@@ -40,6 +40,10 @@ __all__ = [
 ]
 
 
+#: bits of an integer that every float64 holds
+EXACT = 53
+
+
 class Entries(NamedTuple):
     """Entries of finished rows, row by row, in order of vertex.
 
@@ -367,9 +371,7 @@ class ReducedForm:
         kept = self._values[found.rows.start : found.rows.stop]
         make = getattr(self, f"_{self.reduction.what}", None)
         if make is not None:
-            kept[:, 0] = [
-                make(row, *numbers) for row, *numbers in zip(found.rows, *parts, strict=True)
-            ]
+            kept[:, 0] = make(found.rows, *parts)
         elif parts[0].ndim == 3:
             for row, columns in zip(kept, parts[0].tolist(), strict=True):
                 row[:] = [joined_halves(*halves) for halves in columns]
@@ -380,29 +382,41 @@ class ReducedForm:
         """Return the numbers."""
         return Answer(self._values[:, 0] if self.reduction.one_column else self._values)
 
-    def _eccentricity(self, row: int, greatest: Any) -> Any:
+    def _eccentricity(self, rows: range, greatest: NDArray[Any]) -> NDArray[Any]:
         """What stands for unreached, where nothing is reached."""
-        start = least_number(self._values.dtype)
-        return unreached(self._values.dtype) if greatest == start else greatest
+        dtype = self._values.dtype
+        return np.where(greatest == least_number(dtype), unreached(dtype), greatest)
 
-    def _mean(self, row: int, total: NDArray[Any], count: int) -> float:
-        return _number(total) / int(count) if count else math.nan
+    def _mean(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
+        some = counts > 0
+        sums, counts = _numbers(totals[some], counts[some])
+        means = np.full(some.size, math.nan)
+        means[some] = sums / counts
+        return means
 
-    def _closeness(self, row: int, total: NDArray[Any], count: int) -> float:
-        source, targets = self.query.sources[row], self.query.targets
-        others = self.n if targets is None else targets.size
-        if targets is None or source in targets:
-            others, count = others - 1, count - 1
-        distance = _number(total)
-        return (count / distance) * (count / others) if distance > 0 else 0.0
+    def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
+        sources, targets = self.query.sources[rows.start : rows.stop], self.query.targets
+        own = np.ones(len(rows), bool) if targets is None else np.isin(sources, targets)
+        others = (self.n if targets is None else targets.size) - own
+        far = np.asarray(_numbers(totals, counts)[0] > 0, bool)
+        sums, counts = _numbers(totals[far], counts[far] - own[far])
+        found = np.zeros(far.size)
+        found[far] = (counts / sums) * (counts / others[far])
+        return found
 
 
-def _number(total: NDArray[Any]) -> int | float:
-    """Return a sum as a Python number, however large."""
-    if total.ndim == 2:
-        high, low = total[0].tolist()
-        return int((high << 32) + low)
-    return float(total[0])
+def _numbers(totals: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return sums and counts that divide without rounding before: Python's where floats are short.
+
+    Sums are floats, shape (rows, 1), or integers in halves, shape (rows, 1, 2).
+    """
+    if totals.ndim == 2:
+        return totals[:, 0], counts
+    high, low = totals[:, 0, 0], totals[:, 0, 1]
+    if (high == 0).all() and (low >> EXACT == 0).all():
+        return low, counts
+    sums = (high.astype(object) << 32) + low.astype(object)
+    return sums, counts.astype(object)
 
 
 def least_number(dtype: np.dtype[Any]) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import cuda
+from sssp.cuda.compiler import SIMULATOR, cuda
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_round
@@ -21,12 +22,13 @@ from sssp.kernels.dtypes import INDEX, INT64, infinity
 
 __all__ = ["LIMITS", "DeviceMap", "DeviceTree"]
 
-from sssp.cuda.compiler import SIMULATOR
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
 #: arcs of a group, in the lowest tier and in all others: there vertices have more of them
 GROUPS = 2, 4
+#: bytes of scratch that stay on the device between calls
+KEPT = 512 << 20
 
 
 class DeviceTree:
@@ -81,6 +83,33 @@ class DeviceTree:
         return GROUPS[0] if lowest else GROUPS[1]
 
 
+class Pool:
+    """Scratch that calls leave for those after them, as long as it is not much."""
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[Any, int, tuple[Any, ...]]] = []
+        self._held = 0
+        self._lock = threading.Lock()
+
+    def take(self, key: Any) -> tuple[Any, ...] | None:
+        """Return scratch that was left under a key, if there is any."""
+        with self._lock:
+            for i, (own, nbytes, scratch) in enumerate(self._idle):
+                if own == key:
+                    del self._idle[i]
+                    self._held -= nbytes
+                    return scratch
+        return None
+
+    def leave(self, key: Any, nbytes: int, scratch: tuple[Any, ...]) -> None:
+        """Leave scratch that nobody uses; what has lain longest goes."""
+        with self._lock:
+            self._idle.append((key, nbytes, scratch))
+            self._held += nbytes
+            while self._held > KEPT:
+                self._held -= self._idle.pop(0)[1]
+
+
 class DeviceMap:
     """The weights of a map in one dtype on one device.
 
@@ -98,9 +127,15 @@ class DeviceMap:
         Potentials of the vertices, if the weights are between them.
     nbytes : int
         Bytes of the device, of the tree too.
+    pool : Pool
+        Scratch of sweeps.
+    nothing : tuple of device arrays
+        What kernels take that fold nothing, in place of totals, and no targets.
     """
 
     def __init__(self, tree: DeviceTree, structure: Structure, metric: Metric) -> None:
+        self.pool = Pool()
+        self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
         self.tree, self.dtype = tree, np.dtype(metric.down.weights.dtype)
         depths = structure.depth[metric.up.ends]
         self.up = tuple(_there(part) for part in (metric.up.first, depths, metric.up.weights))

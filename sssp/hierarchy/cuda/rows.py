@@ -6,8 +6,9 @@ sums leave int64 go by a search on the graph, on the same device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import Batch, Search
-from sssp.cuda.compiler import cuda, device_number
+from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, device_number
 from sssp.cuda.fill import THREADS
 from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
@@ -94,6 +95,31 @@ def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> Devic
     )
 
 
+class _Launches:
+    """What was launched in one scratch: what comes again is recorded, and replayed.
+
+    A launch from Python takes as long as several kernels run.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], Recording | None] = {}
+
+    def do(self, wanted: Any, batch: Batch, launches: Callable[[], None]) -> None:
+        """Launch kernels for a batch, which may be as one before but for its sources."""
+        places = (wanted, batch.distances, batch.counters)
+        key = batch.rows, wanted.size, batch.bound, *(address(part) for part in places)
+        recording = self._seen.get(key)
+        if recording is not None:
+            recording.replay(batch.stream)
+        elif key in self._seen:
+            self._seen[key] = recording = Recording(batch.stream, launches)
+            recording.replay(batch.stream)
+        else:
+            launches()
+            if not SIMULATOR:
+                self._seen[key] = None
+
+
 class LanesSearch(Search):
     """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
 
@@ -104,7 +130,7 @@ class LanesSearch(Search):
         self.n: int = self.tree.bundles.rank.size
         fitting = BYTES // max(1, self.n * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
-        self.totals = _no_totals(self.dtype)
+        self.totals, self.wanted = on_device.nothing
 
     @property
     def row_bytes(self) -> int:
@@ -119,25 +145,53 @@ class LanesSearch(Search):
         return held + LANES * self.row_bytes
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return ranks of the sources, the climbs (path and ways), and lanes."""
-        lanes, height = whole_lanes(rows), max(1, self.tree.height)
+        """Return memory for the sources, their ranks, the climbs (path and ways), and lanes.
+
+        Before them stands what was launched in it.
+        """
+        lanes = whole_lanes(rows)
+        return self.map.pool.take((type(self), lanes)) or self.fresh(lanes)
+
+    def release(self, scratch: tuple[Any, ...]) -> None:
+        """Leave scratch for the calls after this one."""
+        arrays = [part for part in scratch if hasattr(part, "nbytes")]
+        key = type(self), arrays[0].size
+        self.map.pool.leave(key, sum(part.nbytes for part in arrays), scratch)
+
+    def fresh(self, lanes: int) -> tuple[Any, ...]:
+        """Allocate memory."""
+        height = max(1, self.tree.height)
         return (
+            _Launches(),
+            cuda.device_array(lanes, INT64),
             cuda.device_array(lanes, INDEX),
             cuda.device_array((lanes, height), np.uint32),
             cuda.device_array((lanes, height), np.uint32),
             cuda.device_array((lanes, height), self.dtype),
-            cuda.device_array(max(1, self.n * lanes), self.dtype),
+            self.lanes_memory(lanes),
         )
 
+    def lanes_memory(self, lanes: int) -> Any:
+        """Return memory for the distances of all vertices."""
+        return cuda.device_array(max(1, self.n * lanes), self.dtype)
+
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill lanes, and make of them what is wanted."""
-        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), scratch[4])
+        """Fill the distances and counters of a batch."""
+        launches, sources, *_ = scratch
+        own = sources[: batch.rows]
+        own.copy_to_device(batch.sources, stream=batch.stream)
+        batch = replace(batch, sources=own)
+        launches.do(self.wanted, batch, partial(self.fill, batch, scratch))
+
+    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Launch all kernels: fill lanes, and make of them what is wanted."""
+        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), scratch[6])
 
     def fill_lanes(
         self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any, totals: Any = None
     ) -> None:
         """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
-        source_ranks, starts, stops, ways, _ = scratch
+        _, _, source_ranks, starts, stops, ways, *_ = scratch
         batch.fill(source_ranks, -1)
         self.climb(batch, (starts, stops, ways, source_ranks), lanes, swept)
         self.sweep(batch, (source_ranks, ways, np.uint32(lanes), swept), totals)
@@ -215,16 +269,17 @@ class _Turned(LanesSearch):
     def __init__(self, on_device: DeviceMap, targets: NDArray[np.int64] | None) -> None:
         super().__init__(on_device)
         self.columns = None if targets is None else targets.size
-        self.wanted = cuda.to_device(np.empty(0, np.int64) if targets is None else targets)
+        if targets is not None:
+            self.wanted = cuda.to_device(targets)
 
-    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill the distances and counters of a batch."""
-        super().launch(batch, scratch)
+    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Launch all kernels."""
+        super().fill(batch, scratch)
         columns = self.n if self.columns is None else self.columns
         if columns:
             grid = -(-columns // TILE), -(-batch.rows // TILE)
             make_turn_kernel(self.dtype)[grid, (TILE, TURNS), batch.stream](
-                scratch[4],
+                scratch[6],
                 np.uint32(whole_lanes(batch.rows)),
                 self.wanted,
                 batch.bound,
@@ -241,13 +296,12 @@ class _SideBySide(LanesSearch):
         super().__init__(on_device)
         self.pitch = whole_lanes(rows)
 
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return ranks of the sources, and the climbs."""
-        *climbs, _ = super().allocate(rows)
-        return *climbs, None
+    def lanes_memory(self, lanes: int) -> Any:
+        """Return nothing: the answer has room for them."""
+        return None
 
-    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Fill the distances and counters of a batch."""
+    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Launch all kernels."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
 
@@ -257,17 +311,16 @@ class _Folded(LanesSearch):
 
     columns = 0
 
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return the same, and memory for the numbers."""
-        lanes = whole_lanes(rows)
+    def fresh(self, lanes: int) -> tuple[Any, ...]:
+        """Allocate memory, also for the numbers."""
         totals = cuda.device_array((SLOTS, 3, lanes), INT64)
-        return *super().allocate(rows), totals, cuda.device_array((3, lanes), INT64)
+        return *super().fresh(lanes), totals, cuda.device_array((3, lanes), INT64)
 
-    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Find the numbers of a batch."""
-        *lanes, totals, words = scratch
+    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Launch all kernels."""
+        *_, swept, totals, words = scratch
         batch.fill(totals, 0)
-        self.fill_lanes(batch, tuple(lanes), whole_lanes(batch.rows), lanes[4], totals)
+        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), swept, totals)
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
 
@@ -303,12 +356,6 @@ class FoldedRows(DeviceRows):
 def whole_lanes(rows: int) -> int:
     """Return how many lanes some rows take."""
     return -(-rows // LANES) * LANES
-
-
-@cache
-def _no_totals(dtype: np.dtype[Any]) -> Any:
-    """Return what kernels that fold nothing take in place of totals."""
-    return cuda.to_device(np.zeros((1, 1, 1), INT64))
 
 
 def _search_for(on_device: DeviceMap, metric: Metric, query: Query) -> Search:
