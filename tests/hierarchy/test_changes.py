@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -176,3 +180,76 @@ def test_threads_may_make_versions_of_one_map(roads: sssp.Hierarchy) -> None:
         g = roads.graph.without_arcs(arc)
         wanted = sssp.shortest_paths(g, arc % g.n, threads=1).distances
         np.testing.assert_allclose(row, wanted, rtol=1e-12)
+
+
+def scenarios_of(g: sssp.Graph) -> list[Any]:
+    rng = np.random.default_rng(4)
+    closed = np.iinfo(np.int64).max if g.weights.dtype.kind == "i" else np.inf
+    return [
+        g.weights * 2,
+        ([5, 6, 7], closed),
+        (3, 1),
+        (np.arange(g.m), rng.integers(1, 1000, g.m)),
+        g.weights[::-1].tolist(),
+        ([], []),
+        g.weights * 1.5,
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 64])
+def test_scenarios_are_what_they_are_one_by_one(roads: sssp.Hierarchy, batch: int) -> None:
+    g = roads.graph
+    changes = scenarios_of(g)
+    found = list(roads.scenarios(iter(changes), batch=batch))
+    assert len(found) == len(changes)
+    for version, change in zip(found, changes, strict=True):
+        wanted = g.with_changes(*change) if isinstance(change, tuple) else g.with_weights(change)
+        np.testing.assert_array_equal(version.graph.weights, wanted.weights)
+        assert version.structure is roads.structure
+        assert_same_answers(version, anew(version))
+        changed = version.without_arcs([0, 1])
+        assert_same_answers(changed, anew(changed))
+
+
+def test_scenarios_are_made_when_they_are_asked_for(roads: sssp.Hierarchy) -> None:
+    taken = []
+
+    def changes() -> Iterator[Any]:
+        for number in count():
+            taken.append(number)
+            yield number % roads.m, 7
+
+    scenarios = roads.scenarios(changes(), batch=3)
+    assert not taken
+    first = next(scenarios)
+    assert len(taken) == 3
+    gone = weakref.ref(first)
+    del first
+    gc.collect()
+    assert gone() is None, "nobody else keeps it"
+    for _ in range(3):
+        last = next(scenarios)
+    assert len(taken) == 6
+    assert last.graph.weights[3] == 7
+    assert list(roads.scenarios([])) == []
+
+
+@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (([0, 10**9], 1), IndexError),
+        ([1, 2, 3], ValueError),
+        ((1, 2, 3), TypeError),
+        ((0, "x"), TypeError),
+        ((0, -(10**9)), sssp.NegativeCycleError),
+    ],
+)
+def test_an_error_names_its_scenario(
+    roads: sssp.Hierarchy, change: Any, error: type[Exception], batch: int
+) -> None:
+    scenarios = roads.scenarios([(0, 5), (1, 5), change, (10**9, 5)], batch=batch)
+    with pytest.raises(error, match=r"^scenario 2: "):
+        list(scenarios)
+    with pytest.raises(ValueError, match="batch must be an integer of 1 or more, not 0"):
+        roads.scenarios([], batch=0)
