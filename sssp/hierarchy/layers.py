@@ -372,12 +372,15 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, log, most, exact):
-    """Give their turns to the ranks that wait, downward; return whether that was not too much."""
+    """Give their turns to all ranks that are written down, and on; as `_basic_pass`, downward."""
     order, first, upper, lower_first, lower = structure
     _, states, places, marks, _ = scratch
-    _, begins, held, counts = log
+    ranks, begins, held, counts = log
     perfect, before = both[1], held[1]
     last = order.size - 1
+    for note in range(counts[NOTES]):
+        rank = np.int64(ranks[note])
+        _wait_for(rank, last - rank, structure, both, scratch, log)
     while counts[WAITING] > 0:
         v = last - _next(scratch, log)
         states[v] = TOUCHED
@@ -411,30 +414,23 @@ def _perfect_pass(structure, both, scratch, log, most, exact):
 
 
 @njit
-def _change(arcs, slots, structure, graph, inf, both, scratch, log, most, exact):
-    """Let some arcs weigh what they weigh in the graph; return whether that was not too much."""
+def _begin(arcs, slots, structure, graph, both, scratch, log):
+    """Let some arcs weigh what they weigh in the graph; return whether there is room."""
     order, first = structure[0], structure[1]
     basic, marks = both[0], scratch[3]
     for i in range(arcs.size):
-        arc, slot = arcs[i], slots[i]
+        slot = slots[i]
         if slot == NO_SLOT:
             continue
         v = _tail(np.int64(slot >> 1), first, order.size)
         if not _wait_for(v, v, structure, both, scratch, log):
             return False
-        weight = graph[2][arc]
+        weight = graph[2][arcs[i]]
         if weight <= basic[slot]:
             basic[slot] = weight
         else:
             marks[slot >> 1] = 1
-    if not _basic_pass(structure, graph, inf, both, scratch, log, most):
-        return False
-    last = order.size - 1
-    ranks, counts = log[0], log[3]
-    for note in range(counts[NOTES]):
-        rank = np.int64(ranks[note])
-        _wait_for(rank, last - rank, structure, both, scratch, log)
-    return _perfect_pass(structure, both, scratch, log, most, exact)
+    return True
 
 
 @njit
@@ -450,6 +446,7 @@ def _change_kernel(
     structure, graph, both, scratch, log : see above; `both` are those of the base, before and after
     layer_ranks, layer_begins, layer_held : the version's layer; scratch
     most : triangles that may be looked at
+    exact : whether sums are exact; a way that is too long before and after needs no turn then
 
     On return the log has the ranks with their new weights.
     """
@@ -458,7 +455,11 @@ def _change_kernel(
     for i in range(counts.size):
         counts[i] = 0
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
-    is_done = _change(arcs, slots, structure, graph, inf, both, scratch, log, most, exact)
+    is_done = (
+        _begin(arcs, slots, structure, graph, both, scratch, log)
+        and _basic_pass(structure, graph, inf, both, scratch, log, most)
+        and _perfect_pass(structure, both, scratch, log, most, exact)
+    )
     _, states, _, marks, _ = scratch
     _swap(ranks, counts[NOTES], begins, held, first, both)
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
