@@ -44,11 +44,13 @@ NOTE = (
     "or as SciPy's dijkstra; pays after: so many trees, rows or trips of such calls take as long\n"
     "flat as preparing takes with them; MB: what is held, of the structure (prepare) and for each\n"
     "set of weights (new weights); equal: to the flat answer, of all that was asked of both.\n"
+    "A closed street is another one in every trial, closed on the prepared map and on the graph.\n"
     f"SciPy is asked {SAMPLE} of the rows or trips at most, and the time taken for all; so is who\n"
     "would take longer than the limit of a row, as the remarks say."
 )
 MEGABYTE = 10**6
 OURS = "ours"
+CLOSED = "closed street, 1 tree"
 #: sources of the rows of trees, and trips
 TREES, TRIPS = (1, 8, 64), (1000, 100_000)
 #: as many times more trips than pay for landmarks foretell how long all take
@@ -241,7 +243,7 @@ class PreparedMaps:
     @property
     def steps(self) -> int:
         """Calls of `progress`, at most."""
-        return len(self.graphs) * (4 + len(self.rivals) + len(TREES) + len(TRIPS) + 1)
+        return len(self.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 1)
 
     def measure(self, progress: Callable[[str], None]) -> None:
         """Measure everything; what is done by the time of an error stands in the report."""
@@ -292,6 +294,8 @@ class _OneMap:
         self._prepare_rivals(line)
         self._reading(hierarchy)
         self._weighing(hierarchy, weights)
+        if self.graph.m:
+            self._closing(hierarchy)
         ours = Contender(OURS, answers_of(hierarchy, self.plan.threads))
         flat = Contender("flat", answers_of(self.graph, self.plan.threads))
         scipys = Contender(
@@ -345,6 +349,36 @@ class _OneMap:
                 )
                 other.answers.weigh(self.graph.weights)
 
+    def _closing(self, hierarchy: Hierarchy) -> None:
+        """Close a street, another one in every trial, and find a tree."""
+        self._step(CLOSED)
+        seconds: list[list[float]] = []
+        equal = True
+        while len(seconds) <= self.plan.trials:
+            street, source = self._street(), self.table.random.integers(self.graph.n)
+
+            def ask(network: Graph | Hierarchy, street: Any = street, source: Any = source) -> Any:
+                closed = network.without_arcs(street)
+                return shortest_paths(closed, source, threads=self.plan.threads, progress=False)
+
+            timed = [_timed(partial(ask, network)) for network in (hierarchy, self.graph)]
+            seconds.append([one for one, _ in timed])
+            equal &= self._agree(*(result.distances for _, result in timed))
+            if len(seconds) > 1 and np.sum(seconds) > self.plan.row_limit:
+                break
+        ours, flat = (median(column) for column in zip(*seconds[1:], strict=True))  # (compiled)
+        line = self._add(CLOSED, ours)
+        line |= {"flat ms": _milliseconds(flat), "x": flat / ours}
+        line["equal"] = RIGHT if equal else WRONG
+
+    def _street(self) -> NDArray[np.int64]:
+        """Return the arcs of a street: one at random, and back."""
+        graph = self.graph
+        arc = self.table.random.integers(graph.m)
+        start, end = graph.indptr[graph.indices[arc]], graph.indptr[graph.indices[arc] + 1]
+        back = start + np.flatnonzero(graph.indices[start:end] == graph.tails[arc])
+        return np.append(back, arc)
+
     def _ask(
         self, question: Question, ours: Contender, flat: Contender, others: list[Contender]
     ) -> None:
@@ -396,10 +430,12 @@ class _OneMap:
         if other.found is None or ours.found is None:
             return True
         count = min(len(ours.found), len(other.found))
-        mine, theirs = _as_floats(ours.found[:count]), _as_floats(other.found[:count])
+        return self._agree(ours.found[:count], other.found[:count])
+
+    def _agree(self, mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
         integral = self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
-        return bool(np.allclose(mine, theirs, rtol=tolerance, atol=0))
+        return bool(np.allclose(_as_floats(mine), _as_floats(theirs), rtol=tolerance, atol=0))
 
     def _trials(self, call: Callable[[], Any]) -> list[float]:
         """Time a call as often as the plan says, or as its limit allows."""

@@ -98,7 +98,7 @@ class Scratch:
 
 
 class _ScratchPool:
-    """Scratch of a graph, leased to one worker at a time.
+    """Scratch of a graph, whatever it weighs, leased to one worker at a time.
 
     Whoever does not give it back, because of an exception, may have left it dirty: it is dropped.
     """
@@ -274,7 +274,8 @@ class SingleRows(Rows):
 
     @property
     def _pool(self) -> _ScratchPool:
-        return self.graph.derived("cpu scratch", _ScratchPool)
+        # (one for all weights of a graph: a version asks little, and asks once)
+        return self.graph._shared("cpu scratch", _ScratchPool)
 
     def lease(self) -> Scratch:
         """Return the scratch of a worker."""

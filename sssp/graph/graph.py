@@ -61,6 +61,7 @@ from sssp.graph.weights import (
     as_stored,
     closed_weight,
     converted,
+    extremes_after,
     extremes_of,
     scaled_weights,
     weight_column,
@@ -1126,7 +1127,7 @@ class Graph:
         dtype = np.promote_types(self.weights.dtype, values.dtype) if places.size else None
         changed = converted(self.weights, dtype or self.weights.dtype)
         changed[places] = converted(values, changed.dtype)
-        return self._reweighted(changed, directed=self._becomes_directed(changed, places))
+        return self._changed_at(places, changed)
 
     def without_arcs(self, arcs: ArrayLike) -> Graph:
         """Return the graph with some arcs closed; the next weights open them.
@@ -1149,7 +1150,18 @@ class Graph:
         places = arc_column(arcs, self.m)
         changed = self.weights.copy()
         changed[places] = closed_weight(changed.dtype)
-        return self._reweighted(changed, directed=self._becomes_directed(changed, places))
+        return self._changed_at(places, changed)
+
+    def _changed_at(self, places: Array, weights: Array) -> Graph:
+        """Return the graph with weights that were changed at some positions."""
+        graph = self._reweighted(weights, directed=self._becomes_directed(weights, places))
+        known: Extremes | None = self._derived.get("extremes")
+        if known is not None and weights.dtype == self.weights.dtype and not self._loops.size:
+            arcs = np.unique(places)
+            extremes = extremes_after(known, self.weights[arcs], weights[arcs], weights)
+            if extremes is not None:
+                graph._derived["extremes"] = extremes
+        return graph
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:
         """Tell whether the graph is directed with `weights`, changed at some positions."""

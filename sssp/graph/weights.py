@@ -25,6 +25,7 @@ __all__ = [
     "closed_mask",
     "closed_weight",
     "converted",
+    "extremes_after",
     "extremes_of",
     "scaled_weights",
     "weight_column",
@@ -162,7 +163,7 @@ def _stored_integers(column: Array, stays: Array | None) -> Array:
 def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
     """Return stored weights in another dtype that holds them, closed ones as closed ones."""
     result = weights.astype(dtype)
-    closed = closed_mask(weights)
+    closed = closed_mask(weights) if result.dtype != weights.dtype else None
     if closed is not None:
         result[closed] = closed_weight(dtype)
     return result
@@ -200,6 +201,40 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
     if left.size == 0:
         return Extremes(0, 0, count, idle.size)
     return Extremes(left.min().item(), left.max().item(), count, idle.size)
+
+
+def extremes_after(
+    extremes: Extremes, before: Array, after: Array, weights: Array
+) -> Extremes | None:
+    """Return the extremes of weights after a change, if little has to be looked at.
+
+    Parameters
+    ----------
+    extremes : Extremes
+        Of weights of the same dtype, before it; none is that of a self-loop.
+    before, after : ndarray, shape (k,)
+        What the changed arcs weighed, and what they weigh; each once.
+    weights : ndarray, shape (m,)
+        After it.
+
+    Returns
+    -------
+    Extremes or None
+        None: the greatest weight was that of a changed arc, or there was no open one.
+    """
+    closed = closed_weight(weights.dtype)
+    was, comes = before[before != closed], after[after != closed]
+    count = extremes.closed + was.size - comes.size
+    if weights.size in (extremes.closed, count):
+        return None
+    least, greatest = extremes.least, extremes.greatest
+    if comes.size:
+        least, greatest = min(least, comes.min().item()), max(greatest, comes.max().item())
+    if was.size and was.max() == greatest and not (comes == greatest).any():
+        return None
+    if was.size and was.min() == least and not (comes == least).any():
+        least = weights.min().item()  # (closed arcs weigh more)
+    return Extremes(least, greatest, count, 0)
 
 
 def scaled_weights(weights: Array, factor: float) -> Array:

@@ -29,8 +29,9 @@ every weight is below half of it, which is looked at afterwards.
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -38,16 +39,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.hierarchy.structure import NO_SLOT, Structure
-from sssp.kernels.dtypes import infinity
+from sssp.kernels.dtypes import INDEX, infinity
 from sssp.kernels.jit import njit
 
-__all__ = ["NO_METRIC", "Metric", "PackedArcs", "customized"]
+__all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
 
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 #: greater than the number of any arc
 ALL = np.uint64(1) << np.uint64(40)
 #: parts, for every thread, that lower vertices are cut into where all threads work on a few ranks
 PARTS = 4
+#: weights that a layer of changes may hold in any case, and as a part of all
+FEW, HELD_SHARE = 10_000, 16
 
 
 class PackedArcs(NamedTuple):
@@ -66,6 +69,72 @@ class PackedArcs(NamedTuple):
     weights: NDArray[Any]
 
 
+class Whole:
+    """All weights of a customization: where versions with some other weights are found.
+
+    Attributes
+    ----------
+    basic, perfect : ndarray, shape (2 c,)
+        Up and down along every chordal arc. A change writes here, and takes it back.
+    climbs : ndarray, shape (2, n), float64
+        The length of the longest way up from every rank along packed arcs, and of that down to it.
+    longest : float
+        No way that climbs and then descends is longer.
+    tops : ndarray, shape (2,)
+        How many ranks have no packed arc up, and how many none down.
+    lock : Lock
+        Held during a change.
+    """
+
+    def __init__(
+        self,
+        basic: NDArray[Any],
+        perfect: NDArray[Any],
+        climbs: NDArray[np.float64],
+        tops: NDArray[np.int64],
+    ) -> None:
+        self.basic, self.perfect, self.climbs, self.tops = basic, perfect, climbs, tops
+        self.longest = float(climbs.max(axis=1, initial=0).sum())
+        self.lock = threading.Lock()
+        self._vertices_above: NDArray[np.uint32] | None = None
+
+    def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """Return the vertex at the upper end of every packed arc down; made once, then kept."""
+        with self.lock:
+            if self._vertices_above is None:
+                self._vertices_above = order[down.ends].view(np.uint32)
+            return self._vertices_above
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes, but for scratch."""
+        return self.basic.nbytes + self.perfect.nbytes + self.climbs.nbytes
+
+    @property
+    def most_held(self) -> int:
+        """Weights that a layer may hold: beyond them customizing anew will soon have paid."""
+        return max(FEW, self.basic.size // HELD_SHARE)
+
+    @cached_property
+    def scratch(self) -> tuple[NDArray[Any], ...]:
+        """Scratch of changes, clean between them.
+
+        Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
+        marked; room for ranks that wait.
+        """
+        n = self.climbs.shape[1]
+        marks = np.zeros(self.basic.size // 2, np.uint8)
+        heap = np.empty(min(n, self.most_held), np.int64)
+        return np.empty(n, np.uint32), np.zeros(n, np.uint8), np.empty(n, INDEX), marks, heap
+
+    @cached_property
+    def log(self) -> tuple[NDArray[Any], ...]:
+        """Where a change writes down what was: ranks, where each begins, weights, and counts."""
+        ranks = min(self.climbs.shape[1], self.most_held)
+        held = np.empty((2, self.most_held), self.basic.dtype)
+        return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(4, np.int64)
+
+
 class Metric(NamedTuple):
     """Weights of a hierarchy in one dtype.
 
@@ -81,6 +150,8 @@ class Metric(NamedTuple):
     potentials : ndarray, shape (n,), or None
         Of every vertex, where a weight is negative: a way from u to v is longer than its arcs here
         by ``potentials[v] - potentials[u]``.
+    whole : Whole or None
+        What versions with some other weights are made from; None where weights are negative.
     """
 
     up: PackedArcs
@@ -88,11 +159,12 @@ class Metric(NamedTuple):
     fits: bool
     joined: bool
     potentials: NDArray[Any] | None = None
+    whole: Whole | None = None
 
     def reversed(self) -> Metric:
-        """Return the weights of the reversed graph."""
+        """Return the weights of the reversed graph, from which no versions are made."""
         back = None if self.potentials is None else -self.potentials
-        return self._replace(up=self.down, down=self.up, potentials=back)
+        return self._replace(up=self.down, down=self.up, potentials=back, whole=None)
 
 
 _NO_ARCS = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0))
@@ -463,9 +535,11 @@ class _Customization:
             2.0 * float(max(self._greatest, default=0)),
         )
         # who has no way up is a top, and a source comes to all that have a way down from there
-        joined = bool((np.count_nonzero(self.counts == 0, axis=1) == 1).all())
+        tops = np.count_nonzero(self.counts == 0, axis=1)
+        joined = bool((tops == 1).all())
         if potentials is None:
-            return Metric(up, down, longest < float(self.inf), joined)
+            whole = Whole(self.basic, self.weights, climbs, tops)
+            return Metric(up, down, longest < float(self.inf), joined, whole=whole)
         longest -= 2.0 * float(potentials.min(initial=0))
         heights = potentials[self.structure.rank]
         return Metric(up, down, longest < float(self.inf), joined, heights)

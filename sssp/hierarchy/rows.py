@@ -75,7 +75,7 @@ def solve(
         As `check_question` does.
     """
     check_question(hierarchy, query, dtype)
-    fits = hierarchy.metric(dtype).fits
+    fits = hierarchy.layered(dtype).fits
     if not fits and dtype == INT32:
         return None
     if not fits or (dtype.kind == "f" and query.predecessors):
@@ -170,7 +170,7 @@ class _SweptRows(SingleRows):
         if query.wants_tree or query.predecessors:
             graph = graph.open_part()
         super().__init__(graph, query, method, dtype)
-        self.structure, self.metric = hierarchy.structure, hierarchy.metric(dtype)
+        self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
         self.extra = _climbs(dtype)
 
@@ -266,7 +266,7 @@ class _LaneRows(Rows):
             self.memory = _memory_for(query, hierarchy.n, dtype)
             query = replace(query, out=self.memory[:, : query.rows].T)
         super().__init__(hierarchy.graph, query, method, dtype)
-        self.structure, self.metric = hierarchy.structure, hierarchy.metric(dtype)
+        self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(hierarchy)
         self.places = self.selection.order.size
@@ -326,8 +326,8 @@ class _LaneRows(Rows):
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
         sweep_lanes_kernel(
-            selection.first, selection.ends, selection.weights, selection.order, scratch.is_open,
-            block.reshape(-1)[start:], np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
+            *selection.arcs, selection.order, scratch.is_open, block.reshape(-1)[start:],
+            np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
         )  # fmt: skip
         close_kernel(ranks, parent, selection.places, scratch.is_open)
         if not self.metric.joined or self.query.limit is not None:

@@ -15,6 +15,10 @@ that are no ancestors of a source get no entry before they are swept, so nothing
 
 With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
 Goldberg and Werneck 2011). The selection is packed anew, once a call.
+
+Arcs come as those of a base and a layer over it (`sssp.hierarchy.layers`): first, ends and weights
+by rank, then the ranks that have others, ascending, and first, ends and weights by place among
+those. A kernel passes the ranks in order, and so these too.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from sssp.kernels.jit import njit
 __all__ = [
     "LANES",
     "WIDE",
+    "Arcs",
     "Selection",
     "climb_all_kernel",
     "climb_kernel",
@@ -39,7 +44,9 @@ __all__ = [
     "close_kernel",
     "cut_kernel",
     "everything",
+    "flattened",
     "lanes_memory",
+    "place_from",
     "selected",
     "shift_kernel",
     "sweep_kernel",
@@ -50,71 +57,123 @@ __all__ = [
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
 ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)
+#: greater than any rank
+ALL = np.uint64(1) << np.uint64(40)
+#: arcs of a base and a layer, as kernels take them
+Arcs = tuple[NDArray[Any], ...]
 
 
 @njit
-def climb_kernel(source, parent, first, ends, weights, inf, distances):
+def place_from(rank, ranks):
+    """Return the place of the first of ascending `ranks` that is no less than a rank."""
+    low, high = np.int64(0), ranks.size
+    while low < high:
+        middle = (low + high) >> 1
+        if ranks[middle] < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit
+def _relax(distance, start, end, ends, weights, distances):
+    """Relax some arcs up from a rank at a distance."""
+    number = distances.dtype.type
+    for arc in range(np.uint64(start), np.uint64(end)):
+        candidate = number(distance + weights[arc])
+        if candidate < distances[ends[arc]]:
+            distances[ends[arc]] = candidate
+
+
+@njit
+def climb_kernel(
+    source, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances
+):
     """Find the ways up from a source; return how many ranks were passed.
 
     Arguments
     ---------
     source : rank
     parent : of every rank in the elimination tree
-    first, ends, weights : the arcs up
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs up
     distances : shape (n,), at INF; written at ancestors of the source
     """
-    number = distances.dtype.type
     distances[source] = 0
     passed = 0
     rank = np.int64(source)
+    place = place_from(rank, ranks)
     while rank >= 0:
-        start = distances[rank]
-        if start < inf:
-            for arc in range(np.uint64(first[rank]), np.uint64(first[rank + 1])):
-                candidate = number(start + weights[arc])
-                if candidate < distances[ends[arc]]:
-                    distances[ends[arc]] = candidate
+        while place < ranks.size and ranks[place] < rank:
+            place += 1
+        distance = distances[rank]
+        if distance < inf:
+            if place < ranks.size and ranks[place] == rank:
+                start, end = own_first[place], own_first[place + 1]
+                _relax(distance, start, end, own_ends, own_weights, distances)
+            else:
+                _relax(distance, first[rank], first[rank + 1], ends, weights, distances)
         passed += 1
         rank = np.int64(parent[rank])
     return passed
 
 
 @njit
-def climb_all_kernel(first, ends, weights, inf, distances):
+def climb_all_kernel(first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances):
     """Find the ways up from all ranks with a distance, in one pass from below."""
-    number = distances.dtype.type
-    for rank in range(np.uint64(distances.size)):
-        start = distances[rank]
-        if start < inf:
-            for arc in range(np.uint64(first[rank]), np.uint64(first[rank + ONE])):
-                candidate = number(start + weights[arc])
-                if candidate < distances[ends[arc]]:
-                    distances[ends[arc]] = candidate
+    place = 0
+    for rank in range(distances.size):
+        is_own = place < ranks.size and ranks[place] == rank
+        distance = distances[rank]
+        if distance < inf:
+            if is_own:
+                start, end = own_first[place], own_first[place + 1]
+                _relax(distance, start, end, own_ends, own_weights, distances)
+            else:
+                _relax(distance, first[rank], first[rank + 1], ends, weights, distances)
+        place += is_own
 
 
 @njit
-def sweep_kernel(first, ends, weights, distances, greatest, order, row, unseen):
+def _least(least, start, end, ends, weights, distances):
+    """Return the least distance over some arcs down to a rank, or what it has."""
+    number = distances.dtype.type
+    for arc in range(np.uint64(start), np.uint64(end)):
+        least = min(least, number(distances[ends[arc]] + weights[arc]))
+    return least
+
+
+@njit
+def sweep_kernel(
+    first, ends, weights, ranks, own_first, own_ends, own_weights, distances, greatest, order, row,
+    unseen,
+):  # fmt: skip
     """Sweep all ranks for one source (or several together); return how many are reached.
 
     Arguments
     ---------
-    first, ends, weights : the arcs down to every rank
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
     distances : shape (n,), by rank: what the climb brought, INF elsewhere; written
     greatest : what is above is unreached
     order : the place in `row` of every rank
     row : shape (n,), written
     unseen : what stands for unreached there
     """
-    number = distances.dtype.type
     reached = 0
+    place = ranks.size
+    following = np.uint64(ranks[place - 1]) if place else ALL
     rank = np.uint64(distances.size)
     end = np.uint64(first[rank])
     while rank > ZERO:
         rank -= ONE
         start = np.uint64(first[rank])
-        least = distances[rank]
-        for arc in range(start, end):
-            least = min(least, number(distances[ends[arc]] + weights[arc]))
+        if rank == following:
+            place -= 1
+            own, own_end = own_first[place], own_first[place + 1]
+            least = _least(distances[rank], own, own_end, own_ends, own_weights, distances)
+            following = np.uint64(ranks[place - 1]) if place else ALL
+        else:
+            least = _least(distances[rank], start, end, ends, weights, distances)
         end = start
         distances[rank] = least
         row[order[rank]] = least if least <= greatest else unseen
@@ -124,8 +183,8 @@ def sweep_kernel(first, ends, weights, distances, greatest, order, row, unseen):
 
 @njit
 def sweep_within_kernel(
-    source, size, upper_first, upper, first, ends, weights, distances, inf, bound, order, row,
-    reached, visited,
+    source, size, upper_first, upper, first, ends, weights, ranks, own_first, own_ends, own_weights,
+    distances, inf, bound, order, row, reached, visited,
 ):  # fmt: skip
     """Sweep for one source as far as distances do not exceed a bound.
 
@@ -137,7 +196,7 @@ def sweep_within_kernel(
     source : rank
     size : of the subtree of every rank
     upper_first, upper : chordal arcs of the structure
-    first, ends, weights : the arcs down to every rank
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
     distances : shape (n,), by rank: what the climb brought; INF again afterwards
     bound : greatest distance of interest
     order : the vertex of every rank
@@ -150,13 +209,18 @@ def sweep_within_kernel(
     int, int
         Numbers of vertices reached and of ranks looked at.
     """
-    number = distances.dtype.type
     found = looked_at = 0
     rank = distances.size - 1
+    place = ranks.size - 1
     while rank >= 0:
+        while place >= 0 and ranks[place] > rank:
+            place -= 1
         least = distances[rank]
-        for arc in range(np.uint64(first[rank]), np.uint64(first[rank + 1])):
-            least = min(least, number(distances[ends[arc]] + weights[arc]))
+        if place >= 0 and ranks[place] == rank:
+            start, end = own_first[place], own_first[place + 1]
+            least = _least(least, start, end, own_ends, own_weights, distances)
+        else:
+            least = _least(least, first[rank], first[rank + 1], ends, weights, distances)
         distances[rank] = least
         visited[looked_at] = rank
         looked_at += 1
@@ -180,22 +244,25 @@ def sweep_within_kernel(
 
 @njit
 def climb_lanes_kernel(
-    sources, parent, first, ends, weights, inf, distances, places, is_open, block, start, lanes,
-    passed,
+    sources, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances,
+    places, is_open, block, start, lanes, passed,
 ):  # fmt: skip
     """Let every source climb, and bring what it found into a lane of its own.
 
     Arguments
     ---------
     sources : ranks
-    parent, first, ends, weights, distances : of `climb_kernel`; distances are INF again afterwards
+    parent, ..., distances : of `climb_kernel`; distances are INF again afterwards
     places : the place in `block` of every rank; -1: none
     is_open : shape (places,), uint8: whether anything stands in a row of the block; written
     block : shape (places, lanes of all); `lanes` of them from `start` on are written
     passed : shape (sources,): how many ranks were passed
     """
     for lane in range(sources.size):
-        passed[lane] = climb_kernel(sources[lane], parent, first, ends, weights, inf, distances)
+        passed[lane] = climb_kernel(
+            sources[lane], parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+            inf, distances,
+        )  # fmt: skip
         rank = np.int64(sources[lane])
         while rank >= 0:
             place = places[rank]
@@ -221,18 +288,8 @@ def close_kernel(sources, parent, places, is_open):
 
 
 @njit(slp_vectorize=True)
-def sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
-    """Sweep many sources side by side, `LANES` at a time.
-
-    Arguments
-    ---------
-    first, weights : the arcs down to every rank of a selection
-    ends : the place in `block` of the rank above
-    order : the place of every rank
-    is_open : by place, whether a climb brought anything
-    block : flat; by place, rows of `stride` entries; written
-    stride, lanes : uint64; `lanes` first entries of every row are swept, a multiple of `LANES`
-    """
+def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
+    """Sweep some ranks that follow each other; their arcs begin where `first` says."""
     number = block.dtype.type
     rank = np.uint64(order.size)
     end = np.uint64(first[rank])
@@ -266,6 +323,40 @@ def sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lane
             own[8], own[9], own[10], own[11] = a8, a9, a10, a11
             own[12], own[13], own[14], own[15] = a12, a13, a14, a15
         end = start
+
+
+@njit
+def sweep_lanes_kernel(
+    first, ends, weights, ranks, own_first, own_ends, own_weights, order, is_open, block, stride,
+    lanes, inf,
+):  # fmt: skip
+    """Sweep many sources side by side, `LANES` at a time.
+
+    Arguments
+    ---------
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank of a
+        selection; ends are places in `block`
+    order : the place of every rank
+    is_open : by place, whether a climb brought anything
+    block : flat; by place, rows of `stride` entries; written
+    stride, lanes : uint64; `lanes` first entries of every row are swept, a multiple of `LANES`
+    """
+    high = order.size
+    for i in range(ranks.size):
+        place = ranks.size - 1 - i
+        rank = np.int64(ranks[place])
+        _sweep_lanes_kernel(
+            first[rank + 1 : high + 1], ends, weights, order[rank + 1 : high], is_open, block,
+            stride, lanes, inf,
+        )  # fmt: skip
+        _sweep_lanes_kernel(
+            own_first[place : place + 2], own_ends, own_weights, order[rank : rank + 1], is_open,
+            block, stride, lanes, inf,
+        )  # fmt: skip
+        high = rank
+    _sweep_lanes_kernel(
+        first[: high + 1], ends, weights, order[:high], is_open, block, stride, lanes, inf
+    )
 
 
 @njit
@@ -308,18 +399,13 @@ class Selection(NamedTuple):
         Of every rank, where its distances stand in a block; -1: it is not swept.
     order : ndarray, shape (s,), int32
         The places of the ranks that are swept, ascending by rank.
-    first : ndarray, shape (s + 1,), uint32
-        Where their arcs begin.
-    ends : ndarray, uint32
-        Places of the ranks above.
-    weights : ndarray
+    arcs : tuple of ndarrays
+        Those down, of a base and a layer; ends are places.
     """
 
     places: NDArray[np.int32]
     order: NDArray[np.int32]
-    first: NDArray[np.uint32]
-    ends: NDArray[np.uint32]
-    weights: NDArray[Any]
+    arcs: Arcs
 
 
 @njit
@@ -336,31 +422,39 @@ def _mark_ancestors_kernel(ranks, parent, places):
 
 
 @njit
-def _select_kernel(places, first, weights, chosen_first, sizes_only, ends, chosen_ends, chosen):
-    """Number the marked ranks, and copy their arcs; with `sizes_only` count these."""
-    place = 0
+def _select_kernel(
+    places, first, ends, weights, ranks, own_first, own_ends, own_weights, chosen_first,
+    chosen_ends, chosen,
+):  # fmt: skip
+    """Number the marked ranks, and copy their arcs; without room for any, count these."""
+    place = changes = 0
     arcs = np.uint64(0)
     for rank in range(np.uint64(places.size)):
+        is_own = changes < ranks.size and ranks[changes] == rank
+        changes += is_own
         if places[rank] < 0:
             continue
         places[rank] = place
-        for arc in range(np.uint64(first[rank]), np.uint64(first[rank + ONE])):
-            if not sizes_only:
-                # (what is above has its place by now: the counting pass gave it)
-                chosen_ends[arcs] = places[ends[arc]]
-                chosen[arcs] = weights[arc]
-            arcs += ONE
+        start, end = np.uint64(first[rank]), np.uint64(first[rank + ONE])
+        if is_own:
+            start, end = np.uint64(own_first[changes - 1]), np.uint64(own_first[changes])
+        if chosen.size:
+            # (what is above has its place by now: the counting pass gave it)
+            for arc in range(start, end):
+                place_above = places[own_ends[arc] if is_own else ends[arc]]
+                chosen_ends[arcs + arc - start] = place_above
+                chosen[arcs + arc - start] = own_weights[arc] if is_own else weights[arc]
+        arcs += end - start
         place += 1
         chosen_first[place] = arcs
 
 
-def everything(arcs: PackedArcs, order: NDArray[np.int32]) -> Selection:
-    """Return the selection of all ranks: the place of a rank is its vertex."""
-    ends = order[arcs.ends].view(np.uint32)
-    return Selection(order, order, arcs.first, ends, arcs.weights)
+def everything(arcs: Arcs, order: NDArray[np.int32]) -> Selection:
+    """Return the selection of all ranks, the places of ranks being vertices; `arcs` lead there."""
+    return Selection(order, order, arcs)
 
 
-def selected(arcs: PackedArcs, parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Selection:
+def selected(arcs: Arcs, parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Selection:
     """Return the selection of some ranks and their ancestors, in places of their own.
 
     O(n) time, and that of copying their arcs.
@@ -368,10 +462,21 @@ def selected(arcs: PackedArcs, parent: NDArray[np.int32], ranks: NDArray[np.int3
     # (read-only like the arrays of a selection of all, so that kernels take both as one type)
     places = np.full(parent.size, -1, INDEX)
     count = _mark_ancestors_kernel(ranks, parent, places)
-    first = np.zeros(count + 1, np.uint32)
-    nothing = np.empty(0, np.uint32), np.empty(0, arcs.weights.dtype)
-    _select_kernel(places, arcs.first, arcs.weights, first, True, arcs.ends, *nothing)
-    ends, weights = np.empty(first[-1], np.uint32), np.empty(first[-1], arcs.weights.dtype)
-    _select_kernel(places, arcs.first, arcs.weights, first, False, arcs.ends, ends, weights)
-    order = np.arange(count, dtype=INDEX)
-    return Selection(frozen(places), frozen(order), first, ends, weights)
+    chosen = _chosen(arcs, places, count)
+    nothing = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen.ends[:0], chosen.weights[:0]
+    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *nothing))
+
+
+def flattened(arcs: Arcs) -> PackedArcs:
+    """Return arcs of a base and a layer as those of a base alone."""
+    n = arcs[0].size - 1
+    return _chosen(arcs, np.zeros(n, INDEX), n)
+
+
+def _chosen(arcs: Arcs, places: NDArray[np.int32], count: int) -> PackedArcs:
+    """Return the arcs of marked ranks; `places` are written."""
+    first, dtype = np.zeros(count + 1, np.uint32), arcs[2].dtype
+    _select_kernel(places, *arcs, first, np.empty(0, np.uint32), np.empty(0, dtype))
+    chosen = PackedArcs(first, np.empty(first[-1], np.uint32), np.empty(first[-1], dtype))
+    _select_kernel(places, *arcs, *chosen)
+    return chosen

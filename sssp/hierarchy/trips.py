@@ -23,9 +23,8 @@ from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
 from sssp.engine.workers import in_order
-from sssp.hierarchy.customization import PackedArcs
 from sssp.hierarchy.structure import Structure
-from sssp.hierarchy.sweeps import LANES, WIDE, lanes_memory
+from sssp.hierarchy.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
 from sssp.kernels.dtypes import INT64, infinity, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import Method
@@ -62,8 +61,11 @@ def _ancestors_kernel(group, parent, inf, block, path):
 
 
 @njit(slp_vectorize=True)
-def _relax_path_kernel(path, first, ends, weights, block):
-    """Relax the arcs of ascending ranks, all lanes of a flat `block` at once."""
+def _relax_path_kernel(path, offset, first, ends, weights, block):
+    """Relax the arcs of ascending ranks, all lanes of a flat `block` at once.
+
+    The arcs of a rank begin at ``first[rank - offset]``.
+    """
     number = block.dtype.type
     for rank in path:
         start = np.uint64(rank) * WIDE
@@ -72,7 +74,8 @@ def _relax_path_kernel(path, first, ends, weights, block):
         a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
         a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
         a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
-        for arc in range(np.uint64(first[rank]), np.uint64(first[rank + 1])):
+        place = rank - offset
+        for arc in range(np.uint64(first[place]), np.uint64(first[place + 1])):
             above = np.uint64(ends[arc]) * WIDE
             far, w = block[above : above + WIDE], weights[arc]
             b0, b1 = min(far[0], number(a0 + w)), min(far[1], number(a1 + w))
@@ -90,14 +93,37 @@ def _relax_path_kernel(path, first, ends, weights, block):
 
 
 @njit
-def _labels_kernel(ranks, parent, depth, first, ends, weights, inf, block, path, labels):
+def _relax_layered_path_kernel(
+    path, first, ends, weights, changed, own_first, own_ends, own_weights, block
+):
+    """Relax the arcs of ascending ranks, of a base and a layer."""
+    done = 0
+    place = place_from(path[0], changed) if path.size else 0
+    while place < changed.size and changed[place] <= path[-1]:
+        rank = changed[place]
+        here = done + place_from(rank, path[done:])
+        if path[here] == rank:
+            _relax_path_kernel(path[done:here], 0, first, ends, weights, block)
+            _relax_path_kernel(
+                path[here : here + 1], rank - place, own_first, own_ends, own_weights, block
+            )
+            done = here + 1
+        place += 1
+    _relax_path_kernel(path[done:], 0, first, ends, weights, block)
+
+
+@njit
+def _labels_kernel(
+    ranks, parent, depth, first, ends, weights, changed, own_first, own_ends, own_weights, inf,
+    block, path, labels,
+):  # fmt: skip
     """Find the label of every rank.
 
     Arguments
     ---------
     ranks : ascending, none twice
     parent, depth : of every rank in the elimination tree
-    first, ends, weights : the arcs up, or down
+    first, ends, weights, changed, own_first, own_ends, own_weights : the arcs up, or down
     block : shape (n, LANES), scratch
     path : shape (n,), int32, scratch
     labels : shape (ranks, greatest depth + 1); entry i is the distance to the ancestor of depth i
@@ -105,7 +131,10 @@ def _labels_kernel(ranks, parent, depth, first, ends, weights, inf, block, path,
     for start in range(0, ranks.size, LANES):
         group = ranks[start : start + LANES]
         count = _ancestors_kernel(group, parent, inf, block, path)
-        _relax_path_kernel(path[:count], first, ends, weights, block.reshape(block.size))
+        _relax_layered_path_kernel(
+            path[:count], first, ends, weights, changed, own_first, own_ends, own_weights,
+            block.reshape(block.size),
+        )  # fmt: skip
         for lane in range(group.size):
             rank = np.int64(group[lane])
             while rank >= 0:
@@ -154,7 +183,7 @@ class _Climbs:
         self.path = np.empty(n, np.int32)
 
     def labels(
-        self, structure: Structure, arcs: PackedArcs, ranks: NDArray[np.int32], inf: Any
+        self, structure: Structure, arcs: Arcs, ranks: NDArray[np.int32], inf: Any
     ) -> NDArray[Any]:
         """Return the label of every rank."""
         labels: NDArray[Any] = np.empty((ranks.size, structure.height), self.block.dtype)
@@ -171,7 +200,7 @@ def solve_trips(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dt
     """
     assert query.targets is not None
     assert query.shares is not None
-    structure, metric, inf = hierarchy.structure, hierarchy.metric(dtype), infinity(dtype)
+    structure, metric, inf = hierarchy.structure, hierarchy.layered(dtype), infinity(dtype)
     targets = structure.rank[query.targets]
     sources = np.repeat(structure.rank[query.sources], np.diff(query.shares))
     found: NDArray[Any] = np.empty(targets.size, dtype)

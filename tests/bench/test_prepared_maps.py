@@ -43,11 +43,13 @@ def test_every_question_is_asked_of_all_and_the_answers_are_equal(tmp_path, caps
     file = tmp_path / "out.json"
     found = measured(capsys, "--json", str(file))
     assert found.code == 0
-    built = ["prepare", "read from its file", "new weights"]
+    built = ["prepare", "read from its file", "new weights", "closed street, 1 tree"]
     asked = ["1 tree", "5 trees", "table 7 x 7", "20 trips"]
     assert list(found.rows) == [*built, *asked]
     for name in built:
         assert float(found.rows[name]["ms"]) > 0
+    assert found.rows[built[-1]]["equal"] == "yes"
+    assert float(found.rows[built[-1]]["x"]) > 0
     for name in asked:
         row = found.rows[name]
         assert row["equal"] == "yes"
@@ -141,7 +143,7 @@ def test_a_rival_that_prepares_maps_is_asked_what_it_can_answer(more, monkeypatc
     assert found.code == 0
     times = {name: row["stand-in ms"] for name, row in found.rows.items()}
     silent = [name for name, time in times.items() if time == "-"]
-    assert silent == ["read from its file", "1 tree", "5 trees"]
+    assert silent == ["read from its file", "closed street, 1 tree", "1 tree", "5 trees"]
     assert ("20 trips: stand-in differs" in found.out) == bool(more)
     assert found.rows["20 trips"]["equal"] == "yes"  # ours is
 

@@ -242,6 +242,26 @@ def test_without_any_open_arc_there_is_no_range_of_weights() -> None:
     assert (g.open_part().n, g.open_part().m) == (4, 0)
 
 
+@given(
+    st.lists(integers, min_size=1, max_size=6) | st.lists(floats, min_size=1, max_size=6), st.data()
+)
+def test_the_range_of_weights_is_right_after_any_changes(
+    weights: list[Any], data: st.DataObject
+) -> None:
+    m = len(weights)
+    g = Graph.from_arcs([0] * m, range(1, m + 1), weights)
+    some = integers if g.weights.dtype.kind == "i" else floats
+    for _ in range(4):
+        arcs = data.draw(st.lists(st.integers(0, m - 1), max_size=3))
+        if data.draw(st.booleans()):
+            g = g.without_arcs(arcs)
+        else:
+            g = g.with_changes(arcs, [data.draw(some) for _ in arcs])
+        again = pickle.loads(pickle.dumps(g))  # which looks for itself
+        assert (g.least_weight, g.greatest_weight) == (again.least_weight, again.greatest_weight)
+        assert g.closed_arcs == again.closed_arcs
+
+
 @pytest.mark.parametrize("weights", [[1, math.inf, 3], [1.5, math.inf, 3.5]])
 def test_an_infinite_row_is_a_closed_arc_that_opens_with_the_next_weights(weights: Any) -> None:
     g = path_of(weights)
