@@ -15,6 +15,8 @@ const PIN_COLORS = "e69f00 56b4e9 009e73 f0e442 0072b2 d55e00 cc79a7 999999";
 const ROUTE = "#ff5a3c", CLOSED = "#ff3b5c";
 /** Pixels that a pointer may tremble in a click, and that a pin, a street or a crossing is wide. */
 const TREMBLE = 5, PIN = 16, GRIP = 14, NEAR = 40;
+/** Pixels from the tip of a pin to its head. */
+const HEAD = 18;
 /** Streets: width in pixels at least by class, and in metres close by. */
 const CLASS_WIDTHS = [1, 1, 1.7, 2.3], STREET_METRES = [7, 7, 10, 14];
 const MOST_ZOOM = 8;
@@ -144,6 +146,7 @@ class Page {
     this.setTheme(matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark");
     const [head, arrays] = unpacked(await this.server.map());
     this.head = head;
+    this.arrays = arrays;
     this.chunks = new Chunks(arrays.positions, arrays.streets);
     this.places = new Places(arrays, this.chunks);
     this.canvas = byId("streets");
@@ -171,7 +174,7 @@ class Page {
     if (head.standalone) {
       for (const id of ["traffic", "find", "proof"]) byId(id).hidden = true;
       for (const mode of ["start", "pin", "close"]) this.#button("mode", mode).hidden = true;
-      this.#button("mode", "route").hidden = !this.drawing.map.predecessors;
+      this.#button("mode", "route").hidden = !this.arrays.predecessors;
       byId("modes").hidden = true;
       byId("keys").hidden = true;
     }
@@ -251,6 +254,7 @@ class Page {
         const path = target === null ? null : await this.server.route({ ...question, target });
         if (target === this.target) this.path = path;
         this.#showAnswer();
+        this.#showAddress();
         this.redraw();
       } catch (refusal) {
         this.note(refusal);
@@ -270,10 +274,14 @@ class Page {
     this.#showScale();
     this.#showAnswer();
     this.redraw();
-    if (!this.head.standalone && facts.labels.length === 1) {
-      const to = this.target !== null && this.path?.reached ? `&to=${encodeURIComponent(this.path.labels[1])}` : "";
-      history.replaceState(null, "", `#from=${encodeURIComponent(facts.labels[0])}${to}`);
-    }
+  }
+
+  /** Let the address name what is shown. */
+  #showAddress() {
+    const { facts, path, target } = this;
+    if (this.head.standalone || facts?.labels.length !== 1) return;
+    const to = target !== null && path?.reached ? `&to=${encodeURIComponent(path.labels[1])}` : "";
+    history.replaceState(null, "", `#from=${encodeURIComponent(facts.labels[0])}${to}`);
   }
 
   #clear() {
@@ -325,7 +333,7 @@ class Page {
     const vertex = this.places.nearestVertex(x, y, NEAR * devicePixelRatio / this.view.zoom);
     if (vertex < 0) return this.note(new Refusal("No crossing is near."));
     if (this.head.standalone) {
-      if (this.drawing.map.predecessors) this.target = vertex;
+      if (this.arrays.predecessors) this.target = vertex;
     } else if (mode === "start") {
       this.sources = [vertex];
     } else if (mode === "pin") {
@@ -490,18 +498,25 @@ class Page {
   /** Return the pin or the end of the route that is at a point of the screen. */
   #gripAt(at, wider = 1) {
     if (this.head.standalone) return null;
-    const near = (vertex, high) => {
-      const [x, y] = this.toScreen(...this.places.at(vertex));
-      return Math.hypot(at[0] - x, at[1] - y + high * devicePixelRatio) < PIN * wider * devicePixelRatio;
+    // (a pin is taken by its head, and keeps its distance from the pointer)
+    const gripped = (vertex, high) => {
+      const [x, y] = this.toScreen(...this.places.at(vertex)), up = high * devicePixelRatio;
+      const near = Math.hypot(at[0] - x, at[1] - y + up) < PIN * wider * devicePixelRatio;
+      return near ? { away: [x - at[0], y - at[1]] } : null;
     };
-    if (this.target !== null && near(this.target, 14)) return { kind: "target" };
-    const index = this.sources.findIndex((vertex) => near(vertex, this.sources.length > 1 ? 14 : 0));
-    return index < 0 ? null : { kind: "source", index };
+    const target = this.target === null ? null : gripped(this.target, HEAD);
+    if (target) return { kind: "target", ...target };
+    for (const [index, vertex] of this.sources.entries()) {
+      const source = gripped(vertex, this.sources.length > 1 ? HEAD : 0);
+      if (source) return { kind: "source", index, ...source };
+    }
+    return null;
   }
 
   /** Move a pin; the map answers on the way. */
   #drag(grip, at, since) {
-    const vertex = this.places.nearestVertex(...this.toMap(...at));
+    const tip = [at[0] + grip.away[0], at[1] + grip.away[1]];
+    const vertex = this.places.nearestVertex(...this.toMap(...tip));
     if (grip.kind === "target") {
       if (this.target === vertex) return;
       this.target = vertex;
@@ -767,7 +782,7 @@ class Page {
   #oneResultHint() {
     const { labels } = this.head.result;
     const from = labels.length === 1 ? `from ${labels[0]}` : `from the nearest of ${count(labels.length)}`;
-    return `${from}.${this.drawing.map.predecessors ? " Click a crossing for the route." : ""}`;
+    return `${from}.${this.arrays.predecessors ? " Click a crossing for the route." : ""}`;
   }
 
   /** Count the vertices up to a value. */
