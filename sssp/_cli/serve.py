@@ -118,10 +118,12 @@ def _network(options: argparse.Namespace) -> Graph | Hierarchy:
     """Read the graph, or the prepared map."""
     from sssp.hierarchy.prepare import prepare, read_hierarchy
 
-    path: Path | None = options.graph.path
-    graph: Graph = options.graph.load(options.coordinates)
-    if path is not None and _is_prepared(path):
-        return read_hierarchy(path, graph=graph)
+    named: NamedGraph = options.graph
+    if named.path is not None and _is_prepared(named.path):
+        other_places = options.coordinates is not None
+        graph = named.load(options.coordinates) if other_places else None
+        return read_hierarchy(named.path, graph=graph)
+    graph = named.load(options.coordinates)
     return prepare(graph) if options.prepare else graph
 
 

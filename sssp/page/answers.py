@@ -31,7 +31,7 @@ UNREACHED = (1 << 16) - 1
 GREATEST = UNREACHED - 1
 #: bytes that versions of the map with other weights may hold, what one holds an arc (weights,
 #: orders of arcs, or those of a hierarchy), and how many there are at least and at most
-VERSION_BYTES, BYTES_OF_AN_ARC = 512 << 20, 64
+VERSION_BYTES, BYTES_OF_AN_ARC = 384 << 20, 96
 FEWEST_VERSIONS, MOST_VERSIONS = 2, 16
 #: characters of a label that the page shows
 LABEL = 60

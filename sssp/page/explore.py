@@ -131,7 +131,8 @@ def written(
         tree = dense_row(result.predecessors, index, result.rows, -1)
         arrays["predecessors"] = tree.astype(np.int32)
     head = _head(result.graph, streets, name, Unit(unit, 1.0), METRES, True)
-    text = _standalone(packed(head | {"result": facts, "standalone": True}, arrays))
+    head |= {"result": facts, "standalone": True, **_labels_of(result.graph)}
+    text = _standalone(packed(head, arrays))
     file = Path(fspath(path))
     file.write_text(text, encoding="utf-8")
     return file
@@ -224,6 +225,16 @@ def _head(
         "prepared": isinstance(network, Hierarchy),
         "classes": streets.classes,
     }
+
+
+def _labels_of(graph: Graph) -> dict[str, Any]:
+    """Return what every vertex is called, in short where they are counted."""
+    labels = graph.labels
+    if labels is None or labels.size == 0:
+        return {}
+    if labels.dtype.kind == "i" and (np.diff(labels) == 1).all():
+        return {"first_label": int(labels[0])}
+    return {"labels": [str(label) for label in labels.tolist()]}
 
 
 def _standalone(content: bytes) -> str:

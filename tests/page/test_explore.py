@@ -113,6 +113,24 @@ def test_files_of_other_results(tmp_path):
     assert map_in(path)[0]["result"]["sources"] == [5, 7]
 
 
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (None, {}),
+        ([5, 6, 7], {"first_label": 5}),
+        ([7, 5, 6], {"labels": ["7", "5", "6"]}),
+        (["a", "b", "<i>"], {"labels": ["a", "b", "<i>"]}),
+    ],
+)
+def test_a_file_names_vertices_by_their_labels(labels, expected, tmp_path):
+    places = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [3, 4], labels=labels, coordinates=places)
+    sssp.shortest_paths(g, 0).explore(path=tmp_path / "page.html")
+    head, _ = map_in(tmp_path / "page.html")
+    assert {name: head[name] for name in ("first_label", "labels") if name in head} == expected
+    assert head["result"]["labels"] == [str(0 if labels is None else labels[0])]
+
+
 def test_a_name_of_a_map_is_no_markup(tmp_path):
     path = tmp_path / "page.html"
     name = "</script><script>alert(1)</script>"

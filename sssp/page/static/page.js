@@ -93,18 +93,22 @@ class OneResult {
     const packed = Uint8Array.from(atob(this.text), (character) => character.charCodeAt(0));
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
     const buffer = await new Response(stream).arrayBuffer();
-    const [head, arrays] = unpacked(buffer);
-    this.result = head.result;
-    this.arrays = arrays;
+    [this.head, this.arrays] = unpacked(buffer);
+    this.result = this.head.result;
     return buffer;
   }
 
   async distances() { return [this.arrays.values, this.result]; }
 
+  label(vertex) {
+    const { labels, first_label: first } = this.head;
+    return String(labels ? labels[vertex] : vertex + (first ?? 0));
+  }
+
   /** Walk back along the tree. */
   async route({ target }) {
     const { predecessors, values, positions } = this.arrays;
-    const label = `crossing ${target}`;
+    const label = this.label(target);
     if (values[target] === UNREACHED) return { reached: false, labels: [null, label] };
     const vertices = [target];
     let length = 0;
@@ -162,6 +166,9 @@ class Page {
     this.setPalette("viridis");
     if (head.result) this.#take(arrays.values, head.result, head.result.sources);
     await this.#followAddress();
+    // (nothing is drawn before there are colours: a first frame in grey would only cost its time)
+    this.begun = true;
+    this.redraw();
     document.body.dataset.state = "ready";
   }
 
@@ -808,7 +815,10 @@ class Page {
     const step = niceStep(width / unit / 6) * unit;
     for (let tick = Math.ceil(least / step) * step; width > 0 && tick <= greatest; tick += step) {
       const mark = document.createElement("span");
-      mark.style.left = `${100 * (tick - least) / width}%`;
+      const share = (tick - least) / width;
+      mark.style.left = `${100 * share}%`;
+      // (the last one stays within the panel)
+      if (share > 0.9) mark.style.transform = "translateX(-75%)";
       mark.textContent = quantity(tick / unit, "");
       ticks.append(mark);
     }
@@ -856,7 +866,7 @@ class Page {
   redraw(moving = false) {
     if (moving) this.moved = performance.now();
     this.stale = true;
-    if (!this.drawing || this.busy) return;
+    if (!this.begun || this.busy) return;
     this.busy = true;
     requestAnimationFrame(() => this.#frame());
   }
