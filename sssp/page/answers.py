@@ -106,7 +106,7 @@ class Answers:
             "method": result.method,
             "device": result.device,
             "milliseconds": (perf_counter() - start) * 1e3,
-            "labels": [self.label(vertex) for vertex in question.sources],
+            "label": self.label(question.sources[0]),
         }
         values, scale = coded(result.distances)
         if question.by_source and result.origin is not None:

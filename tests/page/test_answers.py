@@ -139,7 +139,7 @@ def test_labels_lead_to_vertices_and_back():
     )
     named = Answers(g, StreetMap(g))
     assert named.vertex("7") == 1
-    assert named.distances(Question((0,))).facts["labels"] == ["home"]
+    assert named.distances(Question((0,))).facts["label"] == "home"
     numbered = Answers(GRAPH, StreetMap(GRAPH))
     assert numbered.vertex("7") == 7
     for answers, label in ((named, "away"), (numbered, "300"), (numbered, "x"), (numbered, "-1")):

@@ -438,6 +438,24 @@ def test_a_result_is_shown_first_and_then_asked_on(chromium):
         assert_shows(page, sssp.shortest_paths(GRAPH, 900))
 
 
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_maps_of_next_to_nothing_are_shown(chromium, n):
+    places = np.array([[5.0, 50.0], [5.0, 50.0]])[:n]
+    arcs = ([0], [1], [0]) if n == 2 else ([], [], [])
+    with (
+        window(chromium) as page,
+        serving(sssp.Graph.from_arcs(*arcs, n=n, coordinates=places)) as s,
+    ):
+        page.open(s.address)
+        page.press_at((900, 450))
+        page.tab.keyboard.press("b")
+        page.tab.keyboard.press("[")
+        page.tab.keyboard.press(" ")
+        page.js("page.drawing.finished()")
+        assert len(page.js("page.sources")) == min(n, 1)
+        assert page.text("#facts").startswith(f"{n} crossings")
+
+
 def test_a_server_that_has_gone_is_told(chromium):
     server = served(PREPARED)
     server.server_close()

@@ -286,9 +286,9 @@ class Page {
   /** Let the address name what is shown. */
   #showAddress() {
     const { facts, path, target } = this;
-    if (this.head.standalone || facts?.labels.length !== 1) return;
+    if (this.head.standalone || !facts || this.sources.length !== 1) return;
     const to = target !== null && path?.reached ? `&to=${encodeURIComponent(path.labels[1])}` : "";
-    history.replaceState(null, "", `#from=${encodeURIComponent(facts.labels[0])}${to}`);
+    history.replaceState(null, "", `#from=${encodeURIComponent(facts.label)}${to}`);
   }
 
   #clear() {
@@ -681,6 +681,7 @@ class Page {
   }
 
   get limitShare() {
+    if (!this.facts) return 1;
     const { least, greatest } = this.facts;
     return this.limit === null || greatest <= least ? 1 : Math.min((this.limit - least) / (greatest - least), 1);
   }
@@ -812,7 +813,9 @@ class Page {
     byId("limit").style.setProperty("--ramp", this.#gradient(share));
     const ticks = byId("ticks"), unit = this.lengthOfUnit, width = greatest - least;
     ticks.replaceChildren();
-    const step = niceStep(width / unit / 6) * unit;
+    // (at the edges of bands, where there are some)
+    const step = this.bands ? this.bandWidth * Math.ceil(width / this.bandWidth / 6)
+      : niceStep(width / unit / 6) * unit;
     for (let tick = Math.ceil(least / step) * step; width > 0 && tick <= greatest; tick += step) {
       const mark = document.createElement("span");
       const share = (tick - least) / width;
