@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sssp._terminal.arguments import NamedGraph, add_graph, named_graph, whole_number
 from sssp._terminal.geojson import require_coordinates
-from sssp._terminal.outcome import naming
+from sssp._terminal.outcome import naming, tell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,6 +104,8 @@ def run(options: argparse.Namespace) -> int:
             port=options.port,
         )
     with server:
+        if server.is_open:
+            tell(f"warning: whoever reaches {options.host} may ask: there is no password")
         server.warm_up()
         print(f"{options.graph.name}: {server.address}  (Ctrl-C ends)", flush=True)
         if options.open:

@@ -137,7 +137,7 @@ class PageServer(ThreadingHTTPServer):
         most_waiting: int = MOST_WAITING,
     ) -> None:
         self.answers = answers
-        self.host = host
+        self.host = host.lower()
         self.desk = Desk(most_waiting)
         folder = files("sssp.page") / "static"
         self.files = {
@@ -179,6 +179,11 @@ class PageServer(ThreadingHTTPServer):
         # (no browser goes to "any address")
         host = "localhost" if self.host in ("", "0.0.0.0", "::") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other machines may ask."""
+        return not ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows_host(self, name: str | None) -> bool:
         """Tell whether a request names this machine: by a number, as localhost, or as it was told.
@@ -315,7 +320,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
             return None
         # (what has more digits is too long in any case)
-        return int(length[:DIGITS])
+        return int(length.lstrip("0")[:DIGITS] or 0)
 
     def _skip_body(self) -> None:
         """Read a body that nobody wants, for the next request follows on it.

@@ -53,6 +53,12 @@ def test_a_graph_is_served_with_its_units(graph, coordinates, served, capsys):
     assert page["at"].startswith("http://127.0.0.1:")
 
 
+@pytest.mark.parametrize(("host", "warned"), [("127.0.0.1", False), ("0.0.0.0", True)])
+def test_who_opens_it_to_others_is_told(graph, coordinates, served, capsys, host, warned):
+    assert main(["serve", graph, "--coordinates", coordinates, "--port", "0", "--host", host]) == 0
+    assert ("no password" in capsys.readouterr().err) == warned
+
+
 def test_prepared_maps_are_known_and_made(tmp_path, served):
     g = sssp.road_like(300, seed=4)
     flat, prepared = str(tmp_path / "flat.sssp"), str(tmp_path / "prepared.sssp")

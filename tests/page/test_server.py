@@ -138,6 +138,13 @@ def test_what_makes_no_question_is_refused_and_the_connection_goes_on(
     assert browser.connection.sock is held
 
 
+def test_a_length_with_zeros_before_it_is_that_length(browser):
+    headers = JSON | {"Content-Length": "0" * 20 + "15"}
+    for _ in range(2):
+        reply = browser.post("/vertex", b'{"label": "40"}', headers)
+        assert json.loads(reply.body) == {"vertex": 40}
+
+
 @pytest.mark.parametrize(
     ("body", "headers", "status"),
     [
