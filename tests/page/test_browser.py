@@ -233,16 +233,21 @@ def test_the_limit_cuts_the_colours(page):
     page.click(7)
     distances = sssp.shortest_paths(GRAPH, 7).distances
     page.tab.focus("#limit")
-    for _ in range(300):
+    steps = int(page.tab.get_attribute("#limit", "max"))
+    assert 100 <= steps <= 200
+    for _ in range(60):
         page.tab.keyboard.press("ArrowLeft")
-    limit = 0.7 * distances.max()
+    limit = page.js("page.limit")
+    assert limit == pytest.approx((1 - 60 / steps) * distances.max(), rel=0.02)
+    assert f"within {limit:,}" in page.text("#limit-text")
     count = int(page.text("#within").replace(",", ""))
     assert abs(count - (distances <= limit).sum()) <= 2
     colourful = np.ptp(page.pixels(), axis=2) > 0.25
     page.tab.keyboard.press("[")
-    for _ in range(7):
+    before = page.js("page.limit")
+    for _ in range(4):
         page.tab.keyboard.press("[")
-    assert page.js("page.limitShare") == pytest.approx(0.3, abs=0.01)
+    assert page.js("page.limit") == pytest.approx(before - 0.2 * distances.max(), rel=0.1)
     fewer = np.ptp(page.pixels(), axis=2) > 0.25
     assert 0 < fewer.sum() < colourful.sum()
 

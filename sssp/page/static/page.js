@@ -335,6 +335,7 @@ class Page {
 
   /** Do what a mode does at a point of the screen. */
   choose(mode, at, since) {
+    byId("tip").hidden = true;
     const [x, y] = this.toMap(...at);
     if (mode === "close") return this.#toggleStreet(x, y, since);
     const vertex = this.places.nearestVertex(x, y, NEAR * devicePixelRatio / this.view.zoom);
@@ -398,7 +399,7 @@ class Page {
       button.addEventListener("click", () => this.setBands(button.dataset.bands === "yes"));
     for (const button of document.querySelectorAll("[data-by]"))
       button.addEventListener("click", () => { this.bySource = button.dataset.by === "source"; this.ask(); });
-    byId("limit").addEventListener("input", (event) => this.setLimit(event.target.value / 1000));
+    byId("limit").addEventListener("input", (event) => this.#setLimitStep(Number(event.target.value)));
     byId("play").addEventListener("click", () => this.play());
     byId("palette").addEventListener("click", () => this.nextPalette());
     byId("theme").addEventListener("click", () => this.setTheme(this.theme === "dark" ? "light" : "dark"));
@@ -671,9 +672,20 @@ class Page {
 
   /** Set the limit to a share of the greatest distance; at 1 there is none. */
   setLimit(share) {
+    if (this.facts) this.#setLimitStep(Math.round(Math.min(Math.max(share, 0), 1) * this.limitSteps));
+  }
+
+  /** How far the limit moves at once, a round number as people name limits, and how often. */
+  get limitStep() {
+    const width = this.facts.greatest - this.facts.least;
+    return width > 0 ? niceStep(width / this.lengthOfUnit / 200) * this.lengthOfUnit : 1;
+  }
+
+  get limitSteps() { return Math.ceil((this.facts.greatest - this.facts.least) / this.limitStep); }
+
+  #setLimitStep(number) {
     if (!this.facts) return;
-    share = Math.min(Math.max(share, 0), 1);
-    this.limit = share >= 1 ? null : this.facts.least + share * (this.facts.greatest - this.facts.least);
+    this.limit = number >= this.limitSteps ? null : this.facts.least + number * this.limitStep;
     this.spread = null;
     this.#showScale();
     this.#showAnswer();
@@ -809,7 +821,8 @@ class Page {
     this.#press("bands", this.bands ? "yes" : "no");
     if (box.hidden) return;
     const { least, greatest } = this.facts, share = this.limitShare;
-    byId("limit").value = Math.round(share * 1000);
+    byId("limit").max = this.limitSteps;
+    byId("limit").value = this.limit === null ? this.limitSteps : Math.round((this.limit - least) / this.limitStep);
     byId("limit").style.setProperty("--ramp", this.#gradient(share));
     const ticks = byId("ticks"), unit = this.lengthOfUnit, width = greatest - least;
     ticks.replaceChildren();
