@@ -27,7 +27,7 @@ FLOORS = (
     ("certificate", "hierarchy", "papers"),
     ("calls",),
     ("_csgraph",),
-    ("csgraph", "_nx", "jobs", "_terminal"),
+    ("csgraph", "_nx", "jobs", "page", "_terminal"),
     # the package itself: what it offers, without where that is
     ("sssp",),
     ("bench", "_cli"),

@@ -26,6 +26,7 @@ COMMANDS = {
     "isochrone": "sssp._cli.isochrone",
     "convert": "sssp._cli.convert",
     "plot": "sssp._cli.plot",
+    "serve": "sssp._cli.serve",
     "fetch": "sssp._cli.fetch",
     "compile": "sssp._cli.compile",
     "bench": "sssp.bench.__main__",

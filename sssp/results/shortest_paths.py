@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
@@ -580,6 +582,69 @@ class ShortestPaths:
             As `load` and `Graph.plot_flows`.
         """
         return self.graph.plot_flows(self.load(volumes), **style)
+
+    def explore(
+        self,
+        *,
+        row: SupportsIndex = 0,
+        path: str | PathLike[str] | None = None,
+        network: Any = None,
+        unit: str = "",
+        name: str = "",
+        port: int = 0,
+        open_browser: bool | None = None,
+    ) -> Any:
+        """Open the result as a page in a browser: a map that answers clicks.
+
+        The page of ``sssp serve``, served by this process to browsers on this machine; it shows
+        the result first, and a click on a crossing asks the graph anew. With `path` the page is
+        written to a file instead, which needs no server: it holds this result alone, and its
+        routes if the call asked for predecessors.
+
+        Parameters
+        ----------
+        row : int
+            Which source, for calls with several.
+        path : path-like, optional
+            Where to write an HTML file instead of serving.
+        network : Hierarchy, optional
+            The prepared map of this result's graph, to answer clicks by; else the graph does.
+        unit : str
+            Of the weights, such as ``"min"``.
+        name : str
+            Of the map, for its title.
+        port : int
+            Where to listen; 0: any that is free.
+        open_browser : bool, optional
+            Whether to open a browser; by default everywhere but in a notebook, which shows the
+            page in a frame.
+
+        Returns
+        -------
+        OpenPage, or pathlib.Path
+            What is being served: ``.address`` says where, ``.wait()`` serves until Ctrl-C at the
+            end of a script, ``.close()`` ends it, and so does ``with``. With `path`, that path.
+
+        Raises
+        ------
+        ValueError
+            A graph without coordinates in degrees; a call with targets, which knows too few
+            distances; a `network` of another graph.
+        VertexError, TypeError
+            No such row; a result on a device.
+        OSError
+            The file cannot be written, or somebody listens at that port.
+
+        Notes
+        -----
+        A file takes some 18 bytes a vertex: 4.7 MB for New York.
+        """
+        # (by name, for pages ask for more shortest paths, and that is above results)
+        page = import_module("sssp.page.explore")
+        asked = {"unit": unit, "name": name, "row": row}
+        if path is not None:
+            return page.written(self, path, **asked)
+        return page.opened(self, network, port=port, open_browser=open_browser, **asked)
 
     def _distances_to_all(self, row: SupportsIndex) -> tuple[int, NDArray[Any]]:
         """Return a row as an int, and its distances of all vertices."""

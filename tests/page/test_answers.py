@@ -1,0 +1,218 @@
+"""What the map answers, against what the calls of the package say."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sssp
+from sssp.page.answers import UNREACHED, Answers, coded
+from sssp.page.questions import Question, Sizes, asked
+from sssp.page.street_map import StreetMap
+
+GRAPH = sssp.road_like(300, seed=4)
+NETWORKS: dict[str, Any] = {"flat": lambda: GRAPH, "prepared": lambda: sssp.prepare(GRAPH)}
+
+
+@pytest.fixture(scope="module", params=NETWORKS)
+def answers(request: pytest.FixtureRequest) -> Answers:
+    return Answers(NETWORKS[request.param](), StreetMap(GRAPH))
+
+
+def decoded(values: np.ndarray[Any, Any], facts: dict[str, Any]) -> np.ndarray[Any, Any]:
+    distances = facts["least"] + facts["step"] * values.astype(float)
+    return np.where(values == UNREACHED, np.inf, distances)
+
+
+def assert_right(answers: Answers, question: Question, g: sssp.Graph) -> None:
+    answer = answers.distances(question)
+    expected = sssp.shortest_paths(g, list(question.sources), nearest=True)
+    assert answer.values.dtype == np.uint16
+    found = decoded(*answer)
+    reached = expected.reached
+    assert (np.isfinite(found) == reached).all()
+    half = answer.facts["step"] / 2 * (1 + 1e-9)
+    assert np.abs(found[reached] - expected.distances[reached]).max() <= half
+    assert answer.facts["reached"] == reached.sum()
+    assert answer.facts["greatest"] == expected.distances[reached].max()
+
+
+def test_distances_are_those_of_the_call(answers):
+    assert_right(answers, Question((7,)), GRAPH)
+    assert_right(answers, Question((7, 100, 250)), GRAPH)
+
+
+def test_a_closed_street_is_closed_both_ways(answers):
+    question = Question((7,), closed=(0, 5, 40))
+    arcs = answers.map.arcs[list(question.closed)].ravel()
+    assert_right(answers, question, GRAPH.without_arcs(arcs[arcs >= 0]))
+    # and the map as it was answers as it did
+    assert_right(answers, Question((7,)), GRAPH)
+
+
+def test_traffic_makes_streets_of_a_class_longer(answers):
+    factors = (1.0, 1.5, 2.0, 3.0)
+    scaled = np.rint(GRAPH.weights * np.array(factors)[answers.map.arc_class]).astype(int)
+    slower = GRAPH.with_weights(scaled)
+    assert not np.array_equal(slower.weights, GRAPH.weights)
+    question = Question((7,), traffic=factors)
+    assert_right(answers, question, slower)
+    arcs = answers.map.arcs[9]
+    assert_right(answers, replace(question, closed=(9,)), slower.without_arcs(arcs[arcs >= 0]))
+
+
+def test_traffic_leaves_closed_arcs_closed():
+    closed = GRAPH.without_arcs([0, 1, 2])
+    floats = GRAPH.with_weights(GRAPH.weights / 7).without_arcs([0, 1, 2])
+    for g in (closed, floats):
+        answers = Answers(g, StreetMap(g))
+        values, facts = answers.distances(Question((3,), traffic=(2.0, 2.0, 2.0, 2.0)))
+        expected = sssp.shortest_paths(g, 3).to_float() * 2
+        assert decoded(values, facts) == pytest.approx(expected, abs=facts["step"])
+
+
+def test_a_route_comes_from_the_nearest_pin(answers):
+    trees = sssp.shortest_paths(GRAPH, [7, 100], predecessors=True)
+    for target in (30, 200, 299):
+        row = int(np.argmin([trees.distance(target, row) for row in range(2)]))
+        route = answers.route(Question((7, 100), target))
+        assert route["source"] == (7, 100)[row]
+        assert route["vertices"] == trees.path(target, row).tolist()
+        assert route["distance"] == trees.distance(target, row)
+        lengths = answers.map.lengths[trees.path_arcs(target, row)]
+        assert route["length"] == pytest.approx(lengths.sum())
+
+
+def test_where_no_way_leads_there_is_no_route(answers):
+    street = int(np.flatnonzero((answers.map.streets == 30).any(axis=1))[0])
+    at_vertex = (answers.map.streets == 30).any(axis=1)
+    question = Question((7,), 30, closed=tuple(np.flatnonzero(at_vertex).tolist()))
+    assert street in question.closed
+    assert answers.route(question)["reached"] is False
+    answer = answers.distances(question)
+    assert answer.values[30] == UNREACHED
+
+
+def test_colours_by_source_are_positions_of_the_nearest(answers):
+    sources = (250, 7, 100)
+    answer = answers.distances(Question(sources, by_source=True))
+    origin = sssp.shortest_paths(GRAPH, list(sources), nearest=True).origin
+    assert np.array_equal(np.array(sources)[answer.values], origin)
+
+
+def test_a_certificate_counts_what_it_proves(answers):
+    proof = answers.certificate(Question((7,)))
+    assert proof["vertices"] == GRAPH.n
+    assert proof["arcs"] == GRAPH.m
+    proof = answers.certificate(Question((7, 9), closed=(0,)))
+    assert proof["arcs"] == GRAPH.m - 2
+
+
+def test_a_wrong_tree_has_no_certificate(answers, monkeypatch):
+    right = sssp.shortest_paths(GRAPH, 7, predecessors=True)
+    right.distances = right.distances + (np.arange(GRAPH.n) == 9)
+    monkeypatch.setattr("sssp.page.answers.shortest_paths", lambda *a, **k: right)
+    with pytest.raises(sssp.VerificationError):
+        answers.certificate(Question((7,)))
+
+
+def test_versions_of_the_map_go_when_there_are_many(answers):
+    def alive() -> int:
+        gc.collect()
+        return sum(isinstance(one, sssp.Graph) for one in gc.get_objects())
+
+    for street in range(20):
+        answers.distances(Question((7,), closed=(street,)))
+    before = alive()
+    for street in range(20, 60):
+        answers.distances(Question((7,), closed=(street,)))
+    assert alive() <= before + 1
+
+
+def test_labels_lead_to_vertices_and_back():
+    g = sssp.Graph.from_arcs(
+        [0, 1], [1, 0], [5, 5], labels=["home", "7"], coordinates=[[0.0, 0.0], [1.0, 0.0]]
+    )
+    named = Answers(g, StreetMap(g))
+    assert named.vertex("7") == 1
+    assert named.distances(Question((0,))).facts["label"] == "home"
+    numbered = Answers(GRAPH, StreetMap(GRAPH))
+    assert numbered.vertex("7") == 7
+    for answers, label in ((named, "away"), (numbered, "300"), (numbered, "x"), (numbered, "-1")):
+        with pytest.raises(sssp.VertexError):
+            answers.vertex(label)
+
+
+@pytest.mark.parametrize(
+    "distances",
+    [
+        np.array([0, 3, 65_534, np.iinfo(np.int32).max], np.int32),
+        np.array([0, 10**12, 7, np.iinfo(np.int64).max], np.int64),
+        np.array([0.0, 0.25, 1e9, np.inf]),
+        np.array([-5.5, 0.0, 1.0]),
+        np.array([-(10**9), 10**9], np.int32),
+        np.array([np.inf, np.inf]),
+        np.array([4]),
+    ],
+)
+def test_sixteen_bits_hold_a_distance_to_half_a_step(distances):
+    values, scale = coded(distances)
+    found = decoded(values, scale)
+    missing = np.inf if distances.dtype.kind == "f" else np.iinfo(distances.dtype).max
+    reached = distances != missing
+    assert (np.isfinite(found) == reached).all()
+    found, expected = found[reached], distances[reached]
+    assert (np.abs(found - expected) <= scale["step"] * 0.500001).all()
+    if reached.any():
+        span = float(expected.max()) - float(expected.min())
+        assert scale["step"] <= max(1.0, span / 65_000)
+        assert values[reached].max() < UNREACHED
+
+
+# -- questions -------------------------------------------------------------------------------
+
+SIZES = Sizes(vertices=10, streets=5, classes=4)
+
+
+def test_a_question_is_read_as_it_is_asked():
+    fields = {"sources": [3, 1], "target": 9, "closed": [4, 0, 4], "traffic": [1, 2, 1, 1]}
+    expected = Question((3, 1), 9, (0, 4), (1.0, 2.0, 1.0, 1.0))
+    assert asked(fields, SIZES) == expected
+    # traffic that changes nothing is none
+    assert asked({"sources": [0], "traffic": [1, 1, 1.0, 1]}, SIZES).traffic == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({"sources": [10]}, sssp.VertexError, "10 is no vertex: they are 0..9"),
+        ({"sources": [-1]}, sssp.VertexError, "no vertex"),
+        ({"sources": [True]}, sssp.VertexError, "no vertex"),
+        ({"sources": [1.0]}, sssp.VertexError, "no vertex"),
+        ({"sources": ["1"]}, sssp.VertexError, "no vertex"),
+        ({"sources": [None]}, sssp.VertexError, "no vertex"),
+        ({"sources": [[[[1]]]]}, sssp.VertexError, "no vertex"),
+        ({"sources": [0], "target": 99}, sssp.VertexError, "99 is no vertex"),
+        ({"sources": [0], "target": "x" * 999}, sssp.VertexError, r'"x{39}\.\.\. is no vertex'),
+        ({}, ValueError, "sources must name a vertex"),
+        ({"sources": []}, ValueError, "sources must name a vertex"),
+        ({"sources": 7}, ValueError, "sources must be a list"),
+        ({"sources": [0] * 1001}, ValueError, "sources may name 1000"),
+        ({"sources": [0], "closed": [5]}, ValueError, "5 is no street: they are 0..4"),
+        ({"sources": [0], "closed": list(range(1001))}, ValueError, "closed may name 1000"),
+        ({"sources": [0], "traffic": [1, 1]}, ValueError, "4 factors, not 2"),
+        ({"sources": [0], "traffic": [1, 1, 1, 0]}, ValueError, "0 is no factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, 1e99]}, ValueError, "no factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, float("nan")]}, ValueError, "no factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, True]}, ValueError, "no factor"),
+        ({"sources": [0], "by_source": 1}, ValueError, "true or false"),
+        ({"sources": [0], "limit": 5}, ValueError, "nothing is called 'limit'"),
+    ],
+)
+def test_what_makes_no_question_is_refused(fields, error, message):
+    with pytest.raises(error, match=message):
+        asked(fields, SIZES)
