@@ -143,26 +143,30 @@ class Recording:
 
     Parameters
     ----------
-    stream : stream
-        Of the current device.
     launches : callable
-        Launches kernels there, all of which have run before; they are recorded, and do not run.
+        Launches kernels on the stream that it is given, on the current device; all of them have
+        run before. They are recorded, and do not run.
     """
 
-    def __init__(self, stream: Any, launches: Callable[[], None]) -> None:
+    def __init__(self, launches: Callable[[Any], None]) -> None:
         from cuda.bindings import driver
 
         self._driver, self._graph = driver, None
-        own = driver.CUstream(int(stream.handle))
+        # (what other threads do on the default stream would end the recording on any other stream)
+        apart = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+        own = self._checked(driver.cuStreamCreate(apart))
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        self._checked(driver.cuStreamBeginCapture(own, relaxed))
         try:
-            launches()
+            self._checked(driver.cuStreamBeginCapture(own, relaxed))
+            try:
+                launches(cuda.external_stream(int(own)))
+            finally:
+                ended = driver.cuStreamEndCapture(own)
+            graph = self._checked(ended)
+            self._graph = self._checked(driver.cuGraphInstantiate(graph, 0))
+            self._checked(driver.cuGraphDestroy(graph))
         finally:
-            ended = driver.cuStreamEndCapture(own)
-        graph = self._checked(ended)
-        self._graph = self._checked(driver.cuGraphInstantiate(graph, 0))
-        self._checked(driver.cuGraphDestroy(graph))
+            self._checked(driver.cuStreamDestroy(own))
 
     def replay(self, stream: Any) -> None:
         """Queue what was recorded."""

@@ -228,6 +228,28 @@ def test_any_number_of_rows_on_a_gpu(
 
 @needs_speed
 @pytest.mark.gpu
+def test_calls_of_all_sizes_in_turn_do_not_disturb_each_other(
+    roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
+) -> None:
+    _, h = roads
+    g = sssp.road_like(3000, seed=4)
+    whole = sssp.prepare(g)
+    for k in (64, 300, 64, 128, 64, 300, 128, 64):
+        sources = np.random.default_rng(k).integers(0, g.n, k)
+        for map_ in (whole, h):
+            wanted = sssp.shortest_paths(map_, sources).distances
+            kept = sssp.shortest_paths(map_, sources, device=device, output="device")
+            np.testing.assert_array_equal(kept.to_host().distances, wanted)
+            targets = np.arange(0, g.n, k)
+            table = sssp.shortest_paths(map_, sources, targets=targets, device=device)
+            np.testing.assert_array_equal(table.distances, wanted[:, targets])
+            for what in ("eccentricity", "closeness"):
+                found = sssp.reduce(map_, sources, what, device=device)
+                np.testing.assert_array_equal(found, sssp.reduce(map_, sources, what))
+
+
+@needs_speed
+@pytest.mark.gpu
 def test_rows_are_the_same_each_time_and_from_every_thread(
     roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
 ) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -104,20 +103,18 @@ class _Launches:
     def __init__(self) -> None:
         self._seen: dict[tuple[Any, ...], Recording | None] = {}
 
-    def do(self, wanted: Any, batch: Batch, launches: Callable[[], None]) -> None:
-        """Launch kernels for a batch, which may be as one before but for its sources."""
-        places = (wanted, batch.distances, batch.counters)
-        key = batch.rows, wanted.size, batch.bound, *(address(part) for part in places)
-        recording = self._seen.get(key)
+    def do(self, asked: tuple[Any, ...], stream: Any, launches: Callable[[Any], None]) -> None:
+        """Launch kernels on a stream; those that are asked for again do the same as before."""
+        recording = self._seen.get(asked)
         if recording is not None:
-            recording.replay(batch.stream)
-        elif key in self._seen:
-            self._seen[key] = recording = Recording(batch.stream, launches)
-            recording.replay(batch.stream)
+            recording.replay(stream)
+        elif asked in self._seen:
+            self._seen[asked] = recording = Recording(launches)
+            recording.replay(stream)
         else:
-            launches()
+            launches(stream)
             if not SIMULATOR:
-                self._seen[key] = None
+                self._seen[asked] = None
 
 
 class LanesSearch(Search):
@@ -180,8 +177,14 @@ class LanesSearch(Search):
         launches, sources, *_ = scratch
         own = sources[: batch.rows]
         own.copy_to_device(batch.sources, stream=batch.stream)
-        batch = replace(batch, sources=own)
-        launches.do(self.wanted, batch, partial(self.fill, batch, scratch))
+
+        def launch(stream: Any) -> None:
+            self.fill(replace(batch, sources=own, stream=stream), scratch)
+
+        # (all that the kernels are given, but for the map and the scratch, in which this stands)
+        places = (self.wanted, batch.distances, batch.counters)
+        asked = batch.rows, self.wanted.size, self.pitch, batch.bound, *map(address, places)
+        launches.do(asked, batch.stream, launch)
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels: fill lanes, and make of them what is wanted."""
