@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sssp.cuda.fill import fill
-
-if TYPE_CHECKING:
-    from sssp.cuda.finished import DeviceRows
 
 __all__ = ["CLIPPED_ROW", "COUNTERS", "Batch", "Search"]
 
@@ -99,6 +96,6 @@ class Search(ABC):
         batch or its scratch.
         """
 
-    def finished(self, rows: DeviceRows, scratch: tuple[Any, ...]) -> DeviceRows:
-        """Return a finished batch as the form of the answer asks for it."""
+    def finished(self, rows: Any, scratch: tuple[Any, ...]) -> Any:
+        """Return a finished batch, `sssp.cuda.finished.DeviceRows`, as the form asks for it."""
         return rows

@@ -250,8 +250,8 @@ class Hierarchy:
 
         Notes
         -----
-        The same distances as one by one. Of New York's weights some twelve scenarios a second and
-        core, of closed streets some hundreds.
+        The same distances as one by one. Of New York's weights some ten scenarios a second on two
+        busy cores, of closed streets some hundreds.
 
         Examples
         --------
