@@ -1,0 +1,37 @@
+"""Several devices share a call's rows: here one GPU twice, and one beside the CPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sssp
+from tests.cuda.conftest import SIMULATOR
+
+pytestmark = pytest.mark.gpu
+#: (the simulator runs one kernel at a time)
+DEVICES = ["cuda:all", ["cuda:0", "cpu"], *([] if SIMULATOR else [["cuda:0", "cuda:0"]])]
+
+
+@pytest.fixture(scope="module")
+def g(device: str) -> sssp.Graph:
+    return sssp.road_like(24)
+
+
+@pytest.mark.parametrize("devices", DEVICES, ids=str)
+def test_rows_reductions_trips_and_blocks_are_those_of_the_cpu(
+    g: sssp.Graph, devices: str | list[str]
+) -> None:
+    sources = np.arange(g.n)[::4]
+    one = sssp.shortest_paths(g, sources, device="cpu")
+    several = sssp.shortest_paths(g, sources, device=devices)
+    np.testing.assert_array_equal(several.distances, one.distances)
+    np.testing.assert_array_equal(
+        sssp.reduce(g, sources, "sum", device=devices), one.distances.sum(axis=1)
+    )
+    blocks = sssp.iter_blocks(g, sources, block_size=4, device=devices)
+    np.testing.assert_array_equal(np.concatenate([r.distances for r in blocks]), one.distances)
+    trips = sssp.pairs(g, sources, sources[::-1], device=devices)
+    np.testing.assert_array_equal(
+        trips.distances, one.distances[range(sources.size), sources[::-1]]
+    )
