@@ -156,6 +156,8 @@ _lock = threading.RLock()
 #: inputs by the key of their job: of jobs that this process has begun, and of the last that it read
 _begun: dict[str, Inputs] = {}
 _read: dict[str, Inputs] = {}
+#: the graph of the latter, by its digest: the next job on it finds it here, and on the GPU
+_networks: dict[str, Graph] = {}
 
 
 @contextmanager
@@ -217,6 +219,8 @@ def _inputs_of(ticket: Ticket) -> Inputs:
             found = _read_inputs(ticket)
             _read.clear()
             _read[ticket.key] = found
+            _networks.clear()
+            _networks[identity_of(found.network)["graph"]] = found.network
         return found
 
 
@@ -239,6 +243,9 @@ def _read_inputs(ticket: Ticket) -> Inputs:
 
 
 def _read_same_network(file: GraphFile) -> Graph:
+    kept = _networks.get(file.identity["graph"])
+    if kept is not None and identity_of(kept) == file.identity:
+        return kept
     try:
         network = read_network(file.path)
     except (OSError, GraphFormatError) as error:
