@@ -577,7 +577,7 @@ class _Work:
 
     def _outside(self, inputs: Inputs) -> Iterator[Done]:
         key = secrets.token_hex(8)
-        path = self.manifest.folder.absolute() / f"inputs-{key}.pickle"
+        path = self.manifest.inputs(key)
         try:
             yield from self.runner.run(store_inputs(inputs, key, path), self._left())
         finally:

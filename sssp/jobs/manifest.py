@@ -29,6 +29,8 @@ __all__ = ["FOLDER_SUFFIX", "Manifest"]
 
 #: the folder beside a table
 FOLDER_SUFFIX = ".job"
+#: files of inputs in it, while a job runs
+INPUTS = "inputs-*.pickle"
 #: of the lines' form
 VERSION = 1
 
@@ -125,8 +127,7 @@ class Manifest:
                 except OSError:  # some file systems know no locks
                     pass
             # what processes that were killed have left
-            with suppress(OSError):
-                shutil.rmtree(self.temporary)
+            self.finish()
             self.temporary.mkdir(exist_ok=True)
             end = 0
             for line in stream:
@@ -145,6 +146,12 @@ class Manifest:
         """Remove what only work in progress needs."""
         with suppress(OSError):
             shutil.rmtree(self.temporary)
+        for path in self.folder.glob(INPUTS):
+            path.unlink(missing_ok=True)
+
+    def inputs(self, key: str) -> Path:
+        """Return the file for the inputs of a run."""
+        return self.folder / INPUTS.replace("*", key)
 
     def blocks(self) -> Iterator[tuple[int, list[Piece]]]:
         """Yield the blocks that are done, and their files.
