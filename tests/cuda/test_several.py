@@ -18,6 +18,22 @@ def g(device: str) -> sssp.Graph:
     return sssp.road_like(24)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("devices", DEVICES[:1], ids=str)
+def test_trips_and_rows_of_a_prepared_map_are_those_of_the_cpu(
+    g: sssp.Graph, devices: str | list[str]
+) -> None:
+    h, sources = sssp.prepare(g), np.arange(g.n)[::8]
+    one = sssp.shortest_paths(g, sources, device="cpu")
+    np.testing.assert_array_equal(
+        sssp.shortest_paths(h, sources, device=devices).distances, one.distances
+    )
+    trips = sssp.pairs(h, sources, sources[::-1], device=devices)
+    np.testing.assert_array_equal(
+        trips.distances, one.distances[range(sources.size), sources[::-1]]
+    )
+
+
 @pytest.mark.parametrize("devices", DEVICES, ids=str)
 def test_rows_reductions_trips_and_blocks_are_those_of_the_cpu(
     g: sssp.Graph, devices: str | list[str]
