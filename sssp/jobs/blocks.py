@@ -11,7 +11,7 @@ import pickle
 import platform
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -41,6 +41,7 @@ __all__ = [
     "Inputs",
     "Ticket",
     "do_block",
+    "do_block_in_turn",
     "held",
     "read_network",
     "store_inputs",
@@ -178,14 +179,22 @@ def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
 
 
 def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
+    """Find a block and write it, as `do_block_in_turn` does, on a device as the calls take it."""
+    return do_block_in_turn(ticket, block, nullcontext(device), threads)
+
+
+def do_block_in_turn(
+    ticket: Ticket, block: int, turn: AbstractContextManager[Any], threads: int | None
+) -> Done:
     """Find a block and write it; return what the manifest is to say.
 
     Parameters
     ----------
     ticket : Ticket
     block : int
-    device : str or list of str
-        As the call takes it.
+    turn : context manager
+        Lends the device, for as long as the block is searched: while it is written, the device may
+        be another's.
     threads : int or None
 
     Raises
@@ -201,7 +210,8 @@ def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Do
     """
     start = perf_counter()
     inputs = _inputs_of(ticket)
-    values, certified, where = inputs.solve(block, device, threads)
+    with turn as device:
+        values, certified, where = inputs.solve(block, device, threads)
     pieces = inputs.sink.write(block, values, inputs.temporary)
     searches = len(inputs.layout.searches_of(block))
     return Done(block, pieces, searches, certified, perf_counter() - start, where, worker_name())

@@ -19,17 +19,20 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from sssp.engine.workers import HEARING
 from sssp.errors import DeviceError, JobError
-from sssp.jobs.blocks import Done, Ticket, do_block
+from sssp.jobs.blocks import Done, Ticket, do_block, do_block_in_turn
 
-__all__ = ["ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
+__all__ = ["WORKERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
 
 #: blocks that an executor or a cluster holds for every worker: one under way, one to go on with
 AHEAD = 2
+#: threads of this process that share a GPU
+WORKERS_A_GPU = 2
 
 logger = logging.getLogger("sssp")
 
@@ -86,6 +89,8 @@ class ExecutorRunner:
         self.executor, self.device, self.threads = executor, device, threads or 1
         self.in_process = isinstance(executor, ThreadPoolExecutor)
         self.measured_on = device
+        #: blocks that are handed out at a time
+        self.workers = AHEAD * self.slots
 
     @property
     def slots(self) -> int:
@@ -102,9 +107,8 @@ class ExecutorRunner:
         """
         left = iter(blocks)
         under_way: set[Future[Done]] = set()
-        window = self.slots * (1 if isinstance(self, LocalRunner) else AHEAD)
         try:
-            for block in islice(left, window):
+            for block in islice(left, self.workers):
                 under_way.add(self.submit(ticket, block))
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
@@ -130,12 +134,13 @@ class ExecutorRunner:
 
 
 class LocalRunner(ExecutorRunner):
-    """Blocks in threads of this process, one a device: a GPU, or some cores.
+    """Blocks in threads of this process: one for some cores, two for a GPU.
+
+    While the block of one is written, that of the other is searched.
 
     Parameters
     ----------
     devices : sequence of str
-        A thread for each.
     threads : int
         Of a block.
     by_rule : bool
@@ -143,10 +148,11 @@ class LocalRunner(ExecutorRunner):
     """
 
     def __init__(self, devices: Sequence[str], threads: int, *, by_rule: bool = False) -> None:
-        super().__init__(
-            ThreadPoolExecutor(len(devices), thread_name_prefix="sssp-job"), None, threads
-        )
-        self.by_rule, self._count, self.measured_on = by_rule, len(devices), devices[0]
+        workers = sum(1 if device == "cpu" else WORKERS_A_GPU for device in devices)
+        self._count = len(devices)
+        super().__init__(ThreadPoolExecutor(workers, thread_name_prefix="sssp-job"), None, threads)
+        self.workers = workers
+        self.by_rule, self.measured_on = by_rule, devices[0]
         self._idle: queue.SimpleQueue[str] = queue.SimpleQueue()
         for device in devices:
             self._idle.put(device)
@@ -168,15 +174,20 @@ class LocalRunner(ExecutorRunner):
         return self.executor.submit(self._do, ticket, block)
 
     def _do(self, ticket: Ticket, block: int) -> Done:
-        device = self._idle.get()
         try:
-            return do_block(ticket, block, device, self.threads)
+            return do_block_in_turn(ticket, block, self._turn(), self.threads)
         except DeviceError as error:
-            if not self.by_rule or device == "cpu":
+            if not self.by_rule:
                 raise
             logger.warning("device='auto' falls back to the CPU: %s", error)
-            device = "cpu"
-            return do_block(ticket, block, device, self.threads)
+            return do_block(ticket, block, "cpu", self.threads)
+
+    @contextmanager
+    def _turn(self) -> Iterator[str]:
+        """Lend the next device that is free."""
+        device = self._idle.get()
+        try:
+            yield device
         finally:
             self._idle.put(device)
 
