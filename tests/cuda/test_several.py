@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sssp
 from tests.cuda.conftest import SIMULATOR
+from tests.jobs.tables import contents_of
 
 pytestmark = pytest.mark.gpu
 #: (the simulator runs one kernel at a time)
@@ -16,6 +19,21 @@ DEVICES = ["cuda:all", ["cuda:0", "cpu"], *([] if SIMULATOR else [["cuda:0", "cu
 @pytest.fixture(scope="module")
 def g(device: str) -> sssp.Graph:
     return sssp.road_like(24)
+
+
+def test_a_job_on_all_gpus_writes_the_bytes_of_one_on_the_cpu(
+    g: sssp.Graph, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyarrow")
+    devices = {"cpu": "cpu", "cuda": "cuda:all"}
+    for name, device in devices.items():
+        report = sssp.run(
+            g, range(8), to=tmp_path / name, reduce="sum", device=device, block_size=2, certify=2
+        )
+        assert report.complete
+        assert all(one.startswith(name) for one in report.devices)
+    cpu, cuda = (contents_of(tmp_path / name) for name in devices)
+    assert cpu == cuda
 
 
 @pytest.mark.slow
