@@ -34,6 +34,7 @@ from sssp.loaders._files import decompressed
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.results.shortest_paths import ShortestPaths
 
 __all__ = [
     "Done",
@@ -68,6 +69,33 @@ class GraphFile(NamedTuple):
     identity: dict[str, Any]
 
 
+class Solved(NamedTuple):
+    """What the searches of a block have found.
+
+    Attributes
+    ----------
+    network : Graph or Hierarchy
+        What was searched.
+    searches : range
+        Which of the job.
+    starts : ndarray, int64
+        Where they start.
+    values : dict of str to ndarray
+        Every field, a row a search.
+    result : ShortestPaths or None
+        What the values are of; None: they are reduced.
+    device : str
+        Where.
+    """
+
+    network: Graph
+    searches: range
+    starts: Array
+    values: dict[str, Array]
+    result: ShortestPaths | None
+    device: str
+
+
 @dataclass(frozen=True)
 class Inputs:
     """What all blocks of a job share.
@@ -94,22 +122,35 @@ class Inputs:
     temporary: Path
     sample: Array
 
-    def solve(
-        self, block: int, device: Any, threads: int | None
-    ) -> tuple[dict[str, Array], int, str]:
-        """Return a block's part of every field, how many rows are certified, and where it ran."""
+    def solve(self, block: int, device: Any, threads: int | None) -> Solved:
+        """Search for a block."""
         searches = self.layout.searches_of(block)
         starts, network = self.starts[searches.start : searches.stop], self.network
         if self.layout.by_columns:
             network = reversed_graph(network.open_part())
         question = self.asked.question(network, starts, device, threads)
-        values, result, where = self.asked.answered(question)
+        return Solved(network, searches, starts, *self.asked.answered(question))
+
+    def certify(self, solved: Solved) -> int:
+        """Certify those searches of a block that are in the sample; return how many they are.
+
+        Raises
+        ------
+        VerificationError
+            One is wrong.
+        """
+        searches = solved.searches
         first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
         rows = (self.sample[first:end] - searches.start).tolist()
-        self.asked.certify(network, starts, rows, values, result)
+        self.asked.certify(solved.network, solved.starts, rows, solved.values, solved.result)
+        return len(rows)
+
+    def write(self, block: int, solved: Solved) -> list[Piece]:
+        """Write a block; return its files."""
+        values = solved.values
         if self.layout.by_columns:
             values = {name: table.T for name, table in values.items()}
-        return values, len(rows), where
+        return self.sink.write(block, values, self.temporary)
 
 
 class Ticket(NamedTuple):
@@ -193,8 +234,8 @@ def do_block_in_turn(
     ticket : Ticket
     block : int
     turn : context manager
-        Lends the device, for as long as the block is searched: while it is written, the device may
-        be another's.
+        Lends the device for as long as the block is searched: while it is certified and written,
+        another one may have it.
     threads : int or None
 
     Raises
@@ -211,10 +252,13 @@ def do_block_in_turn(
     start = perf_counter()
     inputs = _inputs_of(ticket)
     with turn as device:
-        values, certified, where = inputs.solve(block, device, threads)
-    pieces = inputs.sink.write(block, values, inputs.temporary)
-    searches = len(inputs.layout.searches_of(block))
-    return Done(block, pieces, searches, certified, perf_counter() - start, where, worker_name())
+        solved = inputs.solve(block, device, threads)
+    certified = inputs.certify(solved)
+    pieces = inputs.write(block, solved)
+    seconds = perf_counter() - start
+    return Done(
+        block, pieces, len(solved.searches), certified, seconds, solved.device, worker_name()
+    )
 
 
 def worker_name() -> str:
