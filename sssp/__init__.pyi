@@ -18,6 +18,7 @@ from sssp.engine.threads import set_threads as set_threads
 from sssp.errors import DeviceError as DeviceError
 from sssp.errors import DistanceOverflowError as DistanceOverflowError
 from sssp.errors import GraphFormatError as GraphFormatError
+from sssp.errors import JobError as JobError
 from sssp.errors import MissingExtraError as MissingExtraError
 from sssp.errors import NegativeCycleError as NegativeCycleError
 from sssp.errors import NegativeWeightError as NegativeWeightError
@@ -31,6 +32,7 @@ from sssp.graph.graph import read_graph as read_graph
 from sssp.hierarchy.hierarchy import Hierarchy as Hierarchy
 from sssp.hierarchy.prepare import prepare as prepare
 from sssp.hierarchy.prepare import read_hierarchy as read_hierarchy
+from sssp.jobs.job import run as run
 from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst

@@ -389,7 +389,11 @@ class _Certifier:
                 self._refuse_return(found, targets, weights)
                 limit = bound
             return found, limit
-        g, wanted = self.graph, np.unique(targets)
+        g = self.graph
+        # (each once, without the sort or the hashing of a million targets for every row)
+        is_wanted = np.zeros(g.n, np.bool_)
+        is_wanted[targets] = True
+        wanted = np.flatnonzero(is_wanted)
         final = dijkstra_kernel(g.indptr, g.indices, weights, row.sources, wanted, bound, distances)
         missing = unreached(distances.dtype)
         if wanted.size and not (distances[wanted] == missing).any():

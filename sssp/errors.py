@@ -11,6 +11,7 @@
     ├── UnreachableError       (ValueError)      no path to ask for
     ├── VerificationError      (AssertionError)  a result failed its certificate
     ├── DeviceError            (RuntimeError)    the device cannot do it
+    ├── JobError               (RuntimeError)    a job cannot start or go on
     └── MissingExtraError      (ImportError)     an optional dependency is absent
 
 Every one survives pickling, so that it can cross a process pool.
@@ -26,6 +27,7 @@ __all__ = [
     "DeviceError",
     "DistanceOverflowError",
     "GraphFormatError",
+    "JobError",
     "MissingExtraError",
     "NegativeCycleError",
     "NegativeWeightError",
@@ -129,6 +131,10 @@ class VerificationError(SSSPError, AssertionError):
 
 class DeviceError(SSSPError, RuntimeError):
     """The device does not exist, cannot be used, or lacks memory."""
+
+
+class JobError(SSSPError, RuntimeError):
+    """A job cannot start or go on; what it has finished is kept."""
 
 
 class MissingExtraError(SSSPError, ImportError):

@@ -23,6 +23,7 @@ COMMANDS = {
     "solve": "sssp._cli.solve",
     "table": "sssp._cli.table",
     "pairs": "sssp._cli.pairs",
+    "run": "sssp._cli.run",
     "isochrone": "sssp._cli.isochrone",
     "convert": "sssp._cli.convert",
     "plot": "sssp._cli.plot",

@@ -36,7 +36,9 @@ def add_search(parser: argparse.ArgumentParser, methods: Mapping[str, type[Any]]
         help=f"auto, {', '.join(methods)}; options follow a colon, as in "
         "delta-stepping:delta=5000 (default auto)",
     )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
+    parser.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:N or cuda:all (default auto)"
+    )
 
 
 def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:

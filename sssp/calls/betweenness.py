@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.calls.placement import refuse_several
 from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered
 from sssp.cpu.betweenness import Dependencies
@@ -109,6 +110,7 @@ def betweenness(
         memory_limit=memory_limit,
         progress=progress,
     )
+    refuse_several(device)
     plan = ask(network, np.arange(network.n) if sources is None else sources, options).plan
     total = _sum_of_dependencies(plan)
     n = network.n

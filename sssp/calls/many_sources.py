@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from sssp.calls.question import Options, ask
+from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.checks import as_limit, as_network, as_reduction
-from sssp.engine.query import Reduction
+from sssp.engine.plan import Plan
+from sssp.engine.query import Query, Reduction
+from sssp.engine.workers import dealt
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
     from sssp.results.shortest_paths import ShortestPaths
 
-__all__ = ["iter_blocks", "reduce"]
+__all__ = ["ask_reduced", "iter_blocks", "reduce"]
 
 #: bytes of distances in a block, if the caller names no size
 BLOCK_BYTES = 256 << 20
@@ -36,7 +39,7 @@ def reduce(
     vertex_weights: ArrayLike | None = None,
     decay: tuple[Any, Any] | None = None,
     method: str | Method = "auto",
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     threads: int | None = None,
     memory_limit: float | None = None,
     progress: bool | None = None,
@@ -111,10 +114,8 @@ def reduce(
     >>> sssp.reduce(g, [0, 1, 2], "weight", vertex_weights=jobs, decay=("step", 12)).tolist()
     [100.0, 140.0, 40.0]
     """
-    network = as_network(g)
-    reduction = as_reduction(what, vertex_weights, decay, network.n)
     options = Options(
-        limit=_within_reach(limit, reduction, network),
+        limit=limit,
         targets=targets,
         method=method,
         device=device,
@@ -122,11 +123,28 @@ def reduce(
         memory_limit=memory_limit,
         progress=progress,
     )
-    question = ask(g, sources, options, reduction)
+    question = ask_reduced(g, sources, what, options, vertex_weights, decay)
     values = answered(question.plan).distances
     if not question.single:
         return values
+    reduction = question.plan.query.reduction
+    assert reduction is not None
     return values[0].item() if reduction.one_column else values[0]
+
+
+def ask_reduced(
+    g: Graph | Hierarchy,
+    sources: ArrayLike,
+    what: str,
+    options: Options,
+    vertex_weights: ArrayLike | None = None,
+    decay: tuple[Any, Any] | None = None,
+) -> Question:
+    """Check the arguments of a reduction, and choose method and place; raises as `reduce` does."""
+    network = as_network(g)
+    reduction = as_reduction(what, vertex_weights, decay, network.n)
+    options.limit = _within_reach(options.limit, reduction, network)
+    return ask(network, sources, options, reduction)
 
 
 def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> float | None:
@@ -166,8 +184,9 @@ def iter_blocks(
 
     Notes
     -----
-    Memory for one block. The bound takes two searches on a graph of which n - 1 of the heaviest
-    arcs do not fit int32.
+    Memory for one block; with several devices, each of which takes a block, for two a device that
+    are done before their turn. The bound takes two searches on a graph of which n - 1 of the
+    heaviest arcs do not fit int32.
 
     Examples
     --------
@@ -189,7 +208,20 @@ def iter_blocks(
     if question.plan.query.rows == 0:
         return iter(())
     parts = with_fixed_dtype(question.plan).split(int(block_size))
+    if len(question.plan.query.devices) > 1:
+        return _side_by_side(question, parts)
     return (solved(question._replace(plan=part)) for part in parts)
+
+
+def _side_by_side(question: Question, parts: list[Plan[Query]]) -> Iterator[ShortestPaths]:
+    """Yield the answers to parts in order; every device has one of its own under way."""
+    devices = question.plan.query.devices
+
+    def found(part: Plan[Query], device: str, threads: int) -> ShortestPaths:
+        query = replace(part.query, device=device, devices=(), threads=threads, progress=False)
+        return solved(question._replace(plan=part._replace(query=query)))
+
+    return dealt(found, parts, devices, question.plan.query.threads)
 
 
 def _options(given: dict[str, Any]) -> Options:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import place_call, search_work
+from sssp.calls.placement import place_rows, search_work
 from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
@@ -54,7 +55,7 @@ def pairs(
     *,
     limit: float | None = None,
     method: str | Method = "auto",
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     predecessors: bool = False,
     dtype: DTypeLike | None = None,
     threads: int | None = None,
@@ -75,7 +76,7 @@ def pairs(
     method : str or Method
         As for `sssp.shortest_paths`, or ``"a-star"``, which needs weights >= 0 (> 0 for paths) and
         keeps a table of landmarks with the graph. A name is obeyed for all trips.
-    device : str
+    device : str, or sequence of str
         As for `sssp.shortest_paths`.
     predecessors : bool
         Also find the paths, for `Trips.path`.
@@ -263,7 +264,7 @@ class _Call:
             and self._gives_paths()
         )
 
-    def place(self, device: str, memory_limit: float | None) -> None:
+    def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
         """Choose where the call runs."""
         query, graph, rows = self.query, self.graph, self.groups.sources.size
         work = None
@@ -280,7 +281,7 @@ class _Call:
             )
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
-        place = place_call(query, device, self.method, work, stream=None, memory_limit=memory_limit)
+        place = place_rows(query, device, self.method, work, stream=None, memory_limit=memory_limit)
         self.by_rule = place.by_rule
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= query.memory_limit
@@ -313,9 +314,9 @@ class _Call:
     def _found(self, query: Query) -> _Found | None:
         """Find the trips of all groups; None after an overflow."""
         groups = self.groups
-        if query.device != "cpu":
+        if any(device != "cpu" for device in query.devices or [query.device]):
             whole = self._asked(query, np.ones(groups.sources.size, np.bool_))
-            answer = solve_by_tables(groups.graph, whole, self.method)
+            answer = _by_tables(Plan(groups.graph, whole, self.method))
             if answer is None:
                 return None
             return _Found(_by_trip(answer, whole), self.method.name, groups.trip_of)
@@ -347,6 +348,16 @@ class _Call:
             targets=groups.targets[np.repeat(chosen, groups.counts)],
             shares=np.concatenate(([0], np.cumsum(groups.counts[chosen]))),
         )
+
+
+def _by_tables(plan: Plan[Query]) -> Answer | None:
+    """Answer by parts of tables on a device, or on several; None after an overflow."""
+    if plan.query.devices:
+        return plan.dealt(_by_tables)
+    if plan.query.device == "cpu":
+        return plan.run()
+    graph: Any = plan.network  # or a prepared map
+    return solve_by_tables(graph, plan.query, plan.method)
 
 
 def _singly(query: Query) -> Query:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 from sssp.engine.checks import as_memory_limit, as_stream, physical_memory
 from sssp.engine.plan import warn_once
-from sssp.engine.query import Call
+from sssp.engine.query import Call, Query
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.methods import METHODS, DeltaStepping, Method
@@ -40,12 +40,17 @@ __all__ = [
     "choose_device",
     "matrix_work",
     "named_device",
+    "named_devices",
     "place_call",
+    "place_rows",
+    "refuse_several",
     "search_work",
 ]
 
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
+#: names all GPUs
+ALL = "cuda:all"
 #: seconds of the CPU from which on a call is faster on the GPU, upload of the graph included:
 #: on an H100 against 16 cores 64 sources on NY (46 ms against 19) and 4 on a million vertices
 #: (36 against 36); against 2 cores one source on a million vertices (26 against 26)
@@ -240,7 +245,64 @@ def place_call(
     return place
 
 
-def named_device(device: str) -> str:
+def place_rows(
+    query: Query,
+    device: Any,
+    method: Method,
+    work: Work | None,
+    *,
+    stream: Any,
+    memory_limit: float | None,
+) -> Place:
+    """Do as `place_call`, for a call whose rows several devices may share.
+
+    Raises
+    ------
+    DeviceError, TypeError
+        As `place_call` does.
+    ValueError
+        So does it; or there are several devices, and the result is to stay on one of them, or to
+        follow a stream.
+    """
+    named = named_devices(device)
+    if len(named) > 1 and (query.output == "device" or stream is not None):
+        raise ValueError(
+            "output='device' and stream= are of one GPU: name one, as device='cuda:0', or leave "
+            "them away"
+        )
+    # (the first comes last, and stays)
+    places = [
+        place_call(query, one, method, work, stream=stream, memory_limit=memory_limit)
+        for one in reversed(named)
+    ][::-1]
+    if len(places) > 1:
+        query.devices = tuple(place.device for place in places)
+    return places[0]
+
+
+def named_devices(device: Any) -> list[str]:
+    """Return the devices that a call names: one, or several that share its rows.
+
+    Raises
+    ------
+    DeviceError
+        A name is none, or there is no GPU.
+    """
+    if isinstance(device, str) and device == ALL:
+        from sssp.cuda.compiler import device_count
+
+        return [f"cuda:{number}" for number in range(device_count())]
+    if not isinstance(device, list | tuple):
+        return [device]
+    for one in device:
+        if not _is_name(one):
+            raise DeviceError(f"unknown device {one!r} in a list; choose 'cpu', 'cuda' or 'cuda:N'")
+    if not device:
+        raise DeviceError("an empty list of devices: name one at least, as 'cuda:0'")
+    return list(device)
+
+
+def named_device(device: Any) -> str:
     """Return the device that the call or the environment names, or ``"auto"``.
 
     Raises
@@ -249,18 +311,34 @@ def named_device(device: str) -> str:
         The name is none.
     """
     if device != "auto":
+        refuse_several(device)
         if not _is_name(device):
             raise DeviceError(
                 f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'"
             )
-        return device
+        return str(device)
     named = os.environ.get(VARIABLE, "")
     if named and not _is_name(named):
         raise DeviceError(
             f"the environment variable {VARIABLE} is {named!r}; set it to cpu, cuda or cuda:N, or "
             "unset it"
         )
-    return named or device
+    return named or "auto"
+
+
+def refuse_several(device: Any) -> None:
+    """Refuse a list of devices, for a call that runs on one.
+
+    Raises
+    ------
+    DeviceError
+        It is one, or the name of all.
+    """
+    if device == ALL or isinstance(device, list | tuple):
+        raise DeviceError(
+            f"this call runs on one device, not on {device!r}: name one, as 'cuda:0'; several "
+            "share the rows of shortest_paths, reduce, pairs and iter_blocks"
+        )
 
 
 def _is_name(device: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import Work, place_call, search_work
+from sssp.calls.placement import Work, place_rows, search_work
 from sssp.engine.checks import (
     as_flag,
     as_limit,
@@ -42,7 +42,7 @@ class Options:
     nearest: bool = False
     limit: float | None = None
     method: str | Method = "auto"
-    device: str = "auto"
+    device: Any = "auto"
     predecessors: bool = False
     dtype: DTypeLike | None = None
     output: str = "host"
@@ -129,7 +129,7 @@ def ask(
     if out is not None:
         query.out = _as_matrix(out, query, graph.n, single, single_target)
     turns = from_either_end and not single and _is_shorter_turned(graph, method, query)
-    place = place_call(
+    place = place_rows(
         query,
         options.device,
         method,

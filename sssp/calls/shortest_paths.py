@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -28,7 +29,7 @@ def shortest_paths(
     nearest: bool = False,
     limit: float | None = None,
     method: str | Method = "auto",
-    device: str = "auto",
+    device: str | Sequence[str] = "auto",
     predecessors: bool = False,
     dtype: DTypeLike | None = None,
     output: Literal["host", "device", "sparse"] = "host",
@@ -60,9 +61,10 @@ def shortest_paths(
     method : str or Method
         A name from `sssp.methods.METHODS` or an object with options, as
         ``DeltaStepping(delta=5000)``; ``"auto"`` picks what measured fastest.
-    device : str
-        ``"cpu"``, ``"cuda"`` or ``"cuda:N"``, obeyed or refused; ``"auto"`` chooses by what
-        measured fastest (see Notes), unless the environment variable ``SSSP_DEVICE`` names one.
+    device : str, or sequence of str
+        ``"cpu"``, ``"cuda"`` or ``"cuda:N"``, obeyed or refused; several share the rows, and
+        ``"cuda:all"`` is all GPUs. ``"auto"`` chooses one by what measured fastest (see Notes),
+        unless the environment variable ``SSSP_DEVICE`` names one.
     predecessors : bool
         Also find the tree, for `path`.
     dtype : dtype, optional
@@ -78,8 +80,9 @@ def shortest_paths(
         ``SSSP_THREADS`` says, else all cores that the process may use (fewer where a container
         has a CPU quota).
     memory_limit : number, optional
-        Bytes that this call may take on the device, results and scratch together, on a GPU the
-        graph too; by default the machine's memory, or what is free on the GPU.
+        Bytes that this call may take on the device (on each of several), results and scratch
+        together, on a GPU the graph too; by default the machine's memory, or what is free on the
+        GPU.
     stream : int, or object with ``__cuda_stream__``, optional
         CUDA only. The call begins after what this stream has queued, and stands in its order:
         arrays on the device are ready for work that the stream gets afterwards.
@@ -129,7 +132,9 @@ def shortest_paths(
     264,000 vertices or 4 on a million; but starting it takes a process 1.5 seconds, and some 10
     more where kernels have to be compiled, so the CPU goes on until that much work was worth it. A
     call whose `memory_limit` is given stays on the CPU; one with `stream` or ``output="device"``
-    needs a GPU. See `sssp.calls.placement`.
+    needs a GPU. See `sssp.calls.placement`. Of several GPUs each has the graph, and takes the next
+    rows as it gets to them; the answer is in order, the same as from one, and stands twice in
+    memory while its parts are put together, but with `out`.
 
     Examples
     --------

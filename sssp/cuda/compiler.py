@@ -19,6 +19,7 @@ __all__ = [
     "bits_of",
     "copy_bytes",
     "cuda",
+    "device_count",
     "device_number",
     "inline",
     "kernel",
@@ -243,6 +244,18 @@ def device_number(device: str) -> int:
     if number >= count:
         raise DeviceError(f"there is no device {device!r}: this machine has {count} GPU(s)")
     return number
+
+
+def device_count() -> int:
+    """Return how many GPUs there are, all of them usable.
+
+    Raises
+    ------
+    DeviceError
+        None can be used; the message says why and what to do.
+    """
+    device_number("cuda")
+    return len(cuda.gpus.lst)
 
 
 def select(number: int) -> Any:

@@ -15,7 +15,6 @@ of `sssp.cpu.rows` and `sssp.cuda.rows`. It runs where it was placed. If it is t
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -27,7 +26,9 @@ import numpy as np
 from sssp.engine.checks import as_memory_limit
 from sssp.engine.forms import joined_walks
 from sssp.engine.narrow import convert_into
+from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Call, Query
+from sssp.engine.workers import dealt
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.checks import is_sparse
 from sssp.kernels.dtypes import INT32, INT64, WeightRange, largest_distance
@@ -52,6 +53,11 @@ Q = TypeVar("Q", bound=Call)
 T = TypeVar("T")
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
+#: parts for every one of several devices, of no fewer rows than these if that makes them fewer:
+#: a part starts anew, and the last ones are not ready at the same time
+PARTS, LEAST_PART = 8, 2048
+#: modules of solvers by name: importlib takes 3 microseconds to find one
+_solvers: dict[str, Any] = {}
 
 
 class Plan(NamedTuple, Generic[Q]):
@@ -83,7 +89,46 @@ class Plan(NamedTuple, Generic[Q]):
         NegativeCycleError
             A source reaches a cycle of negative length.
         """
+        if self.query.devices:
+            return self.dealt(Plan.run)
         return placed(self.query, self.by_rule, self._answer)
+
+    def dealt(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
+        """Answer by several devices, each of which takes the next part as it gets to it.
+
+        Parameters
+        ----------
+        answer : callable
+            Answers a plan for one device.
+
+        Raises
+        ------
+        DeviceError, NegativeCycleError
+            As `answer` raises them; what the first part of several raises counts.
+        """
+        query: Any = self.query
+        devices = query.devices
+        parts: list[Any] = self.split(part_size(query.rows, len(devices)))
+
+        def found(part: Plan[Q], device: str, threads: int) -> Answer | None:
+            own: Any = part.query
+            own = replace(own, device=device, devices=(), threads=threads, progress=False)
+            return answer(part._replace(query=own))
+
+        answers: list[Answer] = []
+        with progress_bar(query.rows, query.progress) as advance:
+            for one in dealt(found, parts, devices, query.threads):
+                if one is None:
+                    return None
+                if query.out is not None:
+                    one.distances = query.out[:0]  # where it is already
+                advance(parts[len(answers)].query.rows)
+                answers.append(one)
+        whole = merged(answers)
+        if query.out is not None:
+            whole.distances = query.out
+        whole.device = "+".join(dict.fromkeys(one.device for one in answers))
+        return whole
 
     def _answer(self, query: Any) -> Answer | None:
         solver = solver_of(self.method, query.device)
@@ -104,16 +149,13 @@ class Plan(NamedTuple, Generic[Q]):
         if query.nearest or query.rows <= rows:
             return [self]
         cuts = [slice(first, first + rows) for first in range(0, query.rows, rows)]
-        return [
-            self._replace(
-                query=replace(
-                    query,
-                    sources=query.sources[cut],
-                    out=None if query.out is None else query.out[cut],
-                )
-            )
-            for cut in cuts
-        ]
+        return [self._replace(query=query.part(cut)) for cut in cuts]
+
+
+def part_size(rows: int, devices: int) -> int:
+    """Return how many rows of a call a device takes at a time, if it is one of several."""
+    turns = max(1, min(PARTS, rows // (devices * LEAST_PART)))
+    return max(1, -(-rows // (devices * turns)))
 
 
 def weights_of(network: Network, method: Method) -> WeightRange:
@@ -155,8 +197,11 @@ def solver_of(method: Method, device: str) -> Any:
     module = method.solvers.get(kind)
     if module is None:
         raise DeviceError(f"{method.name} does not run on {kind}")
-    # (importlib takes 3 microseconds to say so)
-    return sys.modules.get(module) or import_module(module)
+    solver = _solvers.get(module)
+    if solver is None:
+        # (waits for another thread that is about to import it, as sys.modules does not)
+        solver = _solvers[module] = import_module(module)
+    return solver
 
 
 def merged(answers: Sequence[Answer]) -> Answer:

@@ -7,7 +7,7 @@ that a call on a small graph takes.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,8 +81,10 @@ class Call:
         The last for rows of shortest paths only.
     device : str
         ``"cpu"`` or ``"cuda:N"``.
+    devices : tuple of str
+        Where several share the rows: all of them, `device` the first. Empty: `device` alone.
     threads : int
-        Greatest number of worker threads.
+        Greatest number of worker threads; several devices share them.
     memory_limit : int
         Bytes that results and scratch of this call may take together on the device.
     stream : int or None
@@ -93,6 +95,7 @@ class Call:
 
     output: str = "host"
     device: str = "cpu"
+    devices: tuple[str, ...] = ()
     threads: int = 1
     memory_limit: int = NO_LIMIT
     stream: int | None = None
@@ -148,6 +151,18 @@ class Query(Call):
     def rows(self) -> int:
         """Number of searches, and of rows in the answer."""
         return 1 if self.nearest else self.sources.size
+
+    def part(self, rows: slice) -> Query:
+        """Return the same question for some of the rows."""
+        part = replace(
+            self, sources=self.sources[rows], out=None if self.out is None else self.out[rows]
+        )
+        if self.shares is not None and self.targets is not None:
+            first, end, _ = rows.indices(self.rows)
+            shares = self.shares[first : end + 1]
+            part.targets = self.targets[shares[0] : shares[-1]]
+            part.shares = shares - shares[0]
+        return part
 
     def columns(self, n: int) -> int:
         """Number of distances in a row, of a graph with `n` vertices."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
+from queue import SimpleQueue
 from typing import TypeVar
 
-__all__ = ["HEARING", "in_order"]
+__all__ = ["HEARING", "dealt", "in_order"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -52,3 +53,33 @@ def in_order(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Itera
         finally:
             # Ctrl-C, or an exception: the others end after the piece in hand
             executor.shutdown(wait=False, cancel_futures=True)
+
+
+def dealt(
+    work: Callable[[T, str, int], R], pieces: Iterable[T], devices: Sequence[str], threads: int
+) -> Iterator[R]:
+    """Yield what devices make of pieces, in order; each takes the next as it gets to it.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(piece, device, threads)``.
+    pieces : iterable
+    devices : sequence of str
+        A device that is there twice works on two pieces at a time.
+    threads : int
+        Of all devices together.
+    """
+    idle: SimpleQueue[str] = SimpleQueue()
+    for device in devices:
+        idle.put(device)
+    each = max(1, threads // len(devices))
+
+    def by_next(piece: T) -> R:
+        device = idle.get()
+        try:
+            return work(piece, device, each)
+        finally:
+            idle.put(device)
+
+    return in_order(by_next, pieces, len(devices))

@@ -26,10 +26,22 @@ class Figure:
 
 
 @pytest.mark.parametrize(
-    "script", ["backend", "dense", "devices", "methods", "prepared", "rivals", "searches", "upload"]
+    "script",
+    [
+        "backend",
+        "dense",
+        "devices",
+        "jobs",
+        "methods",
+        "od_table",
+        "prepared",
+        "rivals",
+        "searches",
+        "upload",
+    ],
 )
 def test_a_script_runs_from_the_root_and_explains_itself(script):
-    if script not in ("backend", "methods", "prepared", "rivals"):
+    if script not in ("backend", "jobs", "methods", "od_table", "prepared", "rivals"):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(

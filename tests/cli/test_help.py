@@ -15,8 +15,8 @@ import sssp
 from sssp._cli import COMMANDS, main
 from sssp.loaders import write_co, write_gr
 
-#: what runs for minutes or until Ctrl-C, or needs a GPU
-PARSED_ONLY = {"bench", "compile", "serve"}
+#: what runs for minutes or until Ctrl-C, or needs a GPU or a cluster
+PARSED_ONLY = {"bench", "compile", "run", "serve"}
 #: the part of the earth that the examples name points of
 WEST, EAST, SOUTH, NORTH = -74.05, -73.90, 40.66, 40.82
 #: packages that an example needs, by what tells that it does

@@ -1,0 +1,322 @@
+"""One block of a job: the function that every worker runs, and how it comes by its inputs.
+
+What goes to a worker with a block is a `Ticket`: the number of the block, and where the inputs lie
+that all blocks share. Those are read once a process, and kept until another job comes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.network import reversed_graph
+from sssp.errors import GraphFormatError, JobError
+from sssp.graph.graph import read_graph
+from sssp.hierarchy.prepare import read_hierarchy
+from sssp.jobs.asked import Asked, identity_of
+from sssp.jobs.files import Piece, checksum_of, whole_file
+from sssp.jobs.layout import Layout
+from sssp.jobs.parquet_parts import ParquetParts
+from sssp.jobs.zarr_store import ZarrStore
+from sssp.loaders._container import is_container
+from sssp.loaders._files import decompressed
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.results.shortest_paths import ShortestPaths
+
+__all__ = [
+    "Done",
+    "GraphNotSeenError",
+    "Inputs",
+    "Ticket",
+    "do_block",
+    "do_block_in_turn",
+    "held",
+    "read_network",
+    "store_inputs",
+]
+
+Array = NDArray[Any]
+
+
+class GraphNotSeenError(JobError):
+    """A worker does not see the file of the graph, or another one under its name."""
+
+
+class GraphFile(NamedTuple):
+    """A file that a worker reads the graph from.
+
+    Attributes
+    ----------
+    path : str
+    identity : dict
+        Of what is in it.
+    """
+
+    path: str
+    identity: dict[str, Any]
+
+
+class Solved(NamedTuple):
+    """What the searches of a block have found.
+
+    Attributes
+    ----------
+    network : Graph or Hierarchy
+        What was searched.
+    searches : range
+        Which of the job.
+    starts : ndarray, int64
+        Where they start.
+    values : dict of str to ndarray
+        Every field, a row a search.
+    result : ShortestPaths or None
+        What the values are of; None: they are reduced.
+    device : str
+        Where.
+    """
+
+    network: Graph
+    searches: range
+    starts: Array
+    values: dict[str, Array]
+    result: ShortestPaths | None
+    device: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What all blocks of a job share.
+
+    Attributes
+    ----------
+    network : Graph, Hierarchy or GraphFile
+    starts : ndarray, int64
+        Where the searches start, those of all blocks.
+    asked : Asked
+    layout : Layout
+    sink : ZarrStore or ParquetParts
+    temporary : Path
+        Where files are made.
+    sample : ndarray, int64
+        The searches that are certified, ascending.
+    """
+
+    network: Any
+    starts: Array
+    asked: Asked
+    layout: Layout
+    sink: ZarrStore | ParquetParts
+    temporary: Path
+    sample: Array
+
+    def solve(self, block: int, device: Any, threads: int | None) -> Solved:
+        """Search for a block."""
+        searches = self.layout.searches_of(block)
+        starts, network = self.starts[searches.start : searches.stop], self.network
+        if self.layout.by_columns:
+            network = reversed_graph(network.open_part())
+        question = self.asked.question(network, starts, device, threads)
+        return Solved(network, searches, starts, *self.asked.answered(question))
+
+    def certify(self, solved: Solved) -> int:
+        """Certify those searches of a block that are in the sample; return how many they are.
+
+        Raises
+        ------
+        VerificationError
+            One is wrong.
+        """
+        searches = solved.searches
+        first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
+        rows = (self.sample[first:end] - searches.start).tolist()
+        self.asked.certify(solved.network, solved.starts, rows, solved.values, solved.result)
+        return len(rows)
+
+    def write(self, block: int, solved: Solved) -> list[Piece]:
+        """Write a block; return its files."""
+        values = solved.values
+        if self.layout.by_columns:
+            values = {name: table.T for name, table in values.items()}
+        return self.sink.write(block, values, self.temporary)
+
+
+class Ticket(NamedTuple):
+    """Where a worker finds the inputs of a block.
+
+    Attributes
+    ----------
+    key : str
+        Tells jobs apart.
+    path : str or None
+        A file; None: they are in this process.
+    checksum : int
+        Of the file.
+    """
+
+    key: str
+    path: str | None = None
+    checksum: int = 0
+
+
+class Done(NamedTuple):
+    """A block that is done.
+
+    Attributes
+    ----------
+    block : int
+    pieces : list of Piece
+    searches, certified : int
+        How many; of those how many were certified.
+    seconds : float
+    device, worker : str
+        Where.
+    """
+
+    block: int
+    pieces: list[Piece]
+    searches: int
+    certified: int
+    seconds: float
+    device: str
+    worker: str
+
+
+_lock = threading.RLock()
+#: inputs by the key of their job: of jobs that this process has begun, and of the last that it read
+_begun: dict[str, Inputs] = {}
+_read: dict[str, Inputs] = {}
+#: the graph of the latter, by its digest: the next job on it finds it here, and on the GPU
+_networks: dict[str, Graph] = {}
+
+
+@contextmanager
+def held(key: str, inputs: Inputs) -> Iterator[Ticket]:
+    """Lend the ticket for workers in this process."""
+    _begun[key] = inputs
+    try:
+        yield Ticket(key)
+    finally:
+        del _begun[key]
+
+
+def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
+    """Write inputs to a file, and return the ticket for workers that see it."""
+    with whole_file(path, inputs.temporary) as stream:
+        pickle.dump(inputs, stream, protocol=5)
+    return Ticket(key, os.fspath(path), stream.checksum)
+
+
+def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
+    """Find a block and write it, as `do_block_in_turn` does, on a device as the calls take it."""
+    return do_block_in_turn(ticket, block, nullcontext(device), threads)
+
+
+def do_block_in_turn(
+    ticket: Ticket, block: int, turn: AbstractContextManager[Any], threads: int | None
+) -> Done:
+    """Find a block and write it; return what the manifest is to say.
+
+    Parameters
+    ----------
+    ticket : Ticket
+    block : int
+    turn : context manager
+        Lends the device for as long as the block is searched: while it is certified and written,
+        another one may have it.
+    threads : int or None
+
+    Raises
+    ------
+    JobError
+        This worker does not see what all must see.
+    OSError
+        The block cannot be written.
+    VerificationError
+        A row is wrong.
+    SSSPError
+        As the calls raise them.
+    """
+    start = perf_counter()
+    inputs = _inputs_of(ticket)
+    with turn as device:
+        solved = inputs.solve(block, device, threads)
+    certified = inputs.certify(solved)
+    pieces = inputs.write(block, solved)
+    seconds = perf_counter() - start
+    return Done(
+        block, pieces, len(solved.searches), certified, seconds, solved.device, worker_name()
+    )
+
+
+def worker_name() -> str:
+    """Return what to call this process."""
+    return f"{platform.node()}:{os.getpid()}"
+
+
+def _inputs_of(ticket: Ticket) -> Inputs:
+    with _lock:
+        found = _begun.get(ticket.key) or _read.get(ticket.key)
+        if found is None:
+            found = _read_inputs(ticket)
+            _read.clear()
+            _read[ticket.key] = found
+            _networks.clear()
+            _networks[identity_of(found.network)["graph"]] = found.network
+        return found
+
+
+def _read_inputs(ticket: Ticket) -> Inputs:
+    path = Path(ticket.path or "")
+    try:
+        if checksum_of(path) != ticket.checksum:
+            raise JobError(f"{str(path)!r} is not what was written: the disk has damaged it")
+        with path.open("rb") as stream:
+            inputs: Inputs = pickle.load(stream)
+    except OSError as error:
+        raise JobError(
+            f"the worker {worker_name()} cannot read {str(path)!r} ({error.strerror}): a job's "
+            "table lies in a folder that all its workers see under the same name"
+        ) from error
+    if isinstance(inputs.network, GraphFile):
+        network = _read_same_network(inputs.network)
+        inputs = Inputs(**{**inputs.__dict__, "network": network})
+    return inputs
+
+
+def _read_same_network(file: GraphFile) -> Graph:
+    kept = _networks.get(file.identity["graph"])
+    if kept is not None and identity_of(kept) == file.identity:
+        return kept
+    try:
+        network = read_network(file.path)
+    except (OSError, GraphFormatError) as error:
+        raise GraphNotSeenError(f"the worker {worker_name()}: {error}") from error
+    if identity_of(network) != file.identity:
+        raise GraphNotSeenError(f"the worker {worker_name()} has another graph in {file.path!r}")
+    return network
+
+
+def read_network(path: str) -> Graph:
+    """Read a graph, or a prepared map where the file holds one."""
+    with decompressed(path) as stream:
+        may_be_prepared = is_container(stream)
+    if may_be_prepared:
+        try:
+            return read_hierarchy(path)  # type: ignore[return-value]  # it stands for a graph
+        except GraphFormatError as error:
+            if "holds no hierarchy" not in str(error):
+                raise
+    return read_graph(path)

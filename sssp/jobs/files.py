@@ -1,0 +1,107 @@
+"""Files of a table: each appears whole, under its name, with what tells later whether it is."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sssp.loaders._files import crc32
+
+__all__ = ["Piece", "TalliedFile", "checksum_of", "whole_file"]
+
+#: bytes that are read at a time
+PIECE_BYTES = 16 << 20
+
+
+class Piece(NamedTuple):
+    """A file of a block.
+
+    Attributes
+    ----------
+    name : str
+        Relative to the table.
+    size, checksum : int
+        Bytes, and their CRC-32.
+    """
+
+    name: str
+    size: int
+    checksum: int
+
+
+class TalliedFile(io.RawIOBase):
+    """A file to write, which counts its bytes and sums them up."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._stream = path.open("xb")
+        self.size = self.checksum = 0
+
+    def writable(self) -> bool:
+        """Say that it is."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all of what supports the buffer protocol."""
+        view = memoryview(data).cast("B")
+        self._stream.write(view)
+        self.checksum = crc32(view, self.checksum)
+        self.size += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Return how much is written."""
+        return self.size
+
+    def close(self) -> None:
+        """Bring everything to the disk, unless it is closed."""
+        if not self.closed:
+            try:
+                with self._stream as stream:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            finally:
+                super().close()
+
+
+@contextmanager
+def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
+    """Lend a file that gets its name when it is complete and on disk.
+
+    Unlike `sssp.loaders._files.replaced_file` it is made in a folder of its own: nobody looks for
+    the litter of others among a million parts.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder is made.
+    temporary : Path
+        A folder on the same file system.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = temporary / secrets.token_hex(8)
+    stream = TalliedFile(unfinished)
+    try:
+        yield stream
+        stream.close()
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            stream.close()
+        with suppress(FileNotFoundError):
+            unfinished.unlink()
+        raise
+
+
+def checksum_of(path: Path) -> int:
+    """Return the CRC-32 of a file."""
+    checksum = 0
+    with path.open("rb") as stream:
+        while piece := stream.read(PIECE_BYTES):
+            checksum = crc32(piece, checksum)
+    return checksum

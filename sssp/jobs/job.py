@@ -1,0 +1,672 @@
+"""`run`: a table that outgrows a call, block by block, planned before it starts, and resumable."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sssp.calls.placement import named_devices
+from sssp.calls.question import Question
+from sssp.engine.bounds import with_fixed_dtype
+from sssp.engine.checks import as_count, as_flag, as_network, as_vertices
+from sssp.engine.plan import weights_of
+from sssp.engine.progress import progress_bar
+from sssp.engine.threads import check_threads
+from sssp.errors import JobError
+from sssp.jobs.asked import DISTANCES, Asked, digest_of, identity_of
+from sssp.jobs.blocks import (
+    Done,
+    GraphFile,
+    GraphNotSeenError,
+    Inputs,
+    held,
+    read_network,
+    store_inputs,
+)
+from sssp.jobs.layout import Field, Layout, block_size_of, distinct_rows
+from sssp.jobs.manifest import Manifest
+from sssp.jobs.parquet_parts import ParquetParts
+from sssp.jobs.runners import LocalRunner, Runner, runner_of
+from sssp.jobs.zarr_store import SUFFIX, ZarrStore
+from sssp.kernels.dtypes import INDEX
+from sssp.methods import Method
+from sssp.results.exact import as_numbers
+from sssp.results.tree_sums import check_arc_values
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
+
+__all__ = ["Report", "run"]
+
+#: searches of a job whose rows are certified, if the call names no number
+CERTIFIED = 16
+#: seed of their choice
+SEED = 1
+#: what a disk or a quota without room says; the last is a limit of the process
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+#: what skims may not be called
+RESERVED = {DISTANCES, "distance", "source", "target"}
+
+Array = NDArray[Any]
+logger = logging.getLogger("sssp")
+
+
+@dataclass
+class Report:
+    """What a job is, and what became of it.
+
+    Attributes
+    ----------
+    path : Path
+        The table.
+    form : {"zarr", "long", "wide"}
+    sources : ndarray, shape (r,), int64
+        The vertices of its rows: the sources of the call, each once, as they first appear.
+    rows : ndarray, shape (k,), or None
+        The row of every source of the call; None: all differ, and row i is that of source i.
+    blocks, block_size : int
+        How many, of how many searches each.
+    searches : int
+        Of all blocks: the sources that differ, or the targets where they are fewer and an answer
+        from them is the same.
+    nbytes : int
+        Of the table, uncompressed.
+    done_before, done : int
+        Blocks that were there already, and that this call has done.
+    written : int
+        Bytes that this call has written.
+    seconds : float
+        That it took.
+    estimate : float or None
+        Seconds for all that was left, by the first block that was done; None: nothing was.
+    certified : int
+        Rows that this call has certified, of those that it wrote.
+    devices, workers : dict of str to int
+        Blocks of this call by where they were done.
+    """
+
+    path: Path
+    form: str
+    sources: Array
+    rows: Array | None
+    blocks: int
+    block_size: int
+    searches: int
+    nbytes: int
+    done_before: int = 0
+    done: int = 0
+    written: int = 0
+    seconds: float = 0.0
+    estimate: float | None = None
+    certified: int = 0
+    devices: dict[str, int] = field(default_factory=dict)
+    workers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all blocks are there."""
+        return self.done_before + self.done == self.blocks
+
+    def check(self) -> int:
+        """Read all files of the table back and compare their checksums; return their bytes.
+
+        Raises
+        ------
+        JobError
+            A file is not as it was written, or gone.
+        """
+        return Manifest(self.path).check()
+
+    def plan(self) -> str:
+        """Say what there is to do, on one line."""
+        left = self.blocks - self.done_before
+        text = (
+            f"{self.path.name}: {self.searches:,} searches in {self.blocks:,} blocks of "
+            f"{self.block_size:,}, {self.nbytes:,} bytes uncompressed"
+        )
+        if self.done_before:
+            text += f"; {self.done_before:,} blocks are there, {left:,} to do"
+        if self.estimate is not None:
+            text += f"; about {_duration(self.estimate)} by the first block"
+        return text
+
+    def __str__(self) -> str:
+        places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
+        return (
+            f"{self.plan()}\n{self.done:,} blocks done in {_duration(self.seconds)}"
+            f"{f' ({places})' if places else ''}, {self.written:,} bytes written, "
+            f"{self.certified:,} rows certified"
+        )
+
+    def count(self, done: Done) -> None:
+        """Take account of a block."""
+        self.done += 1
+        self.written += sum(piece.size for piece in done.pieces)
+        self.certified += done.certified
+        for counts, name in ((self.devices, done.device), (self.workers, done.worker)):
+            counts[name] = counts.get(name, 0) + 1
+
+
+def run(
+    g: Graph | Hierarchy | str | PathLike[str],
+    sources: ArrayLike,
+    *,
+    to: str | PathLike[str],
+    reduce: str | None = None,
+    targets: ArrayLike | None = None,
+    skim: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    limit: float | None = None,
+    vertex_weights: ArrayLike | None = None,
+    decay: tuple[Any, Any] | None = None,
+    form: str | None = None,
+    compression: str | None = "zstd",
+    method: str | Method = "auto",
+    device: Any = "auto",
+    dtype: DTypeLike | None = None,
+    on: Any = None,
+    resume: bool = True,
+    dry_run: bool = False,
+    block_size: int | None = None,
+    certify: int = CERTIFIED,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Report:
+    """Find a table that outgrows a call or memory, block by block, on whatever there is.
+
+    Parameters
+    ----------
+    g : Graph, Hierarchy or path-like
+        A graph, a prepared map, or the file of either, which workers then read themselves.
+    sources : int, or array_like of int, shape (k,)
+        Each is searched once, however often it stands there.
+    to : path-like
+        The table: a name that ends in ``.zarr`` for a Zarr 3 store, else a folder for Parquet
+        parts. A folder beside it, ``<to>.job``, keeps the manifest.
+    reduce : str, optional
+        Keep what `sssp.reduce` makes of a row, with its `vertex_weights` and `decay`.
+    targets : int, or array_like of int, optional
+        The columns; by default all vertices.
+    skim : array_like, shape (m,), or mapping of str to that, optional
+        Values of arcs to add up along the paths, as `ShortestPaths.skim` does; a mapping names
+        several. Needs trees, and so a search from every source.
+    limit : float, optional
+        Greatest distance of interest, inclusive.
+    form : {"long", "wide"}, optional
+        Of Parquet: a row for every vertex that is reached (source, target, distance), or a row a
+        source and a column a target.
+    compression : {"zstd", None}
+    method, device, dtype, memory_limit
+        As for `sssp.shortest_paths`; a list of devices, and ``"cuda:all"``, for ``on=None``.
+        ``"auto"`` takes all GPUs of this process where it takes one; a worker takes what
+        ``SSSP_DEVICE`` names there, or chooses.
+    on : Executor or Client, optional
+        A `concurrent.futures.Executor`, or a `dask.distributed.Client`; by default this process:
+        all its cores, or its GPUs.
+    resume : bool
+        Go on with what is there. False refuses if anything is.
+    dry_run : bool
+        Measure a block, write nothing, and return the plan.
+    block_size : int, optional
+        Searches of a block; by default as many as fill 64 MiB (256 on a GPU), at most 8,192, and
+        so few that there are 64 blocks.
+    certify : int
+        How many rows to certify, drawn from all, as their blocks are found.
+    threads : int, optional
+        In this process: of all blocks under way together, by default all cores. Else of each, by
+        default 1.
+    progress : bool, optional
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    JobError
+        What is there is of another graph or other parameters (the message says which), of no job,
+        damaged, or in use; there is no room; workers died or do not see what they must. What is
+        done is kept.
+    OSError
+        The folder cannot be made or written to.
+    MissingExtraError
+        The library that writes the table is not installed.
+    VerificationError
+        A row that was certified is wrong; its block is not written.
+    VertexError, NegativeWeightError, NegativeCycleError, DistanceOverflowError, DeviceError
+        As `sssp.shortest_paths` raises them.
+    ValueError, TypeError
+        Another argument is not what it should be.
+
+    Notes
+    -----
+    A Zarr store has an array ``distances`` (or one named like the reduction), one for each skim,
+    and coordinates ``source`` and ``target``: labels if they are integers, else vertices; Parquet
+    holds labels. Chunks are blocks: each is made under another name and renamed, so that a crash
+    leaves it whole or not at all, and the manifest then says that it is done. All blocks have one
+    dtype, as `sssp.iter_blocks` has it.
+
+    A table with fewer targets than sources, of integers and without skims, is searched from the
+    targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
+
+    Memory: in this process, beside the graph, a block a thread; on an executor or a cluster less
+    than that. The graph travels as the path of its file, or of a copy beside the table.
+
+    The same table is written whatever does the blocks, to the byte: what ran where is not in it.
+
+    Examples
+    --------
+    >>> import sssp, tempfile
+    >>> g = sssp.road_like(100)
+    >>> to = tempfile.mkdtemp() + "/od"
+    >>> report = sssp.run(g, range(10), to=to, targets=[5, 6], block_size=4)
+    >>> report.blocks, report.searches, report.complete
+    (1, 2, True)
+    """
+    file = os.fspath(g) if isinstance(g, str | PathLike) else None
+    network = as_network(g) if file is None else read_network(file)
+    table = _as_table(to)
+    vertices, _ = as_vertices(sources, network, "source")
+    distinct, rows = distinct_rows(vertices, network.n)
+    asked = Asked(
+        targets=None if targets is None else as_vertices(targets, network, "target")[0],
+        what=reduce,
+        limit=limit,
+        vertex_weights=None if vertex_weights is None else np.asarray(vertex_weights),
+        decay=decay,
+        skims=_skims_of(skim, network, reduce),
+        method=method,
+        dtype=None if dtype is None else np.dtype(dtype).str,
+        memory_limit=memory_limit,
+    )
+    form = _form_of(table, form)
+    place = _Place(device, on, threads)
+    job = _Job(network, file, distinct, asked, place, table, form, _is_zstd(compression))
+    return job.run(
+        rows,
+        resume=as_flag(resume, "resume"),
+        dry_run=as_flag(dry_run, "dry_run"),
+        block_size=None if block_size is None else as_count(block_size, "block_size"),
+        certify=_as_sample(certify),
+        progress=progress,
+    )
+
+
+class _Place:
+    """Where the blocks of a job are done."""
+
+    def __init__(self, device: Any, on: Any, threads: int | None) -> None:
+        self.device, self.on, self.given = device, on, threads
+        self.threads = check_threads(threads)
+
+    def asked_for(self) -> tuple[Any, int]:
+        """Return device and threads that the whole job is checked with.
+
+        What a worker has, it alone knows.
+        """
+        return (self.device, self.threads) if self.on is None else ("cpu", 1)
+
+    def runner(self, question: Question, blocks: int) -> Runner:
+        """Return what does the blocks."""
+        if self.on is not None:
+            return runner_of(self.on, self.device, self.given)
+        query, by_rule = question.plan.query, question.plan.by_rule
+        devices = list(query.devices) or [query.device]
+        if by_rule:
+            devices = named_devices("cuda:all")
+        elif devices == ["cpu"]:
+            devices = ["cpu"] * max(1, min(self.threads, blocks))
+        on_host = max(1, self.threads // len(devices))
+        return LocalRunner(devices, on_host, by_rule=by_rule)
+
+
+class _Job:
+    """A job whose arguments are checked."""
+
+    def __init__(
+        self,
+        network: Graph,
+        file: str | None,
+        distinct: Array,
+        asked: Asked,
+        place: _Place,
+        table: Path,
+        form: str,
+        zstd: bool,
+    ) -> None:
+        self.network, self.file, self.distinct = network, file, distinct
+        self.place, self.table, self.form, self.zstd = place, table, form, zstd
+        self.question = asked.question(network, distinct, *place.asked_for())
+        self.by_columns = self.question.turned is not None and form != "wide"
+        self.targets = asked.targets
+        if asked.what is None:
+            dtype = with_fixed_dtype(self.question.plan).query.dtype
+            asked = replace(asked, dtype=(dtype or self._weights_dtype()).str)
+        self.starts = distinct
+        if self.by_columns:
+            assert asked.targets is not None
+            self.starts, asked = asked.targets, replace(asked, targets=distinct)
+        self.asked = asked
+        self.fields = self._fields()
+
+    def _weights_dtype(self) -> np.dtype[Any]:
+        plan = self.question.plan
+        return weights_of(plan.network, plan.method).dtype
+
+    def _fields(self) -> tuple[Field, ...]:
+        asked, reduction = self.asked, self.question.plan.query.reduction
+        if reduction is not None:
+            width = None if reduction.one_column else reduction.columns
+            dtype = reduction.dtype_of(self._weights_dtype())
+            return (Field(reduction.what, reduction.what, dtype, width),)
+        width = self.network.n if self.targets is None else self.targets.size
+        distances = Field(DISTANCES, "distance", np.dtype(asked.dtype), width)
+        skims = (Field(name, name, v.dtype, width) for name, v in asked.skims.items())
+        return (distances, *skims)
+
+    def _layout(self, block_size: int | None) -> Layout:
+        searches, rows = self.starts.size, self.distinct.size
+        if block_size is None:
+            each = sum(field.row_bytes for field in self.fields)
+            if self.by_columns:
+                each = rows * self.fields[0].dtype.itemsize
+            elif self.asked.skims:
+                each += self.network.n * INDEX.itemsize
+            on_gpu = self.question.plan.query.device != "cpu"
+            block_size = block_size_of(searches, each, on_gpu=on_gpu)
+        return Layout(self.fields, rows, searches, block_size, self.by_columns)
+
+    def _identity(self, layout: Layout) -> dict[str, Any]:
+        """Return what the manifest says of the job, and compares: all that the table depends on."""
+        asked, plan = self.asked, self.question.plan
+        reduction = plan.query.reduction
+        decay = None if reduction is None else reduction.decay
+        return identity_of(self.network) | {
+            "sources": _named_digest(self.distinct),
+            "targets": _named_digest(self.targets),
+            "reduce": asked.what,
+            "vertex_weights": _named_digest(asked.vertex_weights),
+            "decay": None if decay is None else repr((*decay[:2], *map(digest_of, decay[2:]))),
+            "skim": {name: digest_of(values) for name, values in asked.skims.items()},
+            "limit": plan.query.limit,
+            "method": repr(plan.method),
+            "dtype": [field.dtype.str for field in layout.fields],
+            "form": self.form,
+            "compression": "zstd" if self.zstd else None,
+            "labels": None if self.network.labels is None else digest_of_labels(self.network),
+            "block_size": layout.block_size,
+        }
+
+    def run(
+        self,
+        rows: Array | None,
+        *,
+        resume: bool,
+        dry_run: bool,
+        block_size: int | None,
+        certify: int,
+        progress: bool | None,
+    ) -> Report:
+        """Do what is left to do, and report."""
+        manifest = Manifest(self.table)
+        if manifest.job is not None:
+            if not resume:
+                raise JobError(f"{str(self.table)!r} is there already: resume=True goes on with it")
+            block_size = block_size or manifest.job.get("block_size")
+        layout = self._layout(block_size)
+        identity = self._identity(layout)
+        if manifest.job is not None:
+            odd = manifest.differences(json.loads(json.dumps(identity)))
+            if odd:
+                raise JobError(
+                    f"{str(self.table)!r} is of another job: {'; '.join(odd)}; name another place, "
+                    "or ask the same"
+                )
+        report = Report(
+            self.table, self.form, self.distinct, rows, layout.blocks, layout.block_size,
+            layout.searches, layout.nbytes,
+        )  # fmt: skip
+        done = np.zeros(layout.blocks, np.bool_)
+        if manifest.job is not None:
+            done = manifest.done(layout.blocks)
+            report.done_before = int(done.sum())
+        inputs = self._inputs(layout, manifest, certify)
+        runner = self.place.runner(self.question, layout.blocks)
+        if dry_run:
+            _measure(inputs, report, runner)
+            return report
+        self._refuse_full_disk(report)
+        if manifest.job is None:
+            manifest.begin(identity)
+        with manifest.opened() as stream:
+            if not done.any():
+                inputs.sink.prepare(self._labels(), {"sssp": identity})
+            logger.info("%s", report.plan())
+            work = _Work(inputs, self.file, runner, manifest, done, report)
+            work.do(stream, progress)
+            manifest.finish()
+        return report
+
+    def _inputs(self, layout: Layout, manifest: Manifest, certify: int) -> Inputs:
+        sink: ZarrStore | ParquetParts
+        if self.form == "zarr":
+            sink = ZarrStore(self.table, layout, self.zstd)
+        else:
+            labels = self._labels()
+            for name, values in labels.items():
+                if values.dtype.kind not in "iuU":
+                    raise TypeError(
+                        f"Parquet holds {name}s whose labels are all integers or all strings, not "
+                        f"like {values[0]!r}; relabel the vertices, or write a .zarr store"
+                    )
+            sink = ParquetParts(
+                self.table, layout, self.zstd, self.form == "wide",
+                labels["source"], labels.get("target"),
+            )  # fmt: skip
+            sink.check()
+        size = min(certify, layout.searches)
+        sample = np.random.default_rng(SEED).choice(layout.searches, size, replace=False)
+        return Inputs(
+            self.network, self.starts, self.asked, layout, sink, manifest.temporary, np.sort(sample)
+        )
+
+    def _labels(self) -> dict[str, Array]:
+        """Return what rows and columns are called."""
+        labels = {"source": self._named(self.distinct)}
+        if self.asked.what is None:
+            targets = np.arange(self.network.n) if self.targets is None else self.targets
+            labels["target"] = self._named(targets)
+        return labels
+
+    def _named(self, vertices: Array) -> Array:
+        labels = self.network.labels
+        return vertices if labels is None else labels[vertices]
+
+    def _refuse_full_disk(self, report: Report) -> None:
+        if self.zstd:  # nobody knows how much that will be
+            return
+        folder = next(parent for parent in self.table.absolute().parents if parent.exists())
+        free = shutil.disk_usage(folder).free
+        needed = report.nbytes * (report.blocks - report.done_before) // max(1, report.blocks)
+        if needed > free:
+            raise JobError(
+                f"the table takes {needed:,} bytes more, but {str(folder)!r} has {free:,} free: "
+                "make room, name another disk, or ask for less (targets, limit, reduce)"
+            )
+
+
+class _Work:
+    """What is left of a job, while it is done."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        file: str | None,
+        runner: Runner,
+        manifest: Manifest,
+        done: NDArray[np.bool_],
+        report: Report,
+    ) -> None:
+        self.inputs, self.file, self.runner = inputs, file, runner
+        self.manifest, self.done, self.report = manifest, done, report
+
+    def do(self, stream: BinaryIO, progress: bool | None) -> None:
+        """Do the blocks that are not done.
+
+        Raises
+        ------
+        JobError
+            There is no room for one, and as the runner says.
+        """
+        report, layout, start = self.report, self.inputs.layout, perf_counter()
+        left = sum(len(layout.searches_of(block)) for block in self._left())
+        try:
+            with progress_bar(left, progress) as advance:
+                for done in self._outcomes():
+                    self.manifest.add(stream, done.block, done.pieces)
+                    self.done[done.block] = True
+                    report.count(done)
+                    if report.estimate is None:
+                        report.estimate = _estimate(done.seconds, done.searches, left, self.runner)
+                        logger.info("%s", report.plan())
+                    advance(done.searches)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise JobError(
+                f"there is no room for more of {str(report.path)!r} ({error.strerror}): "
+                f"{int(self.done.sum()):,} of {report.blocks:,} blocks are done and kept; make "
+                "room, and run the job again"
+            ) from error
+        finally:
+            report.seconds = perf_counter() - start
+
+    def _left(self) -> list[int]:
+        return [int(block) for block in np.flatnonzero(~self.done)]
+
+    def _outcomes(self) -> Iterator[Done]:
+        inputs, file = self.inputs, self.file
+        if self.runner.in_process:
+            with held(secrets.token_hex(8), inputs) as ticket:
+                yield from self.runner.run(ticket, self._left())
+            return
+        if file is not None:
+            try:
+                path = GraphFile(os.path.abspath(file), identity_of(inputs.network))
+                yield from self._outside(replace(inputs, network=path))
+                return
+            except GraphNotSeenError as error:
+                logger.info("%s; so the graph travels", error)
+        yield from self._outside(inputs)
+
+    def _outside(self, inputs: Inputs) -> Iterator[Done]:
+        key = secrets.token_hex(8)
+        path = self.manifest.inputs(key)
+        try:
+            yield from self.runner.run(store_inputs(inputs, key, path), self._left())
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _measure(inputs: Inputs, report: Report, runner: Runner) -> None:
+    """Find a block here, and forget it."""
+    if report.complete:
+        return
+    start = perf_counter()
+    inputs.solve(0, runner.measured_on, runner.threads)
+    layout, searches = inputs.layout, len(inputs.layout.searches_of(0))
+    left = layout.searches * (report.blocks - report.done_before) // report.blocks
+    report.estimate = _estimate(perf_counter() - start, searches, left, runner)
+
+
+def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:
+    """Return how long so many searches take, if all take as long as those of a block."""
+    return seconds / searches * left / min(runner.slots, -(-left // searches))
+
+
+def _as_table(to: str | PathLike[str]) -> Path:
+    text = os.fspath(to)
+    if "://" in text:
+        raise ValueError(
+            f"to is {text!r}: a table lies in a folder that this process sees, not at an address"
+        )
+    path = Path(os.path.abspath(text))
+    if not path.name:
+        raise ValueError(f"to is {text!r}, which is no name of a folder to make")
+    return path
+
+
+def _form_of(table: Path, form: str | None) -> str:
+    is_zarr = table.suffix == SUFFIX
+    if form is None:
+        return "zarr" if is_zarr else "long"
+    if form not in ("long", "wide") or is_zarr:
+        raise ValueError(
+            f"form is {form!r}: it is 'long' or 'wide', of Parquet parts, and a name that ends in "
+            f"{SUFFIX} makes a Zarr store, which has none"
+        )
+    return form
+
+
+def _is_zstd(compression: str | None) -> bool:
+    if compression not in ("zstd", None):
+        raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
+    return compression is not None
+
+
+def _as_sample(certify: Any) -> int:
+    """Check how many rows to certify; 0 is none."""
+    return 0 if certify == 0 and certify is not False else as_count(certify, "certify")
+
+
+def _skims_of(skim: Any, network: Graph, reduce: str | None) -> dict[str, Array]:
+    if skim is None:
+        return {}
+    if reduce is not None:
+        raise ValueError("skim= keeps sums of every row, and reduce= no rows: leave one away")
+    named = skim if isinstance(skim, Mapping) else {"skim": skim}
+    values = {name: as_numbers(one, f"skim {name!r}") for name, one in named.items()}
+    for name, one in values.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            raise ValueError(
+                f"a skim is called {name!r}: it takes a name of letters, digits and underscores, "
+                f"and none of {', '.join(sorted(RESERVED))}"
+            )
+        check_arc_values(network.tree_graph, one.shape)
+    return values
+
+
+def _named_digest(array: Array | None) -> str | None:
+    return None if array is None else f"{len(array):,} numbers, {digest_of(array)}"
+
+
+def digest_of_labels(network: Graph) -> str:
+    """Return what tells labels from others."""
+    labels = network.labels
+    assert labels is not None
+    if labels.dtype.kind != "O":
+        return digest_of(labels)
+    return digest_of(np.frombuffer(repr(labels.tolist()).encode(), np.uint8))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"

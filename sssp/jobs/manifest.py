@@ -1,0 +1,234 @@
+"""What a job is, and which of its blocks are done: a line each, in a folder beside the table.
+
+One process writes it, whoever found the block, and only after the block's files are on disk under
+their names. A crash loses at most the last line; then that block is found again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import JobError
+from sssp.jobs.files import Piece, checksum_of, whole_file
+
+fcntl: Any = None
+with suppress(ImportError):  # Windows
+    import fcntl
+
+__all__ = ["FOLDER_SUFFIX", "Manifest"]
+
+#: the folder beside a table
+FOLDER_SUFFIX = ".job"
+#: files of inputs in it, while a job runs
+INPUTS = "inputs-*.pickle"
+#: of the lines' form
+VERSION = 1
+
+
+class Manifest:
+    """The record of one job.
+
+    Parameters
+    ----------
+    table : Path
+        Of the job; beside it is the folder.
+
+    Attributes
+    ----------
+    folder : Path
+    temporary : Path
+        Where files are made before they get their names.
+    job : dict or None
+        What was asked, if something was.
+    """
+
+    def __init__(self, table: Path) -> None:
+        self.table = table
+        self.folder = table.with_name(table.name + FOLDER_SUFFIX)
+        self.path = self.folder / "manifest.jsonl"
+        self.temporary = self.folder / "unfinished"
+        self.job: dict[str, Any] | None = self._head()
+
+    def _head(self) -> dict[str, Any] | None:
+        try:
+            with self.path.open("rb") as stream:
+                head = json.loads(stream.readline())
+            if head["sssp job"] != VERSION:
+                raise JobError(
+                    f"{self.path} was written by sssp {head['package']}, in a form that this "
+                    f"version {_version()} does not know: go on with that one"
+                )
+            job: dict[str, Any] = head["job"]
+        except FileNotFoundError:
+            if self.table.exists():
+                raise JobError(
+                    f"{str(self.table)!r} is there already, and no job has written it (there is "
+                    f"no {str(self.path)!r}): name another place, or remove it"
+                ) from None
+            return None
+        except (ValueError, KeyError, TypeError):
+            raise JobError(
+                f"{str(self.path)!r} is no manifest of a job: name another place, or remove it "
+                "and the table"
+            ) from None
+        return job
+
+    def differences(self, job: dict[str, Any]) -> list[str]:
+        """Say in what the job that is there differs from another one."""
+        known = self.job or {}
+        return [
+            f"{name} is {known.get(name)!r} there and {job.get(name)!r} here"
+            for name in dict.fromkeys([*known, *job])
+            if known.get(name) != job.get(name)
+        ]
+
+    def begin(self, job: dict[str, Any]) -> None:
+        """Write down what is asked.
+
+        Raises
+        ------
+        OSError
+            The folder cannot be made or written to.
+        """
+        self.temporary.mkdir(parents=True, exist_ok=True)
+        head = {"sssp job": VERSION, "package": _version(), "job": job}
+        with whole_file(self.path, self.temporary) as stream:
+            stream.write(_line(head))
+        # (as it will be read)
+        self.job = json.loads(_line(head))["job"]
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open it for `add`, for one process at a time; a last line that is cut off is dropped.
+
+        Raises
+        ------
+        JobError
+            Another process is at work on the job.
+        """
+        with self.path.open("r+b") as stream:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise JobError(
+                        f"another process is at work on {str(self.table)!r}: wait for it, or end it"
+                    ) from None
+                except OSError:  # some file systems know no locks
+                    pass
+            # what processes that were killed have left
+            self.finish()
+            self.temporary.mkdir(exist_ok=True)
+            end = 0
+            for line in stream:
+                end += len(line) if line.endswith(b"\n") else 0
+            stream.seek(end)
+            stream.truncate()
+            yield stream
+
+    def add(self, stream: BinaryIO, block: int, pieces: list[Piece]) -> None:
+        """Write down that a block is done."""
+        stream.write(_line({"block": block, "files": pieces}))
+        stream.flush()
+        os.fsync(stream.fileno())
+
+    def finish(self) -> None:
+        """Remove what only work in progress needs."""
+        with suppress(OSError):
+            shutil.rmtree(self.temporary)
+        for path in self.folder.glob(INPUTS):
+            path.unlink(missing_ok=True)
+
+    def inputs(self, key: str) -> Path:
+        """Return the file for the inputs of a run."""
+        return self.folder / INPUTS.replace("*", key)
+
+    def blocks(self) -> Iterator[tuple[int, list[Piece]]]:
+        """Yield the blocks that are done, and their files.
+
+        Raises
+        ------
+        JobError
+            A line is none of a manifest.
+        """
+        with self.path.open("rb") as stream:
+            stream.readline()
+            for number, line in enumerate(stream, 2):
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    entry = json.loads(line)
+                    yield int(entry["block"]), [Piece(*piece) for piece in entry["files"]]
+                except (ValueError, KeyError, TypeError):
+                    raise JobError(
+                        f"line {number} of {str(self.path)!r} is damaged: remove that line, and "
+                        "its block is found again"
+                    ) from None
+
+    def done(self, blocks: int) -> NDArray[np.bool_]:
+        """Return which blocks are there, whole as far as their sizes tell.
+
+        A file that is gone counts as not done.
+
+        Raises
+        ------
+        JobError
+            A file is not as it was written.
+        """
+        done = np.zeros(blocks, np.bool_)
+        for block, pieces in self.blocks():
+            done[block] = all(self._is_there(block, piece) for piece in pieces)
+        return done
+
+    def _is_there(self, block: int, piece: Piece) -> bool:
+        try:
+            size = (self.table / piece.name).stat().st_size
+        except FileNotFoundError:
+            return False
+        if size != piece.size:
+            raise self._damage(block, piece, f"{size:,} bytes instead of {piece.size:,}")
+        return True
+
+    def check(self) -> int:
+        """Read all blocks that are done back; return how many bytes they are.
+
+        Raises
+        ------
+        JobError
+            One is not as it was written, or gone.
+        """
+        total = 0
+        # (a block that was found again counts as it was then)
+        for block, pieces in dict(self.blocks()).items():
+            for piece in pieces:
+                if not self._is_there(block, piece):
+                    raise self._damage(block, piece, "gone")
+                if checksum_of(self.table / piece.name) != piece.checksum:
+                    raise self._damage(block, piece, "not what was written: its checksum differs")
+                total += piece.size
+        return total
+
+    def _damage(self, block: int, piece: Piece, what: str) -> JobError:
+        return JobError(
+            f"block {block} is damaged: {str(self.table / piece.name)!r} is {what}; remove that "
+            "file and run the job again: it finds this block anew, and no other"
+        )
+
+
+def _version() -> str:
+    # (not a statement: a room imports nothing from the roof, but for this)
+    return str(import_module("sssp").__version__)
+
+
+def _line(entry: Any) -> bytes:
+    return json.dumps(entry).encode() + b"\n"

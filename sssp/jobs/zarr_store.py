@@ -1,0 +1,181 @@
+"""A table as a Zarr 3 store: an array a field, and every block writes chunks of its own.
+
+The library makes the store and its metadata; chunks are written here, as its codecs would: bytes in
+C order, little-endian, compressed by zstd or not at all. So a chunk appears whole or not at all, on
+any version of the library, and nothing waits for a lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.extras import imported
+from sssp.jobs.files import Piece, whole_file
+from sssp.jobs.layout import Field, Layout
+
+__all__ = ["SUFFIX", "ZarrStore"]
+
+#: ending of the name of a store
+SUFFIX = ".zarr"
+#: most bytes of a chunk, where a block may be cut
+CHUNK_BYTES = 64 << 20
+#: the fastest level
+ZSTD_LEVEL = 1
+#: labels that are written at a time
+PIECE = 1 << 20
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ZarrStore:
+    """Where the blocks of a table go.
+
+    Attributes
+    ----------
+    path : Path
+    layout : Layout
+    zstd : bool
+        Whether chunks are compressed.
+    """
+
+    path: Path
+    layout: Layout
+    zstd: bool
+
+    #: what the manifest calls it
+    form = "zarr"
+
+    def prepare(self, labels: Mapping[str, Array], attributes: Mapping[str, Any]) -> None:
+        """Make the store, without chunks of the table.
+
+        Parameters
+        ----------
+        labels : mapping of str to ndarray
+            What the rows and the columns are called, by dimension.
+        attributes : mapping
+            Of the store.
+
+        Raises
+        ------
+        MissingExtraError
+            The library is not installed.
+        """
+        zarr = imported("zarr", "jobs")
+        group = zarr.open_group(str(self.path), mode="a", zarr_format=3)
+        group.update_attributes(dict(attributes))
+        for name, values in labels.items():
+            # (strings have no form in the standard yet)
+            numbers = values if values.dtype.kind in "iu" else np.arange(values.size)
+            array = self._create(group, name, numbers.shape, (max(1, min(PIECE, values.size)),),
+                                 numbers.dtype, 0, (name,))  # fmt: skip
+            for first in range(0, values.size, PIECE):
+                array[first : first + PIECE] = numbers[first : first + PIECE]
+        for field in self.layout.fields:
+            shape: tuple[int, ...] = (self.layout.rows,)
+            dimensions: tuple[str, ...] = ("source",)
+            if field.width is not None:
+                shape = (self.layout.rows, field.width)
+                dimensions = ("source", "target" if "target" in labels else "column")
+            array = self._create(
+                group, field.name, shape, self._chunk_shape(field)[: len(shape)],
+                field.dtype, field.missing, dimensions,
+            )  # fmt: skip
+            array.update_attributes({"unreached": _plain(field.missing)})
+
+    def _create(
+        self,
+        group: Any,
+        name: str,
+        shape: tuple[int, ...],
+        chunks: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fill_value: Any,
+        dimensions: tuple[str, ...],
+    ) -> Any:
+        codecs = imported("zarr.codecs", "jobs")
+        return group.create_array(
+            name,
+            shape=shape,
+            chunks=chunks,
+            dtype=dtype.newbyteorder("<"),
+            compressors=codecs.ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None,
+            fill_value=fill_value,
+            dimension_names=dimensions,
+            overwrite=True,
+        )
+
+    def _chunk_shape(self, field: Field) -> tuple[int, int]:
+        """Return rows and columns of a chunk: those of a block, cut evenly where they are many."""
+        layout, columns = self.layout, max(1, self.layout.columns(field))
+        across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
+        block = max(1, min(layout.block_size, along))
+        pieces = -(-block * across * field.dtype.itemsize // CHUNK_BYTES)
+        piece = max(1, -(-across // max(1, pieces)))
+        return (piece, block) if layout.by_columns else (block, piece)
+
+    def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
+        """Write a block; return its files.
+
+        Parameters
+        ----------
+        block : int
+        values : mapping of str to ndarray
+            Of every field the rows of the block, or the columns, of all of the table.
+        temporary : Path
+            A folder on the same file system.
+        """
+        pieces = []
+        for field in self.layout.fields:
+            for name, chunk in self._chunks(block, field, values[field.name]):
+                with whole_file(self.path / name, temporary) as stream:
+                    stream.write(self._encoded(chunk))
+                pieces.append(Piece(name, stream.size, stream.checksum))
+        return pieces
+
+    def _chunks(self, block: int, field: Field, values: Array) -> Iterator[tuple[str, Array]]:
+        """Yield the chunks of a field, each as large as all, and their names."""
+        table = values if values.ndim == 2 else values[:, np.newaxis]
+        rows, columns = self._chunk_shape(field)
+        by_columns = self.layout.by_columns
+        step = rows if by_columns else columns
+        for number, first in enumerate(range(0, table.shape[0 if by_columns else 1], step)):
+            end = first + step
+            part = table[first:end] if by_columns else table[:, first:end]
+            place = (number, block) if by_columns else (block, number)
+            keys = place if field.width is not None else place[:1]
+            yield (
+                f"{field.name}/c/{'/'.join(map(str, keys))}",
+                _filled(part, (rows, columns), field),
+            )
+
+    def _encoded(self, chunk: Array) -> Any:
+        if not self.zstd:
+            return chunk
+        return self._codec.encode(chunk)
+
+    @cached_property
+    def _codec(self) -> Any:
+        return imported("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL)
+
+
+def _filled(part: Array, shape: tuple[int, int], field: Field) -> Array:
+    """Return a chunk of a whole shape: at the edges of a table there is nothing in some of it."""
+    dtype = field.dtype.newbyteorder("<")
+    if part.shape == shape:
+        return np.ascontiguousarray(part, dtype)
+    whole = np.full(shape, field.missing, dtype)
+    whole[: part.shape[0], : part.shape[1]] = part
+    return whole
+
+
+def _plain(missing: Any) -> Any:
+    """Return what stands for unreached as JSON has it."""
+    return int(missing) if missing != np.inf else "Infinity"

@@ -1,0 +1,69 @@
+"""``sssp run``: tables that go on where they were stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sssp
+from sssp._cli import main
+
+pytest.importorskip("pyarrow")
+
+
+def rows_of(table: Path) -> dict[str, Any]:
+    parquet: Any = pytest.importorskip("pyarrow.parquet")
+    columns: dict[str, Any] = parquet.read_table(table).to_pydict()
+    return columns
+
+
+def test_a_table_is_made_and_the_next_time_there_is_nothing_to_do(graph, tmp_path, capsys):
+    ends = ["--source", "2", "--source", "5", "--source", "2", "--target", "3", "--target", "1"]
+    job = ["run", graph, *ends, "--to", str(tmp_path / "od"), "--compression", "none"]
+    assert main([*job, "--dry-run"]) == 0
+    assert "2 searches in 2 blocks of 1, 16 bytes uncompressed; about" in capsys.readouterr().out
+    assert not (tmp_path / "od").exists()
+    assert main([*job, "--threads", "1"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("od: 2 searches in 2 blocks of 1, 16 bytes uncompressed\n")
+    assert "2 blocks done in" in captured.out
+    assert rows_of(tmp_path / "od") == {
+        "source": [2, 5, 5],
+        "target": [3, 3, 1],
+        "distance": [10, 21, 1],
+    }
+    assert main(job) == 0
+    assert "0 blocks done in" in capsys.readouterr().out
+    assert main([*job, "--no-resume"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main([*job, "--limit", "9"]) == 2
+    assert "limit is None there and 9 here" in capsys.readouterr().err
+
+
+def test_every_vertex_of_a_prepared_map_is_reduced_by_label(named, tmp_path, capsys):
+    prepared = tmp_path / "prepared.sssp"
+    sssp.prepare(sssp.read_graph(named)).save(prepared)
+    arguments = ["--all-sources", "--reduce", "eccentricity", "--to", str(tmp_path / "far")]
+    assert main(["run", str(prepared), *arguments]) == 0
+    far = rows_of(tmp_path / "far")
+    assert far == {"source": ["home", "work", "caf\xe9"], "eccentricity": [7, 2, 0]}
+
+
+def test_sources_are_named_or_all_and_not_both(graph, tmp_path, capsys):
+    for arguments in ([], ["--source", "1", "--all-sources"]):
+        assert main(["run", graph, *arguments, "--to", str(tmp_path / "od")]) == 2
+        assert "or else --all-sources" in capsys.readouterr().err
+
+
+def test_workers_of_dask_do_it(graph, tmp_path, capsys):
+    distributed: Any = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0",
+        protocol="tcp",
+    )  # fmt: skip
+    with cluster:
+        job = ["run", graph, "--all-sources", "--reduce", "count", "--to", str(tmp_path / "c")]
+        assert main([*job, "--dask", cluster.scheduler_address]) == 0
+    assert rows_of(tmp_path / "c")["count"] == [4, 3, 2, 1, 5]

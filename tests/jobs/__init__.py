@@ -1,0 +1,1 @@
+"""Jobs: tables that are made block by block."""

@@ -1,0 +1,312 @@
+"""A job goes on where it was stopped, with the same bytes, or says clearly why it does not."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import resource
+import signal
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sssp
+from sssp.calls.shortest_paths import solved
+from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
+
+G = ring_with_chords(200)
+SOURCES = range(40)
+pytest.importorskip("pyarrow", reason="Parquet is what these tables are")
+
+
+def stopped(to: Path, after: int, **asked: Any) -> None:
+    """Do some blocks of a job and stop, as Ctrl-C would."""
+    with pytest.raises(KeyboardInterrupt):
+        sssp.run(G, SOURCES, to=to, block_size=4, on=Elsewhere(after), **asked)
+
+
+@pytest.mark.parametrize("name", ["od", "od.zarr"])
+def test_what_is_left_is_done_and_the_bytes_are_the_same(tmp_path: Path, name: str) -> None:
+    if name.endswith("zarr"):
+        pytest.importorskip("zarr")
+    whole, broken = tmp_path / "whole" / name, tmp_path / "broken" / name
+    sssp.run(G, SOURCES, to=whole, block_size=4)
+    stopped(broken, 3)
+    report = sssp.run(G, SOURCES, to=broken)
+    assert (report.blocks, report.done_before, report.done) == (10, 3, 7)
+    assert contents_of(whole) == contents_of(broken)
+    again = sssp.run(G, SOURCES, to=broken, on=Elsewhere(0))
+    assert (again.done_before, again.done, again.complete) == (10, 0, True)
+    # nothing of the work is left but the record
+    assert [path.name for path in (tmp_path / "broken" / f"{name}.job").iterdir()] == [
+        "manifest.jsonl"
+    ]
+
+
+def test_threads_and_blocks_of_their_own_executor_write_the_same_bytes(tmp_path: Path) -> None:
+    sssp.run(G, SOURCES, to=tmp_path / "one", block_size=4, threads=1)
+    sssp.run(G, SOURCES, to=tmp_path / "two", block_size=4, threads=2)
+    with ThreadPoolExecutor(2) as executor:
+        sssp.run(G, SOURCES, to=tmp_path / "three", block_size=4, on=executor)
+    for name in ("two", "three"):
+        assert contents_of(tmp_path / "one") == contents_of(tmp_path / name)
+
+
+def test_a_line_that_was_cut_off_is_a_block_that_is_done_again(tmp_path: Path) -> None:
+    stopped(tmp_path / "od", 3)
+    manifest = tmp_path / "od.job" / "manifest.jsonl"
+    manifest.write_bytes(manifest.read_bytes()[:-5])
+    report = sssp.run(G, SOURCES, to=tmp_path / "od")
+    assert (report.done_before, report.done) == (2, 8)
+    assert all(json.loads(line) for line in manifest.read_text().splitlines())
+    manifest.write_text(manifest.read_text().replace('{"block": 1,', "{oops"))
+    with pytest.raises(sssp.JobError, match=r"line \d+ of .* is damaged"):
+        sssp.run(G, SOURCES, to=tmp_path / "od")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"g": G.with_changes([0], [9])}, "graph is '.*' there and '.*' here"),
+        ({"sources": range(39)}, "sources is '40 numbers.*' there and '39 numbers"),
+        ({"targets": [1]}, "targets is None there and '1 numbers"),
+        ({"limit": 500}, "limit is None there and 500 here"),
+        ({"method": "dijkstra"}, "method is 'DeltaStepping.*' there and 'Dijkstra"),
+        ({"block_size": 5}, "block_size is 4 there and 5 here"),
+        ({"reduce": "sum"}, "reduce is None there and 'sum' here"),
+        ({"dtype": np.int64}, "dtype is .*i4.* there and .*i8"),
+        ({"compression": None}, "compression is 'zstd' there and None here"),
+        ({"resume": False}, "is there already: resume=True goes on"),
+    ],
+)
+def test_another_job_is_refused_and_the_message_says_what_differs(
+    tmp_path: Path, asked: dict[str, Any], message: str
+) -> None:
+    stopped(tmp_path / "od", 1)
+    before = contents_of(tmp_path)
+    with pytest.raises(sssp.JobError, match=message):
+        sssp.run(**{"g": G, "sources": SOURCES, "to": tmp_path / "od", **asked})
+    assert contents_of(tmp_path) == before
+
+
+def test_a_place_that_is_no_jobs_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "od").mkdir()
+    with pytest.raises(sssp.JobError, match="no job has written it"):
+        sssp.run(G, SOURCES, to=tmp_path / "od")
+    (tmp_path / "od.job").mkdir()
+    for text, message in (
+        ("{}\n", "is no manifest"),
+        ("[]\n", "is no manifest"),
+        ("nothing\n", "is no manifest"),
+        ('{"sssp job": 9, "package": "9.9"}\n', "written by sssp 9.9"),
+    ):
+        (tmp_path / "od.job" / "manifest.jsonl").write_text(text)
+        with pytest.raises(sssp.JobError, match=message):
+            sssp.run(G, SOURCES, to=tmp_path / "od")
+
+
+def test_two_processes_do_not_work_on_one_job(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    stopped(tmp_path / "od", 1)
+    with (tmp_path / "od.job" / "manifest.jsonl").open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        with pytest.raises(sssp.JobError, match="another process is at work"):
+            sssp.run(G, SOURCES, to=tmp_path / "od")
+    assert sssp.run(G, SOURCES, to=tmp_path / "od").complete
+
+
+def test_a_damaged_block_is_named_and_a_lost_one_is_done_again(tmp_path: Path) -> None:
+    whole = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4)
+    before = contents_of(tmp_path / "od")
+    part = tmp_path / "od" / "part-000003.parquet"
+    content = bytearray(part.read_bytes())
+    content[10] ^= 1
+    part.write_bytes(content)
+    with pytest.raises(sssp.JobError, match=r"block 3 .*part-000003.*checksum differs"):
+        whole.check()
+    part.write_bytes(content[:-1])
+    with pytest.raises(sssp.JobError, match=r"block 3 is damaged: .* bytes instead of .*; remove"):
+        sssp.run(G, SOURCES, to=tmp_path / "od")
+    part.unlink()
+    with pytest.raises(sssp.JobError, match=r"block 3 is damaged: .* gone"):
+        whole.check()
+    report = sssp.run(G, SOURCES, to=tmp_path / "od")
+    assert (report.done_before, report.done) == (9, 1)
+    assert contents_of(tmp_path / "od") == before
+    assert report.check() == whole.written
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        sssp.run(G, SOURCES, to=tmp_path / "file" / "od", on=Elsewhere(0))
+
+
+def test_without_room_the_blocks_that_are_done_stay(tmp_path: Path) -> None:
+    to = tmp_path / "od"
+    sssp.run(G, SOURCES, to=tmp_path / "whole", block_size=4)
+    smallest = min(map(len, contents_of(tmp_path / "whole").values()))
+    stopped(to, 3)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (smallest - 1, limits[1]))
+    try:
+        with pytest.raises(sssp.JobError, match=r"no room .* 3 of 10 blocks are done and kept"):
+            sssp.run(G, SOURCES, to=to, threads=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    report = sssp.run(G, SOURCES, to=to)
+    assert (report.done_before, report.done) == (3, 7)
+    assert contents_of(to) == contents_of(tmp_path / "whole")
+
+
+def test_a_table_that_the_disk_cannot_hold_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
+    with pytest.raises(sssp.JobError, match=r"takes 32,000 bytes more, but .* has 1,000 free"):
+        sssp.run(G, SOURCES, to=tmp_path / "od", compression=None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_says_the_plan_and_writes_nothing(tmp_path: Path) -> None:
+    report = sssp.run(G, [*SOURCES, 3], to=tmp_path / "od", block_size=16, dry_run=True)
+    assert list(tmp_path.iterdir()) == []
+    assert (report.blocks, report.searches, report.done, report.nbytes) == (3, 40, 0, 40 * 200 * 4)
+    assert report.estimate is not None
+    assert "40 searches in 3 blocks of 16, 32,000 bytes uncompressed; about" in report.plan()
+    stopped(tmp_path / "half", 4)
+    report = sssp.run(G, SOURCES, to=tmp_path / "half", dry_run=True)
+    assert "4 blocks are there, 6 to do" in report.plan()
+
+
+def test_rows_that_are_wrong_are_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong_answer(question: Any) -> sssp.ShortestPaths:
+        result = solved(question)
+        result.distances[-1, -1] += 1
+        return result
+
+    monkeypatch.setattr("sssp.jobs.asked.solved", wrong_answer)
+    with pytest.raises(sssp.VerificationError):
+        sssp.run(G, SOURCES, to=tmp_path / "od", certify=40)
+    assert contents_of(tmp_path / "od") == {}
+
+
+def test_a_graph_travels_as_the_path_of_its_file_or_else_beside_the_table(tmp_path: Path) -> None:
+    G.save(tmp_path / "g.sssp")
+    h = sssp.prepare(G)
+    h.save(tmp_path / "h.sssp")
+    plain = sssp.run(G, SOURCES, to=tmp_path / "plain", block_size=4)
+    for network, name in (
+        (tmp_path / "g.sssp", "by-path"),
+        (tmp_path / "h.sssp", "prepared"),
+        (h, "object"),
+    ):
+        sssp.run(network, SOURCES, to=tmp_path / name, block_size=4, on=Elsewhere())
+        assert contents_of(tmp_path / name) == contents_of(tmp_path / "plain"), name
+
+    class WithoutTheFile(Elsewhere):
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            (tmp_path / "g.sssp").unlink(missing_ok=True)
+            return super().submit(function, *args, **kwargs)
+
+    report = sssp.run(
+        tmp_path / "g.sssp", SOURCES, to=tmp_path / "lost", block_size=4, on=WithoutTheFile()
+    )
+    assert report.complete
+    assert contents_of(tmp_path / "lost") == contents_of(tmp_path / "plain")
+    assert plain.devices == {"cpu": 10}
+
+
+def test_a_worker_that_does_not_see_the_table_says_so(tmp_path: Path) -> None:
+    class OnAnotherHost(Elsewhere):
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            for path in (tmp_path / "od.job").glob("inputs-*"):
+                path.rename(tmp_path / "moved")
+            return super().submit(function, *args, **kwargs)
+
+    with pytest.raises(sssp.JobError, match=r"cannot read .* a folder that all its workers see"):
+        sssp.run(G, SOURCES, to=tmp_path / "od", on=OnAnotherHost())
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_ends_an_executor_of_processes_and_nothing_is_lost(
+    tmp_path: Path,
+) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    sssp.run(G, SOURCES, to=tmp_path / "whole", block_size=4)
+    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
+        executor.submit(os.getpid).result()
+        (process,) = executor._processes
+        blocks = Killer(executor, process)
+        with pytest.raises(sssp.JobError, match="a worker of the executor has died"):
+            sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, on=blocks)
+    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
+        assert sssp.run(G, SOURCES, to=tmp_path / "od", on=executor).complete
+    assert contents_of(tmp_path / "od") == contents_of(tmp_path / "whole")
+
+
+class Killer(Elsewhere):
+    """An executor that kills the process of another before its fifth call."""
+
+    def __init__(self, executor: ProcessPoolExecutor, process: int) -> None:
+        super().__init__()
+        self.executor, self.process = executor, process
+
+    def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        self.calls += 1
+        if self.calls == 5:
+            os.kill(self.process, signal.SIGKILL)
+        return self.executor.submit(function, *args)
+
+
+MOMENTS = [5, pytest.param(50, marks=pytest.mark.slow)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("moments", MOMENTS)
+def test_killed_at_any_moment_a_job_goes_on_to_the_same_bytes(tmp_path: Path, moments: int) -> None:
+    asked: dict[str, Any] = {"block_size": 2, "threads": 2, "progress": False}
+    start = time.perf_counter()
+    sssp.run(G, range(200), to=tmp_path / "whole", **asked)
+    seconds = time.perf_counter() - start
+    whole = contents_of(tmp_path / "whole")
+    draw = random.Random(moments)
+    for moment in range(moments):
+        to = tmp_path / f"{moment}"
+        killed_run(to, asked, draw.uniform(0, seconds))
+        on_record, there = recorded(to), len(contents_of(to))
+        report = sssp.run(G, range(200), to=to, **asked)
+        assert report.done == report.blocks - on_record
+        # those that are done twice: one for each of two threads at most
+        assert there - on_record <= 2
+        assert contents_of(to) == whole
+
+
+def killed_run(to: Path, asked: dict[str, Any], after: float) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            sssp.run(G, range(200), to=to, **asked)
+        finally:
+            os._exit(0)
+    time.sleep(after)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def recorded(to: Path) -> int:
+    """Return how many blocks the manifest says are done."""
+    try:
+        lines = (to.parent / f"{to.name}.job" / "manifest.jsonl").read_bytes().splitlines(True)
+    except FileNotFoundError:
+        return 0
+    return sum(line.endswith(b"\n") for line in lines[1:])
