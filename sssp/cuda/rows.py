@@ -297,4 +297,5 @@ class _Rows:
         found = DeviceRows(
             lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, query.threads
         )
-        return self.search.finished(found, lane.scratch)
+        as_asked: DeviceRows = self.search.finished(found, lane.scratch)
+        return as_asked
