@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, int32
 
 from sssp.errors import DeviceError, MissingExtraError
 
@@ -114,6 +113,8 @@ def number_of(dtype: np.dtype[Any]) -> Any:
     """Return a device function that gives an integer as the number of the same bits."""
     integer = np.dtype(f"i{dtype.itemsize}")
     if dtype.kind == "i":
+        from numba import from_dtype
+
         kind = from_dtype(dtype)
 
         def number(bits):
@@ -125,6 +126,7 @@ def number_of(dtype: np.dtype[Any]) -> Any:
             return integer.type(bits).view(dtype)
 
     elif dtype == np.float32:
+        from numba import int32
         from numba.cuda.libdevice import int_as_float
 
         def number(bits):

@@ -15,7 +15,7 @@ from sssp.cuda.matrix.floyd_warshall import launch_round
 from sssp.cuda.matrix.min_plus import tile_side
 from sssp.cuda.memory import upload
 from sssp.hierarchy.bundles import Bundles, make_bundles
-from sssp.hierarchy.cuda.sweeps import TOP, make_stream_kernel, make_top_kernel, stream_words
+from sssp.hierarchy.cuda.sweeps import TOP, make_stream_kernel, stream_words, top_kernel
 from sssp.hierarchy.customization import Metric, PackedArcs
 from sssp.hierarchy.structure import Structure
 from sssp.kernels.dtypes import INDEX, INT64, infinity
@@ -183,10 +183,9 @@ class DeviceMap:
         matrix = Matrix(max(top, 1), self.dtype, stream, with_tails=False)
         fill(matrix.flags, INDEX.type(0), stream)
         fill(matrix.flat, infinity(self.dtype), stream)
-        write = make_top_kernel(self.dtype)
         for arcs, is_down in ((up, False), (self.down, True)):
             if top:
-                write[-(-top // THREADS), THREADS, stream](
+                top_kernel[-(-top // THREADS), THREADS, stream](
                     *self.tree["ranks places"], *arcs, is_down, np.uint32(top), matrix.flat
                 )
         for first in range(0, top, tile_side(self.dtype)):

@@ -45,10 +45,10 @@ __all__ = [
     "make_level_kernel",
     "make_stream_kernel",
     "make_sweep_kernel",
-    "make_top_kernel",
     "make_turn_kernel",
     "shared_bytes",
     "stream_words",
+    "top_kernel",
     "total_kernel",
 ]
 
@@ -194,41 +194,35 @@ def make_stream_kernel(dtype: np.dtype[Any]) -> Any:
     return _stream_kernel
 
 
-@cache
-def make_top_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that writes the arcs within the top into a matrix."""
+@kernel
+def top_kernel(ranks, places, first, ends, weights, down, size, matrix):
+    """Write the arcs above the places of the top, a thread a place.
 
-    @kernel
-    def _top_kernel(ranks, places, first, ends, weights, down, size, matrix):
-        """Write the arcs above the places of the top, a thread a place.
-
-        ======== ============= ======= =======================================
-        argument shape         dtype   written by
-        ======== ============= ======= =======================================
-        ranks    (n,)          int32   host: of places
-        places   (n,)          int32   host: of ranks
-        first    (n + 1,)      uint32  host: of ranks
-        ends     (arcs,)       uint32  host: ranks above
-        weights  (arcs,)       number  host
-        down     scalar        boolean host: whether the arcs come from above
-        size     scalar        uint32  host: places of the top
-        matrix   (size * size) number  host: INF; here
-        ======== ============= ======= =======================================
-        """
-        own = uint32(cuda.grid(1))
-        if own >= size:
-            return
-        rank = uint32(ranks[own])
-        if not down:
-            matrix[uint32(own * size + own)] = matrix.dtype.type(0)
-        for arc in range(first[rank], first[rank + uint32(1)]):
-            above = uint32(places[ends[arc]])
-            tail, head = own, above
-            if down:
-                tail, head = above, own
-            matrix[uint32(tail * size + head)] = weights[arc]
-
-    return _top_kernel
+    ======== ============= ======= =======================================
+    argument shape         dtype   written by
+    ======== ============= ======= =======================================
+    ranks    (n,)          int32   host: of places
+    places   (n,)          int32   host: of ranks
+    first    (n + 1,)      uint32  host: of ranks
+    ends     (arcs,)       uint32  host: ranks above
+    weights  (arcs,)       number  host
+    down     scalar        boolean host: whether the arcs come from above
+    size     scalar        uint32  host: places of the top
+    matrix   (size * size) number  host: INF; here
+    ======== ============= ======= =======================================
+    """
+    own = uint32(cuda.grid(1))
+    if own >= size:
+        return
+    rank = uint32(ranks[own])
+    if not down:
+        matrix[uint32(own * size + own)] = matrix.dtype.type(0)
+    for arc in range(first[rank], first[rank + uint32(1)]):
+        above = uint32(places[ends[arc]])
+        tail, head = own, above
+        if down:
+            tail, head = above, own
+        matrix[uint32(tail * size + head)] = weights[arc]
 
 
 @cache
