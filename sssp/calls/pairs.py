@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -356,8 +356,7 @@ def _by_tables(plan: Plan[Query]) -> Answer | None:
         return plan.dealt(_by_tables)
     if plan.query.device == "cpu":
         return plan.run()
-    graph: Any = plan.network  # or a prepared map
-    return solve_by_tables(graph, plan.query, plan.method)
+    return solve_by_tables(plan.network, plan.query, plan.method)
 
 
 def _singly(query: Query) -> Query:

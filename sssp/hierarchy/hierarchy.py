@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from typing import Any, ClassVar, NoReturn, TypeVar
@@ -19,6 +18,7 @@ from sssp.graph.checks import arc_column
 from sssp.graph.graph import Graph
 from sssp.graph.weights import converted
 from sssp.hierarchy.customization import NO_METRIC, Metric, customized
+from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.layers import MOST_CHANGES, LayeredMetric, changed, unchanged
 from sssp.hierarchy.scenarios import made_in_batches
 from sssp.hierarchy.storage import write_hierarchy
@@ -55,14 +55,13 @@ class Hierarchy:
     the structure; one with some other weights shares the weights too, but for some kilobytes.
     """
 
-    __slots__ = ("__weakref__", "_derived", "_lock", "_opposite", "_slots", "graph", "structure")
+    __slots__ = ("__weakref__", "_derived", "_opposite", "_slots", "graph", "structure")
 
     graph: Graph
     structure: Structure
     _slots: NDArray[np.uint32] | None
     _opposite: Hierarchy | None
-    _derived: dict[str, Any]
-    _lock: threading.RLock
+    _derived: Derived
 
     #: what may answer questions
     methods: ClassVar[dict[str, type[Method]]] = SWEEP_METHODS
@@ -79,8 +78,7 @@ class Hierarchy:
             ("structure", structure),
             ("_slots", slots),
             ("_opposite", opposite),
-            ("_derived", {}),
-            ("_lock", threading.RLock()),
+            ("_derived", Derived()),
         ):
             object.__setattr__(self, name, value)
 
@@ -127,17 +125,12 @@ class Hierarchy:
 
     def derived(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes from this hierarchy: made once, then kept."""
-        with self._lock:
-            if key not in self._derived:
-                self._derived[key] = build()
-            return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
+        return self._derived.made(key, build)
 
     def free_device(self) -> None:
         """Drop the copies on CUDA devices, its graph's too; the next call there makes new ones."""
-        with self._lock:
-            for key in [key for key in self._derived if key.startswith("cuda:")]:
-                del self._derived[key]
-        self.structure.shared.drop()
+        self._derived.free_device()
+        self.structure.shared.free_device()
         self.graph.free_device()
 
     # -- weights -------------------------------------------------------------------------------

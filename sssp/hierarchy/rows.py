@@ -48,7 +48,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["check_question", "searched", "solve"]
+__all__ = ["searched", "solve", "solve_by"]
 
 #: what answers where sweeps do not
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -72,14 +72,15 @@ def solve(
     Raises
     ------
     TypeError, ValueError
-        As `check_question` does.
+        As `solve_by` does.
     """
-    check_question(hierarchy, query, dtype)
-    fits = hierarchy.layered(dtype).fits
-    if not fits and dtype == INT32:
-        return None
-    if not fits or (dtype.kind == "f" and query.predecessors):
-        return searched(hierarchy, query, method, dtype)
+    return solve_by(_swept, hierarchy, query, method, dtype)
+
+
+def _swept(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer by sweeps, or trips by climbs."""
     if query.shares is not None and not query.predecessors:
         return solve_trips(hierarchy, query, method, dtype)
     if query.wants_tree or query.nearest or query.predecessors:
@@ -91,7 +92,30 @@ def solve(
     return _LaneRows(hierarchy, query, method, dtype).run()
 
 
-def check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
+def solve_by(
+    sweep: Callable[[Hierarchy, Query, Method, np.dtype[Any]], Answer | None],
+    hierarchy: Hierarchy,
+    query: Query,
+    method: Method,
+    dtype: np.dtype[Any],
+) -> Answer | None:
+    """Answer by what sweeps on some device, or by a search there where sweeps do not do.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `_check_question` does.
+    """
+    _check_question(hierarchy, query, dtype)
+    fits = hierarchy.layered(dtype).fits
+    if not fits and dtype == INT32:
+        return None
+    if not fits or (dtype.kind == "f" and query.predecessors):
+        return searched(hierarchy, query, method, dtype)
+    return sweep(hierarchy, query, method, dtype)
+
+
+def _check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
     """Refuse what no sweep answers.
 
     Raises

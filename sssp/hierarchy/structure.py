@@ -16,9 +16,8 @@ to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network i
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position
 from sssp.graph.frozen import frozen
 from sssp.graph.graph import Graph
+from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.tasks import Tasks, make_tasks
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
@@ -35,44 +35,15 @@ __all__ = [
     "MOST_ARCS",
     "NO_SLOT",
     "Fill",
-    "Shared",
     "Structure",
     "make_structure",
     "neighbours",
     "slots_of",
 ]
 
-T = TypeVar("T")
-
 #: places of directed chordal arcs are numbers of 32 bits
 MOST_ARCS = (1 << 31) - 1
 NO_SLOT = np.uint32(0xFFFFFFFF)
-
-
-class Shared:
-    """What is made from a structure when it is first wanted, for all maps that share it.
-
-    It does not travel: a copy makes its own.
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-        self._lock = threading.RLock()
-
-    def derived(self, key: str, build: Callable[[], T]) -> T:
-        """Return what `build` makes: made once, then kept."""
-        with self._lock:
-            if key not in self._made:
-                self._made[key] = build()
-            return self._made[key]  # type: ignore[no-any-return]  # the key decides the type
-
-    def drop(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._made.clear()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Shared, ()
 
 
 class Structure(NamedTuple):
@@ -105,8 +76,8 @@ class Structure(NamedTuple):
         Triangles of chordal arcs: the work of a customization.
     tasks : Tasks
         The elimination tree, cut into ranges of ranks.
-    shared : Shared
-        What devices keep of it.
+    shared : Derived
+        What is made of it for devices, once for all maps that share it.
     """
 
     order: NDArray[np.int32]
@@ -121,7 +92,7 @@ class Structure(NamedTuple):
     lower: NDArray[np.uint32]
     triangles: int
     tasks: Tasks
-    shared: Shared
+    shared: Derived
 
     @property
     def height(self) -> int:
@@ -469,7 +440,7 @@ def make_structure(
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
     return Structure(
         order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks,
-        Shared(),
+        Derived(),
     ).frozen()  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,10 @@ class DeviceTree:
     """
 
     def __init__(self, structure: Structure) -> None:
-        self.bundles = bundles = make_bundles(structure, LIMITS, TOP)
+        # (the same on every device)
+        self.bundles = bundles = structure.shared.made(
+            "bundles", lambda: make_bundles(structure, LIMITS, TOP)
+        )
         self.height = structure.height
         chain, leap = _chains(structure, bundles)
         counts = np.diff(bundles.first)
@@ -157,7 +161,7 @@ class DeviceMap:
         counts = np.diff(down.first)[bundles.rank[start:]].astype(INT64)
         tiers = [
             (int(bundles.first[low]), int(bundles.first[high]), tree.group(tier))
-            for tier, (low, high) in enumerate(zip(bundles.tiers, bundles.tiers[1:], strict=False))
+            for tier, (low, high) in enumerate(pairwise(bundles.tiers))
         ]
         for low, high, group in tiers:
             of_tier = counts[low - start : high - start]

@@ -39,7 +39,7 @@ from sssp.hierarchy.cuda.sweeps import (
     total_kernel,
 )
 from sssp.hierarchy.customization import Metric
-from sssp.hierarchy.rows import check_question, searched
+from sssp.hierarchy.rows import searched, solve_by
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
 
@@ -54,6 +54,8 @@ SHARED = 48 << 10
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 256, 1 << 30, 64
+#: different launches that one scratch remembers
+MOST_SEEN = 64
 
 
 def solve(
@@ -68,11 +70,14 @@ def solve(
     DeviceError
         The device cannot be used, or one row does not fit into what it may take.
     """
-    check_question(hierarchy, query, dtype)
-    fits = hierarchy.metric(dtype).fits
-    if not fits and dtype == INT32:
-        return None
-    if not fits or query.nearest or (dtype.kind == "f" and query.predecessors):
+    return solve_by(_swept, hierarchy, query, method, dtype)
+
+
+def _swept(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer by sweeps, but for nearest sources."""
+    if query.nearest:
         return searched(hierarchy, query, method, dtype)
     graph = hierarchy.graph.open_part() if query.predecessors else hierarchy.graph
     number = device_number(query.device)
@@ -87,7 +92,7 @@ def solve(
 def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:
     """Return the weights of a map on a device, which is current; brought there once."""
     structure = hierarchy.structure
-    tree = structure.shared.derived(f"cuda:{number}", lambda: DeviceTree(structure))
+    tree = structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
     return hierarchy.derived(
         f"cuda:{number}, {dtype.char}",
         lambda: DeviceMap(tree, structure, hierarchy.metric(dtype)),
@@ -97,7 +102,8 @@ def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> Devic
 class _Launches:
     """What was launched in one scratch: what comes again is recorded, and replayed.
 
-    A launch from Python takes as long as several kernels run.
+    A launch from Python takes as long as several kernels run. When much has been asked for, all of
+    it is forgotten: addresses of answers, and limits, may never come again.
     """
 
     def __init__(self) -> None:
@@ -113,6 +119,8 @@ class _Launches:
             recording.replay(stream)
         else:
             launches(stream)
+            if len(self._seen) == MOST_SEEN:
+                self._seen.clear()
             if not SIMULATOR:
                 self._seen[asked] = None
 
