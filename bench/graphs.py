@@ -9,15 +9,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
+from bench.common import percolated_grid, real_graph
+from sssp._terminal.arguments import named_graph
 
-__all__ = ["continent"]
+__all__ = ["continent", "graph_called"]
 
 Vertices = NDArray[np.int64]
 
+#: places along a side of the grid; copies of a country along that of the continent
+SIDE, COPIES = 5000, 4
+COUNTRY = "NE-synthetic"
 #: share of a side, at each of its ends, that no road crosses
 CORNER = 0.1
 #: weights are multiplied by factors from this to that
 LIGHTER, HEAVIER = 0.8, 1.25
+
+
+def graph_called(name: str) -> sssp.Graph | None:
+    """Return a graph by its name in a table; None, and a line on stderr, if it is not here.
+
+    Parameters
+    ----------
+    name : str
+        ``grid``, a percolated grid of 5,000 x 5,000 places; ``continent``, 16 copies of
+        NE-synthetic; else a name that `sssp.datasets.find` knows, or a file.
+    """
+    if name == "grid":
+        return percolated_grid(SIDE, SIDE)
+    if name == "continent":
+        country = real_graph(COUNTRY)
+        return None if country is None else continent(country, side=COPIES)
+    return named_graph(name).load()
 
 
 class Outline(NamedTuple):

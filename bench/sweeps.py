@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 import sssp
-from bench.common import Record, options_of, percolated_grid, real_graph
-from bench.graphs import continent
-from sssp._terminal.arguments import named_graph
+from bench.common import Record, options_of
+from bench.graphs import graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.hierarchy.cuda.rows import LanesSearch, device_map, whole_lanes
@@ -35,9 +34,6 @@ BATCHES = 256, 64, 32, 8, 1
 SEED = 1
 #: rows of a batch that are compared; rows that are certified
 CHECKED, CERTIFIED = 4, 2
-#: places along a side of the grid; copies of a country along that of the continent
-SIDE, COPIES = 5000, 4
-COUNTRY = "NE-synthetic"
 #: rows and columns of the table, and entries that it may have
 TABLE = 10_000
 #: sources of a reduction, if that are not all; trips of a call; trees with predecessors
@@ -188,15 +184,6 @@ class Bench:
         print(f"{self.name}: {CERTIFIED} trees are certified", file=sys.stderr)
 
 
-def _graph(name: str) -> sssp.Graph | None:
-    if name == "grid":
-        return percolated_grid(SIDE, SIDE)
-    if name == "continent":
-        country = real_graph(COUNTRY)
-        return None if country is None else continent(country, side=COPIES)
-    return named_graph(name).load()
-
-
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
     parser = options_of(__doc__)
@@ -208,7 +195,7 @@ def main() -> int:
         ("graph", "what", "ms", "units", "us a unit", "clock", ""),
     )
     for name in options.graphs:
-        graph = _graph(name)
+        graph = graph_called(name)
         if graph is not None:
             Bench(record, name, graph, options.sources).run()
     return record.finish(options.json)
