@@ -26,7 +26,8 @@ from bench.common import Record, options_of
 from bench.graphs import graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
-from sssp.hierarchy.cuda.rows import LanesSearch, device_map, whole_lanes
+from sssp.hierarchy.cuda.resident import DeviceMap, device_map
+from sssp.hierarchy.cuda.rows import LanesSearch, whole_lanes
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 RUNS = 10
@@ -79,12 +80,7 @@ class Bench:
                 f"{np.diff(bundles.tiers).tolist()}, {first.nbytes / 1e6:,.0f} MB on the device",
                 file=sys.stderr,
             )
-            weigh = hierarchy.with_weights
-            self._call(
-                "new weights, by the CPU",
-                1,
-                lambda: device_map(weigh(graph.weights), INT32, 0),
-            )
+            self._weights(first)
             for size in BATCHES:
                 if size * n * 4 <= 24 << 30:
                     self._trees(size)
@@ -115,6 +111,45 @@ class Bench:
             self._call(what, chosen.size, reduced, 1)
         starts, targets = self._some(TRIPS), self._some(TRIPS)
         self._call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask), 1)
+
+    def _weights(self, on_device: DeviceMap) -> None:
+        """Time new weights: on the device, and from an array on the host."""
+        tree, stream, graph = on_device.tree, cuda.stream(), self.graph
+        slots, weights = tree.slots(self.hierarchy.slots), tree.weights(INT32)
+        arc_weights = cuda.to_device(graph.weights_as(INT32))
+        recording = Recording(lambda own: on_device.launch(weights, arc_weights, slots, own))
+        times = self._replayed(recording, stream)
+        self._add(Figure(self.name, "new weights on the device", times, 1, "events"))
+        fresh = self.random.integers(1, 2000, graph.m)
+
+        def weigh() -> sssp.Hierarchy:
+            other: sssp.Hierarchy = self.hierarchy.with_weights(fresh)
+            device_map(other, INT32, 0)
+            return other
+
+        other = self._call("new weights, host to device", 1, weigh)
+        source = self._some(1)
+        rows = [
+            sssp.shortest_paths(g, source, device=device).distances
+            for g, device in ((other, "cuda"), (other.graph, "cpu"))
+        ]
+        self.record.rows[-1]["equal"] = equal = bool(np.array_equal(*rows))
+        print(
+            f"{self.name}: a tree of new weights is {'equal' if equal else 'WRONG'}",
+            file=sys.stderr,
+        )
+
+    def _replayed(self, recording: Recording, stream: Any) -> float:
+        """Return the milliseconds of a recording, the median of several replays."""
+        times = []
+        for _ in range(RUNS + 1):
+            start, end = cuda.event(), cuda.event()
+            start.record(stream)
+            recording.replay(stream)
+            end.record(stream)
+            end.synchronize()
+            times.append(cuda.event_elapsed_time(start, end))
+        return float(np.median(times[1:]))
 
     def _some(self, count: int) -> Any:
         return self.random.integers(0, self.graph.n, count)
@@ -161,19 +196,12 @@ class Bench:
         search.fill(batch, scratch)
         stream.synchronize()
         recording = Recording(lambda own: search.fill(replace(batch, stream=own), scratch))
-        times = []
-        for _ in range(RUNS + 1):
-            start, end = cuda.event(), cuda.event()
-            start.record(stream)
-            recording.replay(stream)
-            end.record(stream)
-            end.synchronize()
-            times.append(cuda.event_elapsed_time(start, end))
+        milliseconds = self._replayed(recording, stream)
         found = scratch[-1].reshape((n, lanes))[:, :CHECKED].copy_to_host().T[: min(size, CHECKED)]
         flat = sssp.shortest_paths(self.graph, sources[: len(found)], device="cpu", dtype="int32")
         equal = bool(np.array_equal(found, flat.distances))
         what = f"{size} trees on the device"
-        self._add(Figure(self.name, what, float(np.median(times[1:])), size, "events", equal))
+        self._add(Figure(self.name, what, milliseconds, size, "events", equal))
 
     def certify(self) -> None:
         """Check some trees by their certificate."""

@@ -22,6 +22,8 @@ __all__ = [
     "device_number",
     "inline",
     "kernel",
+    "launch",
+    "most_shared_bytes",
     "number_of",
     "part",
     "pin",
@@ -139,6 +141,38 @@ def number_of(dtype: np.dtype[Any]) -> Any:
             return longlong_as_double(bits)
 
     return inline(number)
+
+
+#: bytes of shared memory that a block gets without being asked for
+SHARED = 48 << 10
+
+
+def most_shared_bytes() -> int:
+    """Return how many bytes of shared memory a block of the current device may have."""
+    if SIMULATOR:
+        return SHARED
+    return int(cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+
+
+def launch(kernel: Any, configuration: tuple[Any, ...], *arguments: Any) -> None:
+    """Launch a kernel that may need more shared memory than a block has by itself.
+
+    `configuration`: blocks, threads, stream, bytes of dynamic shared memory.
+    """
+    nbytes = configuration[3]
+    if nbytes > SHARED and not SIMULATOR:
+        from cuda.bindings import driver
+
+        types = tuple(map(kernel.typeof_pyval, arguments))
+        function = kernel.compile(types)._codelibrary.get_cufunc()
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        device = cuda.get_current_device().id
+        (status,) = driver.cuKernelSetAttribute(attribute, nbytes, function.handle, device)
+        if int(status) != 0:
+            raise DeviceError(
+                f"the CUDA driver refuses {nbytes:,} bytes of shared memory: {status}"
+            )
+    kernel[configuration](*arguments)
 
 
 class Recording:

@@ -188,10 +188,14 @@ class Hierarchy:
         ------
         NegativeCycleError
             A cycle is of negative length, wherever it is.
+
+        Notes
+        -----
+        Weights of which none is negative are customized where the first question is asked, on the
+        CPU or on a GPU, and when it is.
         """
-        return customized_hierarchy(
-            self.graph.with_weights(w, rows=rows), self.structure, self.slots
-        )
+        version = Hierarchy(self.graph.with_weights(w, rows=rows), self.structure, self.slots)
+        return _weighed(version) if version.least_weight < 0 else version
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.with_changes(arcs, weights)``.

@@ -74,7 +74,7 @@ def solve(
     TypeError, ValueError
         As `solve_by` does.
     """
-    return solve_by(_swept, hierarchy, query, method, dtype)
+    return solve_by(_swept, _fits, hierarchy, query, method, dtype)
 
 
 def _swept(
@@ -92,8 +92,14 @@ def _swept(
     return _LaneRows(hierarchy, query, method, dtype).run()
 
 
+def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
+    """Whether no sum can leave a dtype."""
+    return hierarchy.layered(dtype).fits
+
+
 def solve_by(
     sweep: Callable[[Hierarchy, Query, Method, np.dtype[Any]], Answer | None],
+    fits: Callable[[Hierarchy, Query, np.dtype[Any]], bool],
     hierarchy: Hierarchy,
     query: Query,
     method: Method,
@@ -107,11 +113,10 @@ def solve_by(
         As `_check_question` does.
     """
     _check_question(hierarchy, query, dtype)
-    fits = hierarchy.layered(dtype).fits
-    if not fits and dtype == INT32:
-        return None
-    if not fits or (dtype.kind == "f" and query.predecessors):
+    if dtype.kind == "f" and query.predecessors:
         return searched(hierarchy, query, method, dtype)
+    if not fits(hierarchy, query, dtype):
+        return None if dtype == INT32 else searched(hierarchy, query, method, dtype)
     return sweep(hierarchy, query, method, dtype)
 
 

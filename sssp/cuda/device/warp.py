@@ -9,7 +9,16 @@ from numba import int32, uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
-__all__ = ["WARP", "ballot", "from_lane", "lower_of", "rank", "reserve", "warp_barrier"]
+__all__ = [
+    "WARP",
+    "ballot",
+    "from_lane",
+    "least_of_group",
+    "lower_of",
+    "rank",
+    "reserve",
+    "warp_barrier",
+]
 
 WARP = 1 if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF
@@ -29,6 +38,11 @@ if SIMULATOR:
     @inline
     def _least_of_warp(value):
         """Least value in the warp, known to its first thread."""
+        return value
+
+    @inline
+    def least_of_group(value, size):
+        """Least value of so many neighbours, a power of two, known to them all."""
         return value
 
     @inline
@@ -58,6 +72,15 @@ else:
         offset = 16
         while offset > 0:
             value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
+            offset >>= 1
+        return value
+
+    @inline
+    def least_of_group(value, size):
+        """Least value of so many neighbours, a power of two, known to them all."""
+        offset = size >> 1
+        while offset > 0:
+            value = min(cuda.shfl_xor_sync(FULL_WARP, value, offset), value)
             offset >>= 1
         return value
 

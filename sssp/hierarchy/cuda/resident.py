@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from copy import copy
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, cuda
+from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, launch, most_shared_bytes
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_round
 from sssp.cuda.matrix.min_plus import tile_side
 from sssp.cuda.memory import upload
 from sssp.hierarchy.bundles import Bundles, make_bundles
-from sssp.hierarchy.cuda.sweeps import TOP, make_stream_kernel, stream_words, top_kernel
-from sssp.hierarchy.customization import Metric, PackedArcs
+from sssp.hierarchy.cuda.customization import (
+    APART,
+    GREATEST,
+    LEVEL_THREADS,
+    TOP_THREADS,
+    WORDS,
+    Room,
+    make_basic_kernel,
+    make_basic_level_kernel,
+    make_first_weights_kernel,
+    make_from_top_kernel,
+    make_perfect_kernel,
+    make_perfect_level_kernel,
+    make_to_top_kernel,
+    pairs_kernel,
+    placed_arcs_kernel,
+    placed_slots_kernel,
+)
+from sssp.hierarchy.cuda.sweeps import TOP, stream_words
+from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.structure import Structure
-from sssp.kernels.dtypes import INDEX, INT64, infinity
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
 
-__all__ = ["LIMITS", "DeviceMap", "DeviceTree"]
+if TYPE_CHECKING:
+    from sssp.hierarchy.hierarchy import Hierarchy
 
+__all__ = ["LIMITS", "DeviceMap", "DeviceTree", "Launches", "device_map"]
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
@@ -30,6 +54,40 @@ LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
 GROUPS = 2, 4
 #: bytes of scratch that stay on the device between calls
 KEPT = 512 << 20
+#: maps of versions that are gone whose memory stays for others
+KEPT_MAPS = 4
+#: different launches that are remembered
+MOST_SEEN = 64
+#: threads of a block that lists pairs
+PAIR_THREADS = 2 if SIMULATOR else 32
+#: longest ways are added up in 32-bit floats: they are less than this many times as long
+ROUNDED_UP = 1 + 1 / 1024
+
+
+class Launches:
+    """What was launched with some arguments: what comes again is recorded, and replayed.
+
+    A launch from Python takes as long as several kernels run. When much has been asked for, all of
+    it is forgotten: addresses of answers, and limits, may never come again.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[Any, ...], Recording | None] = {}
+
+    def do(self, asked: tuple[Any, ...], stream: Any, launches: Callable[[Any], None]) -> None:
+        """Launch kernels on a stream; those that are asked for again do the same as before."""
+        recording = self._seen.get(asked)
+        if recording is not None:
+            recording.replay(stream)
+        elif asked in self._seen:
+            self._seen[asked] = recording = Recording(launches)
+            recording.replay(stream)
+        else:
+            launches(stream)
+            if len(self._seen) == MOST_SEEN:
+                self._seen.clear()
+            if not SIMULATOR:
+                self._seen[asked] = None
 
 
 class DeviceTree:
@@ -50,9 +108,38 @@ class DeviceTree:
         self.bundles = bundles = structure.shared.made(
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
         )
-        self.height = structure.height
+        self.height, self._made = structure.height, Derived()
+        #: of versions that are gone
+        self.idle: deque[DeviceMap] = deque(maxlen=KEPT_MAPS)
         chain, leap = _chains(structure, bundles)
-        counts = np.diff(bundles.first)
+        counts, start = np.diff(bundles.first), int(bundles.levels[-1])
+        # chordal arcs by place
+        degrees = np.diff(structure.first)[bundles.rank]
+        firsts = _offsets(degrees)
+        up_first = np.empty(degrees.size, np.uint32)
+        up_first[bundles.rank] = firsts[:-1]
+        self.arcs, self.top_arcs = int(firsts[-1]), int(firsts[bundles.top])
+        self.level_arcs = int(firsts[start]) - self.top_arcs
+        owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
+        # pairs within boundaries, from the roots of subtrees
+        parents = structure.parent[bundles.rank[start:]]
+        places = np.where(parents >= 0, bundles.place[parents], 0)
+        roots = np.flatnonzero(places < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
+        root_pairs = _offsets(degrees[roots] * (degrees[roots] - 1) // 2)
+        pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
+        # streams, of as many groups as there may be
+        groups = np.empty(degrees.size - start, np.int64)
+        self.rooms = []
+        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
+            first, stop = bundles.first[low], bundles.first[high]
+            size = self.group(tier)
+            groups[first - start : stop - start] = size * np.maximum(
+                1, -(-degrees[first:stop] // size)
+            )
+            arcs = np.diff(firsts[bundles.first[low : high + 1]])
+            self.rooms.append(Room(int(bundles.rooms[tier]), int(arcs.max())))
+        stream_first = _offsets(groups)[bundles.first - start]
+        self.stream_arcs = int(stream_first[-1])
         arrays = {
             "rank_of": structure.rank,
             "ranks": bundles.rank,
@@ -65,21 +152,89 @@ class DeviceTree:
             "depth": structure.depth,
             "first": structure.first.astype(np.uint32),
             "upper": structure.upper,
-            "bundles": np.repeat(np.arange(counts.size, dtype=INDEX), counts),
+            "arcs_first": firsts.astype(np.uint32),
+            "up_first": up_first,
             "bundle_first": bundles.first,
             "lowest": bundles.lowest,
             "highest": bundles.highest,
             "boundary_first": bundles.boundary_first,
             "boundary": bundles.boundary,
             "boundary_vertices": structure.order[bundles.boundary],
+            "pair_first": pair_first.astype(np.uint32),
+            "stream_first": stream_first.astype(np.uint32),
         }
         self._arrays = {name: _there(array) for name, array in arrays.items()}
-        self.nbytes = sum(array.nbytes for array in arrays.values())
+        self._place_arcs(owners, start)
+        self._list_pairs(roots, root_pairs)
+        self.nbytes = sum(array.nbytes for array in self._arrays.values())
+
+    def _place_arcs(self, owners: NDArray[np.int32], start: int) -> None:
+        """Make the arrays of chordal arcs by place."""
+        n, size = self.bundles.rank.size, max(1, self.arcs)
+        heads, rows = cuda.device_array(size, INDEX), cuda.device_array(size, np.uint32)
+        if n:
+            placed_arcs_kernel[-(-n // THREADS), THREADS](
+                np.uint32(start), *self["ranks places"], _there(owners),
+                *self["bundle_first boundary_first boundary first upper arcs_first"], heads, rows,
+            )  # fmt: skip
+        self._arrays |= {"heads": heads, "rows": rows}
+
+    def _list_pairs(self, roots: NDArray[np.int32], root_pairs: NDArray[np.int64]) -> None:
+        """Make the arrays of pairs."""
+        size = max(1, int(root_pairs[-1]))
+        pairs, pair_arcs = (cuda.device_array(size, np.uint32) for _ in range(2))
+        if roots.size:
+            pairs_kernel[roots.size, PAIR_THREADS](
+                _there(roots), _there(root_pairs.astype(np.uint32)),
+                *self["places arcs_first heads rows"], pairs, pair_arcs,
+            )  # fmt: skip
+        cuda.synchronize()
+        self._arrays |= {"pairs": pairs, "pair_arcs": pair_arcs}
 
     def __getitem__(self, names: str) -> Any:
         """Return arrays by name, one or several with blanks between them."""
         found = [self._arrays[name] for name in names.split()]
         return found[0] if len(found) == 1 else found
+
+    @property
+    def tiers(self) -> int:
+        """How many there are."""
+        return self.bundles.tiers.size - 1
+
+    def slots(self, slots: NDArray[np.uint32]) -> Any:
+        """Return where the arcs of a graph stand among the chordal arcs by place; made once."""
+
+        def make() -> tuple[NDArray[np.uint32], Any]:
+            placed = cuda.device_array(max(1, slots.size), np.uint32)[: slots.size]
+            if slots.size:
+                placed_slots_kernel[-(-slots.size // THREADS), THREADS](
+                    _there(slots), *self["ranks places first arcs_first"], placed
+                )
+                cuda.synchronize()
+            return slots, placed
+
+        # (with the array itself, so that no other one comes to its place)
+        return self._made.made(f"slots {id(slots)}", make)[1]
+
+    def weights(self, dtype: np.dtype[Any]) -> Weights:
+        """Return what a customization works with; made once."""
+        return self._made.made(f"weights {dtype.char}", lambda: Weights(self, dtype))
+
+    def lend(self, dtype: np.dtype[Any]) -> DeviceMap:
+        """Return memory for a map: what a version that is gone has left, or new."""
+        for _ in range(len(self.idle)):
+            found = self.idle.popleft()
+            if found.dtype == dtype:
+                return found
+            self.idle.append(found)
+        return DeviceMap(self, dtype)
+
+    def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
+        """How many numbers the matrices of a tier take, if shared memory is too small for one."""
+        room = self.rooms[tier]
+        if room.shared_bytes(dtype, outside=False) <= most_shared_bytes():
+            return 0
+        return int(np.diff(self.bundles.tiers)[tier]) * room.size
 
     def group(self, tier: int) -> int:
         """How many arcs a group of the stream of a tier has."""
@@ -114,21 +269,49 @@ class Pool:
                 self._held -= self._idle.pop(0)[1]
 
 
+class Weights:
+    """What a customization in one dtype works with on a device: one at a time.
+
+    Attributes
+    ----------
+    lock : Lock
+        Held from bringing the weights of arcs until the map has been made.
+    basic, perfect : device arrays, shape (2 c,)
+        Up and down along every chordal arc, before and after the perfect pass.
+    lengths : device array, shape (2, n), int32
+        Of the longest ways up from every rank, and down to it: 32-bit floats.
+    """
+
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any]) -> None:
+        arcs, n = tree.arcs, tree.bundles.rank.size
+        self.lock = threading.Lock()
+        self.basic, self.perfect = (cuda.device_array(max(1, 2 * arcs), dtype) for _ in range(2))
+        self.lengths = cuda.device_array((2, max(1, n)), INDEX)
+        outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
+        self.spare = cuda.device_array(max(1, outside), dtype)
+
+
 class DeviceMap:
     """The weights of a map in one dtype on one device.
 
     Attributes
     ----------
     tree : DeviceTree
-    up, down : tuple of device arrays
-        The arcs that are kept, by rank: where they begin, where they lead to (upward as depths),
-        weights.
-    stream_first, stream : device arrays
+    up : tuple of device arrays
+        The arcs up that are kept: where those of every rank begin and end, depths of their heads,
+        weights. Those within the top are left out.
+    down : tuple of device arrays
+        The same of the arcs down to vertices on levels, with ranks of their heads.
+    stream_first, stream_stop, stream : device arrays
         Arcs down into bundles, as they are swept.
     between : device array, shape (top * top,)
         Distances within the top.
     shifts : device array, shape (n,) or (0,)
         Potentials of the vertices, if the weights are between them.
+    joined : bool
+        Whether every vertex reaches every other.
+    fits : bool
+        Whether no sum, here or in a sweep, can leave the dtype.
     nbytes : int
         Bytes of the device, of the tree too.
     pool : Pool
@@ -137,64 +320,165 @@ class DeviceMap:
         What kernels take that fold nothing, in place of totals, and no targets.
     """
 
-    def __init__(self, tree: DeviceTree, structure: Structure, metric: Metric) -> None:
-        self.pool = Pool()
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any]) -> None:
+        self.tree, self.dtype, self.pool = tree, dtype, Pool()
         self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
-        self.tree, self.dtype = tree, np.dtype(metric.down.weights.dtype)
-        depths = structure.depth[metric.up.ends]
-        self.up = tuple(_there(part) for part in (metric.up.first, depths, metric.up.weights))
-        self.down = tuple(_there(part) for part in metric.down)
-        shifts = metric.potentials
-        self.shifts = _there(np.empty(0, self.dtype) if shifts is None else shifts)
-        stream = cuda.stream()
-        self.stream_first, self.stream = self._streamed(metric.down, stream)
-        ends_up = _there(metric.up.ends)
-        self.between = self._closed((self.up[0], ends_up, self.up[2]), stream)
-        stream.synchronize()
-        own = *self.up, *self.down, self.shifts, self.stream_first, self.stream, self.between
+        bundles, n = tree.bundles, max(1, tree.bundles.rank.size)
+        inner, arcs = max(1, tree.level_arcs), max(1, tree.arcs)
+        ups = (
+            cuda.device_array(n, np.uint32),
+            cuda.device_array(arcs, INDEX),
+            cuda.device_array(arcs, dtype),
+        )
+        downs = (
+            cuda.device_array(n, np.uint32),
+            cuda.device_array(inner, INDEX),
+            cuda.device_array(inner, dtype),
+        )
+        self.up, self.down = (tree["up_first"], *ups), (tree["up_first"], *downs)
+        self.stream_first = tree["stream_first"]
+        self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
+        words = max(1, tree.stream_arcs) * stream_words(dtype)
+        self.stream = cuda.device_array(words, INT64)
+        self.shifts = _there(np.empty(0, dtype))
+        self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
+        self.between = self.matrix.flat
+        self.found = cuda.device_array(WORDS, INDEX)
+        self._launches = Launches()
+        own = *ups, *downs, self.stream_stop, self.stream, self.between
         self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
+        self.joined = self.fits = False
 
-    def _streamed(self, down: PackedArcs, stream: Any) -> tuple[Any, Any]:
-        """Return where the groups of every place begin, and the stream."""
-        tree, bundles = self.tree, self.tree.bundles
-        start = int(bundles.first[0]) if bundles.first.size else 0
-        counts = np.diff(down.first)[bundles.rank[start:]].astype(INT64)
-        tiers = [
-            (int(bundles.first[low]), int(bundles.first[high]), tree.group(tier))
-            for tier, (low, high) in enumerate(pairwise(bundles.tiers))
-        ]
-        for low, high, group in tiers:
-            of_tier = counts[low - start : high - start]
-            of_tier[:] = np.maximum(1, -(-of_tier // group)) * group
-        firsts = np.zeros(counts.size + 1, np.uint32)
-        np.cumsum(counts, out=firsts[1:])
-        stream_first = _there(firsts)
-        words = cuda.device_array(max(1, int(counts.sum())) * stream_words(self.dtype), INT64)
-        make = make_stream_kernel(self.dtype)
-        for low, high, group in tiers:
-            make[-(-(high - low) // THREADS), THREADS, stream](
-                *map(np.uint32, (low, high, group)),
-                *tree["ranks places bundles bundle_first boundary_first boundary"],
-                *self.down,
-                stream_first,
-                words,
+    def customize(
+        self, arc_weights: Any, slots: Any, potentials: NDArray[Any] | None = None
+    ) -> None:
+        """Find the weights of the map for those of the graph's arcs, which are not negative.
+
+        Parameters
+        ----------
+        arc_weights : device array, shape (m,)
+            Closed arcs weigh INF or more.
+        slots : device array, shape (m,), uint32
+            `DeviceTree.slots` of the graph.
+        potentials : ndarray, shape (n,), or None
+            That the weights are between.
+        """
+        weights, stream = self.tree.weights(self.dtype), self.matrix.stream
+        if potentials is not None:
+            self.shifts = _there(potentials)
+        with weights.lock:
+            self._launches.do(
+                tuple(map(address, (arc_weights, slots))),
+                stream,
+                lambda stream: self.launch(weights, arc_weights, slots, stream),
             )
-        return stream_first, words
+            found = self.found.copy_to_host(stream=stream)
+            stream.synchronize()
+        greatest, up, down = found[GREATEST:].view(FLOAT32).astype(float)
+        longest = max(up + down, 2.0 * greatest)
+        if potentials is not None:
+            longest -= 2.0 * float(potentials.min(initial=0))
+        self.fits = ROUNDED_UP * longest < float(infinity(self.dtype))
+        self.joined = not found[APART]
 
-    def _closed(self, up: tuple[Any, ...], stream: Any) -> Any:
-        """Return the distances within the top."""
-        top = self.tree.bundles.top
-        matrix = Matrix(max(top, 1), self.dtype, stream, with_tails=False)
-        fill(matrix.flags, INDEX.type(0), stream)
-        fill(matrix.flat, infinity(self.dtype), stream)
-        for arcs, is_down in ((up, False), (self.down, True)):
-            if top:
-                top_kernel[-(-top // THREADS), THREADS, stream](
-                    *self.tree["ranks places"], *arcs, is_down, np.uint32(top), matrix.flat
-                )
-        for first in range(0, top, tile_side(self.dtype)):
-            launch_round(matrix, first)
-        return matrix.flat
+    def launch(self, weights: Weights, arc_weights: Any, slots: Any, stream: Any) -> None:
+        """Launch all kernels of `customize`."""
+        tree, dtype, bundles = self.tree, self.dtype, self.tree.bundles
+        inf, arcs = infinity(dtype), (tree["arcs_first"], tree["heads"])
+        basic, perfect, lengths, found = (
+            weights.basic, weights.perfect, weights.lengths, self.found
+        )  # fmt: skip
+        for array, value in ((basic, inf), (self.between, inf), (found, INDEX.type(0))):
+            fill(array, value, stream)
+        fill(self.matrix.flags, INDEX.type(0), stream)
+        if slots.size:
+            make_first_weights_kernel(dtype)[-(-slots.size // THREADS), THREADS, stream](
+                arc_weights, slots, basic
+            )
+        for tier in reversed(range(tree.tiers)):
+            self._launch_tier(
+                make_basic_kernel, tier, stream,
+                *tree["bundle_first boundary_first arcs_first rows pair_first pairs pair_arcs"],
+                basic, weights.spare,
+            )  # fmt: skip
+        levels = list(pairwise(bundles.levels.tolist()))
+        for low, high in reversed(levels):
+            make_basic_level_kernel(dtype)[high - low, LEVEL_THREADS, stream](
+                np.uint32(low), tree["places"], *arcs, basic
+            )
+        top = bundles.top
+        if top:
+            size = np.uint32(top)
+            make_to_top_kernel(dtype)[-(-top // THREADS), THREADS, stream](
+                tree["places"], *arcs, basic, size, self.between, found
+            )
+            matrix = copy(self.matrix)
+            matrix.stream = stream
+            for first in range(0, top, tile_side(dtype)):
+                launch_round(matrix, first)
+            make_from_top_kernel(dtype)[top, TOP_THREADS, stream](
+                *tree["ranks places"], *arcs, size, self.between, perfect, lengths, found
+            )
+        shift = np.uint32(tree.top_arcs)
+        for low, high in levels:
+            make_perfect_level_kernel(dtype)[high - low, LEVEL_THREADS, stream](
+                np.uint32(low), shift, *tree["ranks places depth"], *arcs, basic, perfect,
+                lengths, found, *self.up[1:], *self.down[1:],
+            )  # fmt: skip
+        for tier in range(tree.tiers):
+            self._launch_tier(
+                make_perfect_kernel, tier, stream, np.uint32(tree.group(tier)),
+                *tree[
+                    "ranks depth bundle_first boundary_first boundary arcs_first heads rows "
+                    "pair_first pairs pair_arcs"
+                ],
+                basic, perfect, lengths, found, *self.up[1:], self.stream_first, self.stream_stop,
+                self.stream, weights.spare,
+            )  # fmt: skip
+
+    def _launch_tier(self, make: Any, tier: int, stream: Any, *arguments: Any) -> None:
+        """Launch a kernel on the bundles of a tier."""
+        tree, dtype = self.tree, self.dtype
+        low, high = tree.bundles.tiers[tier : tier + 2].tolist()
+        room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
+        threads, columns = room.crew
+        configuration = high - low, threads, stream, room.shared_bytes(dtype, outside=outside)
+        own = map(np.uint32, (low, room.rows, room.arcs, columns))
+        launch(make(dtype, outside=outside), configuration, *own, *arguments)
+
+
+class _Held:
+    """A map that a hierarchy holds; when it is gone, another version may have the memory."""
+
+    def __init__(self, tree: DeviceTree, hierarchy: Hierarchy, dtype: np.dtype[Any]) -> None:
+        self.map = tree.lend(dtype)
+        weakref.finalize(self, tree.idle.append, self.map).atexit = False
+        graph, potentials = hierarchy.graph, None
+        weights = graph.weights_as(dtype)
+        if graph.least_weight < 0:
+            metric = hierarchy.layered(dtype)
+            if not metric.fits:
+                return
+            potentials = metric.potentials
+            assert potentials is not None
+            heights = potentials[graph.indices] - potentials[graph.tails]
+            is_open = weights < infinity(dtype)
+            weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
+        self.map.customize(_there(weights), tree.slots(hierarchy.slots), potentials)
+
+
+def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:
+    """Return the weights of a map on a device, which is current; brought there once."""
+    structure = hierarchy.structure
+    tree = structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
+    key = f"cuda:{number}, {dtype.char}"
+    return hierarchy.derived(key, lambda: _Held(tree, hierarchy, dtype)).map
+
+
+def _offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
+    offsets = np.zeros(counts.size + 1, np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
 
 
 def _there(array: NDArray[Any]) -> Any:

@@ -6,7 +6,6 @@ sums leave int64 go by a search on the graph, on the same device.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import Batch, Search
-from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, device_number
+from sssp.cuda.compiler import SHARED, address, cuda, device_number, select
 from sssp.cuda.fill import THREADS
 from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
-from sssp.hierarchy.cuda.resident import DeviceMap, DeviceTree
+from sssp.hierarchy.cuda.resident import DeviceMap, Launches, device_map
 from sssp.hierarchy.cuda.sweeps import (
     CLIMB_THREADS,
     LANES,
@@ -38,7 +37,6 @@ from sssp.hierarchy.cuda.sweeps import (
     shared_bytes,
     total_kernel,
 )
-from sssp.hierarchy.customization import Metric
 from sssp.hierarchy.rows import searched, solve_by
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
@@ -46,16 +44,12 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["LanesSearch", "device_map", "solve", "whole_lanes"]
+__all__ = ["LanesSearch", "solve", "whole_lanes"]
 
-#: bytes of shared memory that a block gets without being asked twice
-SHARED = 48 << 10
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 256, 1 << 30, 64
-#: different launches that one scratch remembers
-MOST_SEEN = 64
 
 
 def solve(
@@ -70,7 +64,7 @@ def solve(
     DeviceError
         The device cannot be used, or one row does not fit into what it may take.
     """
-    return solve_by(_swept, hierarchy, query, method, dtype)
+    return solve_by(_swept, _fits, hierarchy, query, method, dtype)
 
 
 def _swept(
@@ -83,46 +77,16 @@ def _swept(
     number = device_number(query.device)
 
     def make_search(on_device: DeviceGraph) -> Search:
-        there = device_map(hierarchy, dtype, number)
-        return _search_for(there, hierarchy.metric(dtype), query)
+        return _search_for(device_map(hierarchy, dtype, number), query)
 
     return solve_rows(graph, query, method, dtype, make_search)
 
 
-def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:
-    """Return the weights of a map on a device, which is current; brought there once."""
-    structure = hierarchy.structure
-    tree = structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
-    return hierarchy.derived(
-        f"cuda:{number}, {dtype.char}",
-        lambda: DeviceMap(tree, structure, hierarchy.metric(dtype)),
-    )
-
-
-class _Launches:
-    """What was launched in one scratch: what comes again is recorded, and replayed.
-
-    A launch from Python takes as long as several kernels run. When much has been asked for, all of
-    it is forgotten: addresses of answers, and limits, may never come again.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[Any, ...], Recording | None] = {}
-
-    def do(self, asked: tuple[Any, ...], stream: Any, launches: Callable[[Any], None]) -> None:
-        """Launch kernels on a stream; those that are asked for again do the same as before."""
-        recording = self._seen.get(asked)
-        if recording is not None:
-            recording.replay(stream)
-        elif asked in self._seen:
-            self._seen[asked] = recording = Recording(launches)
-            recording.replay(stream)
-        else:
-            launches(stream)
-            if len(self._seen) == MOST_SEEN:
-                self._seen.clear()
-            if not SIMULATOR:
-                self._seen[asked] = None
+def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
+    """Whether no sum can leave a dtype."""
+    number = device_number(query.device)
+    with select(number):
+        return device_map(hierarchy, dtype, number).fits
 
 
 class LanesSearch(Search):
@@ -167,7 +131,7 @@ class LanesSearch(Search):
         """Allocate memory."""
         height = max(1, self.tree.height)
         return (
-            _Launches(),
+            Launches(),
             cuda.device_array(lanes, INT64),
             cuda.device_array(lanes, INDEX),
             cuda.device_array((lanes, height), np.uint32),
@@ -231,10 +195,11 @@ class LanesSearch(Search):
         """Sweep levels and bundles; with `totals` fold what is found."""
         tree, on_device, bundles = self.tree, self.map, self.tree.bundles
         width, stream = whole_lanes(batch.rows), batch.stream
+        shift = np.uint32(tree.top_arcs)
         for low, high in pairwise(bundles.levels.tolist()):
             grid = high - low, width // LANES
             make_level_kernel(self.dtype)[grid, (LANES, SLICES), stream](
-                np.uint32(low), *tree["ranks order size depth"], *on_device.down, *lanes
+                np.uint32(low), shift, *tree["ranks order size depth"], *on_device.down, *lanes
             )
         if totals is not None:
             count, (_, _, pitch, swept) = int(bundles.levels[-1]), lanes
@@ -257,6 +222,7 @@ class LanesSearch(Search):
                 *tree["bundle_first boundary_first boundary_vertices lowest highest"],
                 *tree["vertices ranks size depth"],
                 on_device.stream_first,
+                on_device.stream_stop,
                 on_device.stream,
                 *lanes,
                 batch.bound,
@@ -369,7 +335,7 @@ def whole_lanes(rows: int) -> int:
     return -(-rows // LANES) * LANES
 
 
-def _search_for(on_device: DeviceMap, metric: Metric, query: Query) -> Search:
+def _search_for(on_device: DeviceMap, query: Query) -> Search:
     """Choose what becomes of the lanes."""
     reduction, dtype = query.reduction, on_device.dtype
     plain = reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
@@ -377,10 +343,10 @@ def _search_for(on_device: DeviceMap, metric: Metric, query: Query) -> Search:
         return _Turned(on_device, None)
     if query.targets is not None:
         return _Turned(on_device, query.targets)
-    if reduction is not None and dtype == INT32 and metric.potentials is None:
+    if reduction is not None and dtype == INT32 and not on_device.shifts.size:
         return _Folded(on_device)
     # (unreached vertices and what is too far are told apart where rows are turned)
-    whole = metric.joined and metric.potentials is None and query.limit is None
+    whole = on_device.joined and not on_device.shifts.size and query.limit is None
     filled = 2 * query.rows >= LANES and dtype != INT64
     if query.output == "device" and reduction is None and whole and filled:
         return _SideBySide(on_device, query.rows)

@@ -34,21 +34,21 @@ from sssp.kernels.dtypes import infinity, unreached
 
 __all__ = [
     "CLIMB_THREADS",
+    "ENDS",
     "LANES",
     "SLICES",
     "SLOTS",
     "TILE",
     "TOP",
     "TURNS",
+    "arc_writer",
     "make_climb_kernel",
     "make_fold_kernel",
     "make_level_kernel",
-    "make_stream_kernel",
     "make_sweep_kernel",
     "make_turn_kernel",
     "shared_bytes",
     "stream_words",
-    "top_kernel",
     "total_kernel",
 ]
 
@@ -122,107 +122,9 @@ def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     return read, write
 
 
-@cache
-def make_stream_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that makes the streams of a tier from arcs by rank."""
-    inf = infinity(dtype).item()
-    number = from_dtype(dtype)
-    _, write = _make_arc_functions(dtype)
-
-    @kernel
-    def _stream_kernel(
-        low, high, group, ranks, places, bundles, bundle_first, boundary_first, boundary,
-        arcs_first, ends, weights, stream_first, stream,
-    ):  # fmt: skip
-        """Write down the arcs that lead down to some places, a thread a place.
-
-        ============== ================== ====== =====================================
-        argument       shape              dtype  written by
-        ============== ================== ====== =====================================
-        low            scalar             uint32 host: first of some places
-        high           scalar             uint32 host: end of them
-        group          scalar             uint32 host: arcs of a group
-        ranks          (n,)               int32  host: of places
-        places         (n,)               int32  host: of ranks
-        bundles        (n - start,)       int32  host: of places, from the first bundle
-        bundle_first   (b + 1,)           int32  host
-        boundary_first (b + 1,)           int32  host
-        boundary       (x,)               int32  host: ranks
-        arcs_first     (n + 1,)           uint32 host: of ranks
-        ends           (arcs,)            uint32 host: ranks above
-        weights        (arcs,)            number host
-        stream_first   (n - start + 1,)   uint32 host: where the groups of a place begin
-        stream         (words,)           int64  here
-        ============== ================== ====== =====================================
-        """
-        start = uint32(bundle_first[0])
-        place = uint32(low + cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
-        if place >= high:
-            return
-        own = uint32(place - start)
-        bundle, rank = uint32(bundles[own]), uint32(ranks[place])
-        first = uint32(bundle_first[bundle])
-        members = uint32(bundle_first[uint32(bundle + 1)] - first)
-        begin, end = boundary_first[bundle], boundary_first[uint32(bundle + 1)]
-        at, stop = uint64(stream_first[own]), uint64(stream_first[uint32(own + 1)])
-        last = uint64(stop - uint64(group))
-        for arc in range(arcs_first[rank], arcs_first[rank + uint32(1)]):
-            head = int32(ends[arc])
-            row = uint32(places[head])
-            if row >= first:
-                row = uint32(row - first)
-            else:
-                low_place, high_place = begin, end
-                while low_place < high_place:
-                    middle = (low_place + high_place) >> 1
-                    if boundary[middle] < head:
-                        low_place = middle + 1
-                    else:
-                        high_place = middle
-                row = uint32(members + uint32(low_place - begin))
-            if at >= last:
-                row = uint32(row | uint32(ENDS))
-            write(stream, at, weights[arc], row)
-            at += uint64(1)
-        while at < stop:
-            row = uint32(members + uint32(end - begin))
-            if at >= last:
-                row = uint32(row | uint32(ENDS))
-            write(stream, at, number(inf), row)
-            at += uint64(1)
-
-    return _stream_kernel
-
-
-@kernel
-def top_kernel(ranks, places, first, ends, weights, down, size, matrix):
-    """Write the arcs above the places of the top, a thread a place.
-
-    ======== ============= ======= =======================================
-    argument shape         dtype   written by
-    ======== ============= ======= =======================================
-    ranks    (n,)          int32   host: of places
-    places   (n,)          int32   host: of ranks
-    first    (n + 1,)      uint32  host: of ranks
-    ends     (arcs,)       uint32  host: ranks above
-    weights  (arcs,)       number  host
-    down     scalar        boolean host: whether the arcs come from above
-    size     scalar        uint32  host: places of the top
-    matrix   (size * size) number  host: INF; here
-    ======== ============= ======= =======================================
-    """
-    own = uint32(cuda.grid(1))
-    if own >= size:
-        return
-    rank = uint32(ranks[own])
-    if not down:
-        matrix[uint32(own * size + own)] = matrix.dtype.type(0)
-    for arc in range(first[rank], first[rank + uint32(1)]):
-        above = uint32(places[ends[arc]])
-        tail, head = own, above
-        if down:
-            tail, head = above, own
-        matrix[uint32(tail * size + head)] = weights[arc]
+def arc_writer(dtype: np.dtype[Any]) -> Any:
+    """Return the device function that writes an arc of a stream."""
+    return _make_arc_functions(dtype)[1]
 
 
 @cache
@@ -259,8 +161,9 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _climb_kernel(
-        sources, rank_of, ranks, places, vertices, chain, leap, depth, arcs_first, depths, weights,
-        first, upper, top, between, starts, stops, ways, source_ranks, counters, lanes, distances,
+        sources, rank_of, ranks, places, vertices, chain, leap, depth, arcs_first, arcs_stop,
+        depths, weights, first, upper, top, between, starts, stops, ways, source_ranks, counters,
+        lanes, distances,
     ):  # fmt: skip
         """Climb from a source, a block each, and write the distances of the top.
 
@@ -275,9 +178,10 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         chain        (n,)           int32  host: the last rank of the chain, below the top
         leap         (n,)           int32  host: the rank above it, -1 where the top begins
         depth        (n,)           int32  host: of ranks
-        arcs_first   (n + 1,)       uint32 host: where the arcs up from every rank begin
-        depths       (arcs,)        int32  host: of their ends
-        weights      (arcs,)        number host
+        arcs_first   (n,)           uint32 host: where the arcs up from every rank begin
+        arcs_stop    (n,)           uint32 customization: where they end
+        depths       (c,)           int32  customization: of their ends
+        weights      (c,)           number customization
         first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
         upper        (chordal,)     int32  host: ranks above
         top          scalar         uint32 host: places of the top
@@ -329,7 +233,7 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
             while uint32(offsets[own]) > i:
                 own = uint32(own - 1)
             passed = uint32(uint32(chains[own]) + i - uint32(offsets[own]))
-            start[i], stop[i] = arcs_first[passed], arcs_first[uint32(passed + 1)]
+            start[i], stop[i] = arcs_first[passed], arcs_stop[passed]
             i = uint32(i + CLIMB_THREADS)
         cuda.syncthreads()
         one = brought(uint32(0), count, start, stop, depths, weights, thread)
@@ -390,8 +294,8 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _level_kernel(
-        first_place, ranks, order, size, depth, arcs_first, ends, weights, source_ranks, ways,
-        lanes, distances,
+        first_place, shift, ranks, order, size, depth, arcs_first, arcs_stop, ends, weights,
+        source_ranks, ways, lanes, distances,
     ):  # fmt: skip
         """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
 
@@ -399,13 +303,15 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         argument     shape          dtype  written by
         ============ ============== ====== ================================================
         first_place  scalar         uint32 host: of the level
+        shift        scalar         uint32 host: the first arc of all levels
         ranks        (n,)           int32  host: of places
         order        (n,)           int32  host: vertices of ranks
         size         (n,)           int32  host: of the subtrees of ranks
         depth        (n,)           int32  host: of ranks
-        arcs_first   (n + 1,)       uint32 host: where the arcs down to every rank begin
-        ends         (arcs,)        uint32 host: ranks that they come from
-        weights      (arcs,)        number host
+        arcs_first   (n,)           uint32 host: where the arcs of every rank begin
+        arcs_stop    (n,)           uint32 customization: where those down to it end
+        ends         (levels,)      int32  customization: ranks that they come from
+        weights      (levels,)      number customization
         source_ranks (lanes,)       int32  `_climb_kernel`
         ways         (rows, height) number `_climb_kernel`
         lanes        scalar         uint32 host
@@ -421,7 +327,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
             source = source_ranks[lane]
             if int32(int32(rank) - size[rank]) < source <= int32(rank):
                 least = ways[lane, depth[rank]]
-        arc, stop = uint32(arcs_first[rank] + part_number), arcs_first[uint32(rank + 1)]
+        arc, stop = uint32(arcs_first[rank] - shift + part_number), arcs_stop[rank]
         while arc < stop:
             above = uint64(uint32(order[ends[arc]]))
             found = number(distances[above * uint64(lanes) + lane] + weights[arc])
@@ -474,8 +380,8 @@ def make_sweep_kernel(
     @kernel
     def _sweep_kernel(
         first_bundle, room, bundle_first, boundary_first, boundary_vertices, lowest, highest,
-        vertices, ranks, size, depth, stream_first, stream, source_ranks, ways, lanes, distances,
-        bound, totals,
+        vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks, ways, lanes,
+        distances, bound, totals,
     ):  # fmt: skip
         """Sweep bundles, a block a bundle and some lanes, a thread a lane.
 
@@ -493,8 +399,9 @@ def make_sweep_kernel(
         ranks             (n,)               int32  host: of places
         size              (n,)               int32  host: of the subtrees of ranks
         depth             (n,)               int32  host: of ranks
-        stream_first      (n - start + 1,)   uint32 host: where the groups of a place begin
-        stream            (words,)           int64  `_stream_kernel`
+        stream_first      (b,)               uint32 host: where the stream of a bundle begins
+        stream_stop       (b,)               uint32 customization: where it ends
+        stream            (words,)           int64  customization
         source_ranks      (lanes,)           int32  `_climb_kernel`
         ways              (rows, height)     number `_climb_kernel`
         lanes             scalar             uint32 host
@@ -569,8 +476,7 @@ def make_sweep_kernel(
             least = rows[uint32(rows_at + thread)]
         reached, total, greatest = int64(0), int64(0), int64(0)
         member, own = uint32(0), uint32(rows_at + thread)
-        start = uint64(stream_first[uint32(first - uint32(bundle_first[0]))])
-        end = uint64(stream_first[uint32(stop - uint32(bundle_first[0]))])
+        start, end = uint64(stream_first[bundle]), uint64(stream_stop[bundle])
         while start < end:
             there = uint32(min(uint64(end - start), uint64(CHUNK)))
             cuda.syncthreads()

@@ -1,0 +1,1002 @@
+"""New weights for a structure on a GPU: customization, bundle by bundle, and packing for sweeps.
+
+The twin of `sssp.hierarchy.customization`, on the pieces that `sssp.hierarchy.bundles` cuts the
+elimination tree into: the basic pass goes up through tiers and levels, Floyd-Warshall closes the
+top, the perfect pass comes back down and packs what is kept.
+
+A thread block holds a bundle as a matrix in shared memory, a row for every member and every vertex
+of its boundary, and eliminates the members one after the other: each is the lower corner of
+triangles whose other sides lead from each of its neighbours above to each other, so triangles are
+neither stored nor looked for. No two of them end at the same entry: nothing is atomic, and what
+threads find depends on no order. Arcs within the boundary belong to the bundles above; ways over
+members come to them at the end.
+
+On levels, where separators are too wide for shared memory, a block takes a vertex, and finds the
+third sides of its triangles among sorted arcs.
+
+Weights are never negative here: where the graph's are, those between potentials take their place.
+Lengths of climbs, which bound all sums, are kept as 32-bit floats, by their bits, which order as
+they do.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, from_dtype, int32, int64, uint16, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, number_of
+from sssp.cuda.device.warp import WARP, ballot, least_of_group
+from sssp.cuda.device.warp import rank as before
+from sssp.cuda.matrix.min_plus import ALIGNMENT
+from sssp.hierarchy.cuda.sweeps import ENDS, arc_writer
+from sssp.hierarchy.structure import NO_SLOT
+from sssp.kernels.dtypes import FLOAT32, infinity
+
+__all__ = [
+    "APART",
+    "GREATEST",
+    "LEVEL_THREADS",
+    "LONGEST_DOWN",
+    "LONGEST_UP",
+    "TOP_THREADS",
+    "WORDS",
+    "Room",
+    "make_basic_kernel",
+    "make_basic_level_kernel",
+    "make_first_weights_kernel",
+    "make_from_top_kernel",
+    "make_perfect_kernel",
+    "make_perfect_level_kernel",
+    "make_to_top_kernel",
+    "pairs_kernel",
+    "placed_arcs_kernel",
+    "placed_slots_kernel",
+]
+
+#: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
+#: greatest weight of an arc before the perfect pass, and the longest ways up and down
+APART, GREATEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4
+#: threads of a block of a level
+LEVEL_THREADS = 2 if SIMULATOR else 128
+#: threads of a block of the top
+TOP_THREADS = 2 if SIMULATOR else 128
+#: a row of a bundle fits into so many bits of a word
+HALF, LOW_HALF = 16, 0xFFFF
+#: rows up to which a bundle's block has so many threads, of which so many share a neighbour
+CREWS = (48, (32, 8)), (64, (128, 16)), (88, (256, 32)), (1 << HALF, (512, 32))
+
+_bits = bits_of(FLOAT32)
+_length = number_of(FLOAT32)
+
+
+def _shares(rows, arcs, matrix, words_a_number):
+    """Return where in a block's shared memory everything begins, each in its own units.
+
+    First comes the matrix, of numbers, and two rows of numbers; then words: where the arcs of
+    every member begin, two lengths for every row, groups of every member and those before, whether
+    arcs up and down are kept, a bit each; then half words, the rows that arcs lead to.
+    """
+    starts = (matrix + 2 * rows) * words_a_number
+    lengths = starts + rows + 1
+    groups = lengths + 2 * rows
+    up_bits = groups + 2 * rows
+    down_bits = up_bits + arcs // WARP + 1
+    halves = 2 * (down_bits + arcs // WARP + 1)
+    return starts, lengths, groups, up_bits, down_bits, halves
+
+
+_shares_here = inline(_shares)
+
+
+class Room(NamedTuple):
+    """What a bundle's block needs.
+
+    Attributes
+    ----------
+    rows : int
+        Most members and boundary vertices of a bundle.
+    arcs : int
+        Most arcs above its members.
+    """
+
+    rows: int
+    arcs: int
+
+    @property
+    def crew(self) -> tuple[int, int]:
+        """How many threads it has, and how many of them share a neighbour."""
+        if SIMULATOR:
+            return 2, 1
+        return next(crew for most, crew in CREWS if self.rows <= most)
+
+    @property
+    def size(self) -> int:
+        """Entries of the matrix; an odd number of them to a row, so that columns use all banks."""
+        return self.rows * (self.rows | 1)
+
+    def shared_bytes(self, dtype: np.dtype[Any], *, outside: bool) -> int:
+        """Bytes of shared memory, without the matrix or with it."""
+        matrix = 0 if outside else self.size
+        halves: int
+        *_, halves = _shares(self.rows, self.arcs, matrix, dtype.itemsize // 4)
+        return 2 * (halves + self.arcs)
+
+
+# ---- once for a structure
+
+
+@kernel
+def placed_arcs_kernel(
+    start, ranks, places, bundles, bundle_first, boundary_first, boundary, first, upper,
+    arcs_first, heads, rows,
+):  # fmt: skip
+    """Sort the chordal arcs by place, and say which rows each joins, a thread a place.
+
+    ============== ============= ====== ==================================================
+    argument       shape         dtype  written by
+    ============== ============= ====== ==================================================
+    start          scalar        uint32 host: the place where bundles begin
+    ranks          (n,)          int32  host: of places
+    places         (n,)          int32  host: of ranks
+    bundles        (n - start,)  int32  host: of places, from the first bundle
+    bundle_first   (b + 1,)      int32  host
+    boundary_first (b + 1,)      int32  host
+    boundary       (x,)          int32  host: ranks
+    first          (n + 1,)      uint32 host: where the chordal arcs of every rank begin
+    upper          (c,)          int32  host: ranks above
+    arcs_first     (n + 1,)      uint32 host: where those of every place begin
+    heads          (c,)          int32  here: ranks above
+    rows           (c,)          uint32 here: in the lower half that of the head, then the tail's
+    ============== ============= ====== ==================================================
+    """
+    place = uint32(cuda.grid(1))
+    if place >= ranks.size:
+        return
+    rank = uint32(ranks[place])
+    arc, stop = uint32(first[rank]), uint32(first[uint32(rank + 1)])
+    at = uint32(arcs_first[place])
+    bundle, own, begin, end = uint32(0), uint32(0), int32(0), int32(0)
+    members, low_place = uint32(0), uint32(0)
+    inside = place >= start
+    if inside:
+        bundle = uint32(bundles[uint32(place - start)])
+        low_place = uint32(bundle_first[bundle])
+        own = uint32(place - low_place)
+        members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - low_place)
+        begin, end = boundary_first[bundle], boundary_first[uint32(bundle + 1)]
+    while arc < stop:
+        head = upper[arc]
+        heads[at] = head
+        if inside:
+            row = uint32(places[head])
+            if row >= low_place:
+                row = uint32(row - low_place)
+            else:
+                low, high = begin, end
+                while low < high:
+                    middle = (low + high) >> 1
+                    if boundary[middle] < head:
+                        low = middle + 1
+                    else:
+                        high = middle
+                row = uint32(members + uint32(low - begin))
+            rows[at] = uint32((own << uint32(HALF)) | row)
+        arc, at = uint32(arc + 1), uint32(at + 1)
+
+
+@inline
+def up_slot(arc):
+    """Return where the weight up along a chordal arc stands."""
+    return uint32(arc << uint32(1))
+
+
+@inline
+def down_slot(arc):
+    """Return where the weight down along a chordal arc stands."""
+    return uint32((arc << uint32(1)) | uint32(1))
+
+
+@inline
+def _arc_to(heads, low, high, head):
+    """Return the number of the arc to a rank, among arcs that are sorted by it."""
+    while low < high:
+        middle = uint32((low + high) >> uint32(1))
+        if heads[middle] < head:
+            low = uint32(middle + 1)
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def pairs_kernel(roots, root_pairs, places, arcs_first, heads, rows, pairs, pair_arcs):
+    """List the arcs within the boundaries of bundles, a block a root of a bundle's subtrees.
+
+    Every neighbour above a subtree is one of its root's, and they are all joined.
+
+    ========== ========== ====== =====================================================
+    argument   shape      dtype  written by
+    ========== ========== ====== =====================================================
+    roots      (r,)       int32  host: places, bundle by bundle
+    root_pairs (r + 1,)   uint32 host: where the pairs of every root begin
+    places     (n,)       int32  host: of ranks
+    arcs_first (n + 1,)   uint32 host: where the arcs of every place begin
+    heads      (c,)       int32  `placed_arcs_kernel`
+    rows       (c,)       uint32 `placed_arcs_kernel`
+    pairs      (p,)       uint32 here: in the lower half the row of the head, then the tail's
+    pair_arcs  (p,)       uint32 here: the number of the arc between them
+    ========== ========== ====== =====================================================
+    """
+    root = uint32(roots[cuda.blockIdx.x])
+    begin, stop = arcs_first[root], arcs_first[uint32(root + 1)]
+    at = uint32(root_pairs[cuda.blockIdx.x])
+    degree = uint32(stop - begin)
+    i = uint32(0)
+    while i < degree:
+        tail = uint32(begin + i)
+        place = uint32(places[heads[tail]])
+        low, high = arcs_first[place], arcs_first[uint32(place + 1)]
+        j = uint32(i + 1 + cuda.threadIdx.x)
+        while j < degree:
+            head = uint32(begin + j)
+            own = uint32(at + j - i - 1)
+            pairs[own] = ((rows[tail] & uint32(LOW_HALF)) << uint32(HALF)) | (
+                rows[head] & uint32(LOW_HALF)
+            )
+            pair_arcs[own] = _arc_to(heads, low, high, heads[head])
+            j = uint32(j + cuda.blockDim.x)
+        at = uint32(at + degree - i - 1)
+        i = uint32(i + 1)
+
+
+@kernel
+def placed_slots_kernel(slots, ranks, places, first, arcs_first, placed):
+    """Say where the arcs of a graph stand among the chordal arcs by place, a thread an arc.
+
+    ========== ======== ====== ==================================================
+    argument   shape    dtype  written by
+    ========== ======== ====== ==================================================
+    slots      (m,)     uint32 host: among the chordal arcs by rank
+    ranks      (n,)     int32  host: of places
+    places     (n,)     int32  host: of ranks
+    first      (n + 1,) uint32 host: where the chordal arcs of every rank begin
+    arcs_first (n + 1,) uint32 host: where those of every place begin
+    placed     (m,)     uint32 here
+    ========== ======== ====== ==================================================
+    """
+    own = cuda.grid(1)
+    if own >= slots.size:
+        return
+    slot = slots[own]
+    if slot == uint32(NO_SLOT):
+        placed[own] = slot
+        return
+    arc = uint32(slot >> uint32(1))
+    low, high = uint32(0), uint32(ranks.size)
+    while uint32(low + 1) < high:
+        middle = uint32((low + high) >> uint32(1))
+        if first[middle] <= arc:
+            low = middle
+        else:
+            high = middle
+    further = uint32(arcs_first[uint32(places[low])] + (arc - first[low]))
+    placed[own] = uint32((further << uint32(1)) | (slot & uint32(1)))
+
+
+# ---- basic pass
+
+
+@cache
+def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that gives chordal arcs the weights of the graph's."""
+    inf = infinity(dtype).item()
+
+    @kernel
+    def _first_weights_kernel(arc_weights, slots, weights):
+        """Give chordal arcs, both ways, the weights of the graph's arcs, a thread an arc.
+
+        =========== ====== ====== ======================================================
+        argument    shape  dtype  written by
+        =========== ====== ====== ======================================================
+        arc_weights (m,)   number host
+        slots       (m,)   uint32 `placed_slots_kernel`
+        weights     (2 c,) number host: INF; here: up and down along every chordal arc
+        =========== ====== ====== ======================================================
+        """
+        own = cuda.grid(1)
+        if own < slots.size:
+            slot = slots[own]
+            # (a closed arc weighs more)
+            if slot != uint32(NO_SLOT) and arc_weights[own] < inf:
+                weights[slot] = arc_weights[own]
+
+    return _first_weights_kernel
+
+
+@cache
+def _make_bundle_parts(dtype: np.dtype[Any], *, outside: bool) -> tuple[Any, Any]:
+    """Return device functions that lend a block its matrix, and read a bundle into it."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    if outside:
+
+        @inline
+        def lent(spare, size):
+            begin = int64(cuda.blockIdx.x) * int64(size)
+            return spare[begin : begin + int64(size)]
+
+    else:
+
+        @inline
+        def lent(spare, size):
+            return cuda.shared.array(0, number, alignment=ALIGNMENT)
+
+    @inline
+    def read(
+        matrix, words, halves, starts_at, halves_at, pitch, count, members, first, arcs_first,
+        rows, weights,
+    ):  # fmt: skip
+        """Fill the matrix with the arcs of the members; list where they begin and lead to."""
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        i = thread
+        while i < uint32(count * pitch):
+            matrix[i] = number(inf)
+            i = uint32(i + threads)
+        begin = uint32(arcs_first[first])
+        i = thread
+        while i <= members:
+            words[uint32(starts_at + i)] = uint32(arcs_first[uint32(first + i)] - begin)
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        end = words[uint32(starts_at + members)]
+        i = thread
+        while i < end:
+            arc = uint32(begin + i)
+            word = rows[arc]
+            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            halves[uint32(halves_at + i)] = uint16(head)
+            matrix[uint32(tail * pitch + head)] = weights[up_slot(arc)]
+            matrix[uint32(head * pitch + tail)] = weights[down_slot(arc)]
+            i = uint32(i + threads)
+        return begin, end
+
+    return lent, read
+
+
+@cache
+def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
+    """Return the kernel of the basic pass over bundles.
+
+    Parameters
+    ----------
+    dtype : dtype
+    outside : bool
+        Whether matrices are in the memory of the device, for shared memory is too small.
+    """
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    lent, read = _make_bundle_parts(dtype, outside=outside)
+    words_a_number = dtype.itemsize // 4
+
+    @kernel
+    def _basic_kernel(
+        first_bundle, room, arc_room, columns, bundle_first, boundary_first, arcs_first, rows,
+        pair_first, pairs, pair_arcs, weights, spare,
+    ):  # fmt: skip
+        """Let arcs fall to the ways over lower vertices, a block a bundle.
+
+        ============== ======== ====== =====================================================
+        argument       shape    dtype  written by
+        ============== ======== ====== =====================================================
+        first_bundle   scalar   uint32 host: of the tier
+        room           scalar   uint32 host: most rows of a bundle
+        arc_room       scalar   uint32 host: most arcs above its members
+        columns        scalar   uint32 host: threads that share a neighbour
+        bundle_first   (b + 1,) int32  host: places
+        boundary_first (b + 1,) int32  host
+        arcs_first     (n + 1,) uint32 host: where the arcs of every place begin
+        rows           (c,)     uint32 `placed_arcs_kernel`
+        pair_first     (b + 1,) uint32 host: where the pairs of every bundle begin
+        pairs          (p,)     uint32 `pairs_kernel`
+        pair_arcs      (p,)     uint32 `pairs_kernel`
+        weights        (2 c,)   number the kernels before; here: of the members and pairs
+        spare          (x,)     number here: matrices, if shared memory is too small
+        ============== ======== ====== =====================================================
+        """
+        size = uint32(room * (room | uint32(1)))
+        matrix = lent(spare, size)
+        if outside:
+            size = uint32(0)
+        starts_at, _, _, _, _, halves_at = _shares_here(room, arc_room, size, words_a_number)
+        words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        halves = cuda.shared.array(0, uint16, alignment=ALIGNMENT)
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        bundle = uint32(first_bundle + cuda.blockIdx.x)
+        first = uint32(bundle_first[bundle])
+        members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - first)
+        bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
+        count = uint32(members + bounded)
+        pitch = uint32(count | uint32(1))
+        begin, end = read(
+            matrix, words, halves, starts_at, halves_at, pitch, count, members, first, arcs_first,
+            rows, weights,
+        )  # fmt: skip
+        cuda.syncthreads()
+        column, crew = uint32(thread % columns), uint32(thread // columns)
+        crews = uint32(threads // columns)
+        member = members
+        while member > 0:
+            member = uint32(member - 1)
+            arc0 = words[uint32(starts_at + member)]
+            degree = uint32(words[uint32(starts_at + member + 1)] - arc0)
+            list_at, own = uint32(halves_at + arc0), uint32(member * pitch)
+            i = crew
+            while i < degree:
+                row = uint32(uint32(halves[uint32(list_at + i)]) * pitch)
+                here = matrix[uint32(row + member)]
+                j = column
+                while j < degree:
+                    other = uint32(halves[uint32(list_at + j)])
+                    way = number(here + matrix[uint32(own + other)])
+                    if way < matrix[uint32(row + other)]:
+                        matrix[uint32(row + other)] = way
+                    j = uint32(j + columns)
+                i = uint32(i + crews)
+            cuda.syncthreads()
+        i = thread
+        while i < end:
+            arc = uint32(begin + i)
+            word = rows[arc]
+            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            weights[up_slot(arc)] = matrix[uint32(tail * pitch + head)]
+            weights[down_slot(arc)] = matrix[uint32(head * pitch + tail)]
+            i = uint32(i + threads)
+        pair = uint32(pair_first[bundle] + thread)
+        last = uint32(pair_first[uint32(bundle + 1)])
+        while pair < last:
+            word, arc = pairs[pair], pair_arcs[pair]
+            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
+            if up < inf:
+                cuda.atomic.min(weights, up_slot(arc), up)
+            if down < inf:
+                cuda.atomic.min(weights, down_slot(arc), down)
+            pair = uint32(pair + threads)
+
+    return _basic_kernel
+
+
+@cache
+def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel of the basic pass over a level."""
+    number = from_dtype(dtype)
+
+    @kernel
+    def _basic_level_kernel(first_place, places, arcs_first, heads, weights):
+        """Let arcs fall to the ways over vertices of one depth, a block a vertex.
+
+        =========== ======== ====== ================================================
+        argument    shape    dtype  written by
+        =========== ======== ====== ================================================
+        first_place scalar   uint32 host: of the level
+        places      (n,)     int32  host: of ranks
+        arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
+        heads       (c,)     int32  `placed_arcs_kernel`
+        weights     (2 c,)   number the kernels before; here: of arcs above
+        =========== ======== ====== ================================================
+        """
+        place = uint32(first_place + cuda.blockIdx.x)
+        begin = uint32(arcs_first[place])
+        degree = uint32(arcs_first[uint32(place + 1)] - begin)
+        thread = uint32(cuda.threadIdx.x)
+        i = uint32(thread // WARP)
+        while i < degree:
+            arc = uint32(begin + i)
+            above = uint32(places[heads[arc]])
+            low, high = uint32(arcs_first[above]), uint32(arcs_first[uint32(above + 1)])
+            climb, descent = weights[up_slot(arc)], weights[down_slot(arc)]
+            j = uint32(i + 1 + thread % WARP)
+            while j < degree:
+                other = uint32(begin + j)
+                third = _arc_to(heads, low, high, heads[other])
+                up = number(descent + weights[up_slot(other)])
+                down = number(climb + weights[down_slot(other)])
+                if up < weights[up_slot(third)]:
+                    cuda.atomic.min(weights, up_slot(third), up)
+                if down < weights[down_slot(third)]:
+                    cuda.atomic.min(weights, down_slot(third), down)
+                j = uint32(j + WARP)
+            i = uint32(i + LEVEL_THREADS // WARP)
+
+    return _basic_level_kernel
+
+
+# ---- top
+
+
+@cache
+def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that brings arcs into the matrix of the top."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
+        """Write the arcs of the top into its matrix, a thread a place.
+
+        ========== ============= ====== =====================================================
+        argument   shape         dtype  written by
+        ========== ============= ====== =====================================================
+        places     (n,)          int32  host: of ranks
+        arcs_first (n + 1,)      uint32 host: where the arcs of every place begin
+        heads      (c,)          int32  `placed_arcs_kernel`
+        weights    (2 c,)        number the basic pass
+        size       scalar        uint32 host: places of the top
+        matrix     (size * size) number host: INF; here
+        found      (WORDS,)      int32  all kernels: `GREATEST`
+        ========== ============= ====== =====================================================
+        """
+        own = uint32(cuda.grid(1))
+        if own >= size:
+            return
+        matrix[uint32(own * size + own)] = number(0)
+        greatest = float32(0)
+        arc, stop = uint32(arcs_first[own]), uint32(arcs_first[uint32(own + 1)])
+        while arc < stop:
+            above = uint32(places[heads[arc]])
+            up, down = weights[up_slot(arc)], weights[down_slot(arc)]
+            matrix[uint32(own * size + above)] = up
+            matrix[uint32(above * size + own)] = down
+            if up < inf:
+                greatest = max(greatest, float32(up))
+            if down < inf:
+                greatest = max(greatest, float32(down))
+            arc = uint32(arc + 1)
+        cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
+
+    return _to_top_kernel
+
+
+@cache
+def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that brings distances out of the matrix of the top."""
+    inf = infinity(dtype).item()
+
+    @kernel
+    def _from_top_kernel(ranks, places, arcs_first, heads, size, matrix, perfect, lengths, found):
+        """Give the arcs of the top the distances in its matrix, a block a place.
+
+        ========== ============= ====== =====================================================
+        argument   shape         dtype  written by
+        ========== ============= ====== =====================================================
+        ranks      (n,)          int32  host: of places
+        places     (n,)          int32  host: of ranks
+        arcs_first (n + 1,)      uint32 host: where the arcs of every place begin
+        heads      (c,)          int32  `placed_arcs_kernel`
+        size       scalar        uint32 host: places of the top
+        matrix     (size * size) number Floyd-Warshall
+        perfect    (2 c,)        number here: of the top
+        lengths    (2, n)        int32  here: of the longest ways to and from the top, of ranks
+        found      (WORDS,)      int32  all kernels: `APART`, `GREATEST`
+        ========== ============= ====== =====================================================
+        """
+        longest = cuda.shared.array(1, int32)
+        own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        if thread == 0:
+            longest[0] = 0
+        cuda.syncthreads()
+        far, apart = float32(0), False
+        column = thread
+        while column < size:
+            distance = matrix[uint32(own * size + column)]
+            if distance < inf:
+                far = max(far, float32(distance))
+            else:
+                apart = True
+            column = uint32(column + TOP_THREADS)
+        cuda.atomic.max(longest, 0, int32(_bits(far)))
+        if apart:
+            found[APART] = 1
+        arc = uint32(arcs_first[own] + thread)
+        stop = uint32(arcs_first[uint32(own + 1)])
+        while arc < stop:
+            above = uint32(places[heads[arc]])
+            perfect[up_slot(arc)] = matrix[uint32(own * size + above)]
+            perfect[down_slot(arc)] = matrix[uint32(above * size + own)]
+            arc = uint32(arc + TOP_THREADS)
+        cuda.syncthreads()
+        if thread == 0:
+            lengths[0, ranks[own]], lengths[1, ranks[own]] = longest[0], 0
+            # (ways through the top add up as arcs do)
+            for word in (GREATEST, LONGEST_UP):
+                if longest[0] > found[word]:
+                    cuda.atomic.max(found, word, longest[0])
+
+    return _from_top_kernel
+
+
+# ---- perfect pass
+
+
+@inline
+def _kept_between(bits, words_at, low, high):
+    """Count the arcs from one up to another that are kept, a bit each."""
+    count = uint32(0)
+    word = uint32(low // WARP)
+    while uint32(word * WARP) < high:
+        kept = uint32(bits[uint32(words_at + word)])
+        begin = uint32(word * WARP)
+        if begin < low:
+            kept = uint32(kept & ~((uint32(1) << uint32(low - begin)) - uint32(1)))
+        if uint32(high - begin) < WARP:
+            kept = uint32(kept & ((uint32(1) << uint32(high - begin)) - uint32(1)))
+        count = uint32(count + uint32(cuda.popc(kept)))
+        word = uint32(word + 1)
+    return count
+
+
+@cache
+def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
+    """Return the kernel of the perfect pass over bundles, which packs what is kept.
+
+    Parameters
+    ----------
+    dtype : dtype
+    outside : bool
+        Whether matrices are in the memory of the device, for shared memory is too small.
+    """
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    write = arc_writer(dtype)
+    lent, read = _make_bundle_parts(dtype, outside=outside)
+    words_a_number = dtype.itemsize // 4
+
+    @inline
+    def lengthen(lengths, place, row, weight, basic):
+        """Let the way of a member be as long as that over an arc which is kept."""
+        if weight == basic and basic < inf:
+            further = float32(_length(lengths[row]) + float32(weight))
+            cuda.atomic.max(lengths, place, int32(_bits(further)))
+
+    @kernel
+    def _perfect_kernel(
+        first_bundle, room, arc_room, columns, group, ranks, depth, bundle_first, boundary_first,
+        boundary, arcs_first, heads, rows, pair_first, pairs, pair_arcs, weights, perfect, lengths,
+        found, up_stop, up_depths, up_weights, stream_first, stream_stop, stream, spare,
+    ):  # fmt: skip
+        """Let the arcs of members fall to the ways over higher vertices, a block a bundle.
+
+        ============== ======== ====== =====================================================
+        argument       shape    dtype  written by
+        ============== ======== ====== =====================================================
+        first_bundle   scalar   uint32 host: of the tier
+        room           scalar   uint32 host: most rows of a bundle
+        arc_room       scalar   uint32 host: most arcs above its members
+        columns        scalar   uint32 host: threads that share a neighbour
+        group          scalar   uint32 host: arcs of a group of the stream
+        ranks          (n,)     int32  host: of places
+        depth          (n,)     int32  host: of ranks
+        bundle_first   (b + 1,) int32  host: places
+        boundary_first (b + 1,) int32  host
+        boundary       (x,)     int32  host: ranks
+        arcs_first     (n + 1,) uint32 host: where the arcs of every place begin
+        heads          (c,)     int32  `placed_arcs_kernel`
+        rows           (c,)     uint32 `placed_arcs_kernel`
+        pair_first     (b + 1,) uint32 host: where the pairs of every bundle begin
+        pairs          (p,)     uint32 `pairs_kernel`
+        pair_arcs      (p,)     uint32 `pairs_kernel`
+        weights        (2 c,)   number the basic pass
+        perfect        (2 c,)   number what is above; here: of the members
+        lengths        (2, n)   int32  what is above; here: of the longest ways, of ranks
+        found          (WORDS,) int32  all kernels
+        up_stop        (n,)     uint32 here: where the arcs up that are kept end, of ranks
+        up_depths      (c,)     int32  here: depth of their heads
+        up_weights     (c,)     number here
+        stream_first   (b,)     uint32 host: where the stream of every bundle begins
+        stream_stop    (b,)     uint32 here: where it ends
+        stream         (words,) int64  here: arcs down that are kept, in groups
+        spare          (x,)     number here: matrices, if shared memory is too small
+        ============== ======== ====== =====================================================
+        """
+        size = uint32(room * (room | uint32(1)))
+        matrix = lent(spare, size)
+        if outside:
+            size = uint32(0)
+        starts_at, lengths_at, groups_at, up_bits_at, down_bits_at, halves_at = _shares_here(
+            room, arc_room, size, words_a_number
+        )
+        least = cuda.shared.array(0, number, alignment=ALIGNMENT)
+        words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        signed = cuda.shared.array(0, int32, alignment=ALIGNMENT)
+        halves = cuda.shared.array(0, uint16, alignment=ALIGNMENT)
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        bundle = uint32(first_bundle + cuda.blockIdx.x)
+        first = uint32(bundle_first[bundle])
+        members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - first)
+        boundary_at = uint32(boundary_first[bundle])
+        bounded = uint32(uint32(boundary_first[uint32(bundle + 1)]) - boundary_at)
+        count = uint32(members + bounded)
+        pitch = uint32(count | uint32(1))
+        begin, end = read(
+            matrix, words, halves, starts_at, halves_at, pitch, count, members, first, arcs_first,
+            rows, weights,
+        )  # fmt: skip
+        pair = uint32(pair_first[bundle] + thread)
+        last = uint32(pair_first[uint32(bundle + 1)])
+        while pair < last:
+            word, arc = pairs[pair], pair_arcs[pair]
+            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            matrix[uint32(tail * pitch + head)] = perfect[up_slot(arc)]
+            matrix[uint32(head * pitch + tail)] = perfect[down_slot(arc)]
+            pair = uint32(pair + threads)
+        i = thread
+        while i < count:
+            up, down = int32(0), int32(0)
+            if i >= members:
+                rank = uint32(boundary[uint32(boundary_at + i - members)])
+                up, down = lengths[0, rank], lengths[1, rank]
+            signed[uint32(lengths_at + i)] = up
+            signed[uint32(lengths_at + room + i)] = down
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        column, crew = uint32(thread % columns), uint32(thread // columns)
+        crews = uint32(threads // columns)
+        member = uint32(0)
+        while member < members:
+            arc0 = words[uint32(starts_at + member)]
+            degree = uint32(words[uint32(starts_at + member + 1)] - arc0)
+            list_at, own = uint32(halves_at + arc0), uint32(member * pitch)
+            base = uint32(0)
+            while base < degree:
+                i = min(uint32(base + crew), uint32(degree - 1))
+                row = uint32(halves[uint32(list_at + i)])
+                up, down = matrix[uint32(own + row)], matrix[uint32(row * pitch + member)]
+                j = column
+                while j < degree:
+                    other = uint32(halves[uint32(list_at + j)])
+                    over = uint32(other * pitch)
+                    up = min(number(matrix[uint32(own + other)] + matrix[uint32(over + row)]), up)
+                    down = min(
+                        number(matrix[uint32(row * pitch + other)] + matrix[uint32(over + member)]),
+                        down,
+                    )
+                    j = uint32(j + columns)
+                up, down = least_of_group(up, columns), least_of_group(down, columns)
+                if column == 0:
+                    least[uint32(size + i)] = up
+                    least[uint32(size + room + i)] = down
+                base = uint32(base + crews)
+            cuda.syncthreads()
+            i = thread
+            while i < degree:
+                row = uint32(halves[uint32(list_at + i)])
+                up, down = least[uint32(size + i)], least[uint32(size + room + i)]
+                was_up, was_down = matrix[uint32(own + row)], matrix[uint32(row * pitch + member)]
+                lengthen(signed, uint32(lengths_at + member), uint32(lengths_at + row), up, was_up)
+                lengthen(
+                    signed, uint32(lengths_at + room + member), uint32(lengths_at + room + row),
+                    down, was_down,
+                )  # fmt: skip
+                matrix[uint32(own + row)] = up
+                matrix[uint32(row * pitch + member)] = down
+                i = uint32(i + threads)
+            cuda.syncthreads()
+            member = uint32(member + 1)
+        # what is kept, a bit an arc
+        greatest = float32(0)
+        base = uint32(0)
+        while base < end:
+            i = uint32(base + thread)
+            keeps_up, keeps_down = False, False
+            if i < end:
+                arc = uint32(begin + i)
+                word = rows[arc]
+                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
+                was_up, was_down = weights[up_slot(arc)], weights[down_slot(arc)]
+                perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
+                keeps_up, keeps_down = up == was_up, down == was_down
+                if was_up < inf:
+                    greatest = max(greatest, float32(was_up))
+                else:
+                    keeps_up = False
+                if was_down < inf:
+                    greatest = max(greatest, float32(was_down))
+                else:
+                    keeps_down = False
+            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
+            if thread % WARP == 0:
+                words[uint32(up_bits_at + i // WARP)] = kept_up
+                words[uint32(down_bits_at + i // WARP)] = kept_down
+            base = uint32(base + threads)
+        if int32(_bits(greatest)) > found[GREATEST]:
+            cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
+        cuda.syncthreads()
+        i = thread
+        while i < members:
+            low, high = words[uint32(starts_at + i)], words[uint32(starts_at + i + 1)]
+            ups = _kept_between(words, up_bits_at, low, high)
+            downs = _kept_between(words, down_bits_at, low, high)
+            rank = uint32(ranks[uint32(first + i)])
+            up_stop[rank] = uint32(begin + low + ups)
+            # (a member without any has a group that leads nowhere)
+            words[uint32(groups_at + i)] = max(uint32(1), uint32((downs + group - 1) // group))
+            if ups == 0 or downs == 0:
+                found[APART] = 1
+            up, down = signed[uint32(lengths_at + i)], signed[uint32(lengths_at + room + i)]
+            lengths[0, rank], lengths[1, rank] = up, down
+            if up > found[LONGEST_UP]:
+                cuda.atomic.max(found, LONGEST_UP, up)
+            if down > found[LONGEST_DOWN]:
+                cuda.atomic.max(found, LONGEST_DOWN, down)
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        i = thread
+        while i < members:
+            ahead, k = uint32(0), uint32(0)
+            while k < i:
+                ahead = uint32(ahead + words[uint32(groups_at + k)])
+                k = uint32(k + 1)
+            words[uint32(groups_at + room + i)] = ahead
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        start = uint64(stream_first[bundle])
+        i = thread
+        while i < end:
+            arc = uint32(begin + i)
+            word = rows[arc]
+            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            low, bit = words[uint32(starts_at + tail)], uint32(uint32(1) << uint32(i % WARP))
+            if words[uint32(up_bits_at + i // WARP)] & bit:
+                place = uint32(begin + low + _kept_between(words, up_bits_at, low, i))
+                up_depths[place] = depth[heads[arc]]
+                up_weights[place] = matrix[uint32(tail * pitch + head)]
+            if words[uint32(down_bits_at + i // WARP)] & bit:
+                k = _kept_between(words, down_bits_at, low, i)
+                if k >= uint32((words[uint32(groups_at + tail)] - 1) * group):
+                    place = head | uint32(ENDS)
+                else:
+                    place = head
+                group_at = uint64(words[uint32(groups_at + room + tail)])
+                write(
+                    stream, start + group_at * uint64(group) + uint64(k),
+                    matrix[uint32(head * pitch + tail)], place,
+                )  # fmt: skip
+            i = uint32(i + threads)
+        i = thread
+        while i < members:
+            low, high = words[uint32(starts_at + i)], words[uint32(starts_at + i + 1)]
+            k = _kept_between(words, down_bits_at, low, high)
+            group_at = uint64(words[uint32(groups_at + room + i)]) * uint64(group)
+            stop = uint32(words[uint32(groups_at + i)] * group)
+            while k < stop:
+                place = count
+                if k >= uint32(stop - group):
+                    place = count | uint32(ENDS)
+                write(stream, start + group_at + uint64(k), number(inf), place)
+                k = uint32(k + 1)
+            if i == uint32(members - 1):
+                stream_stop[bundle] = uint32(start + group_at + uint64(stop))
+            i = uint32(i + threads)
+
+    return _perfect_kernel
+
+
+@cache
+def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel of the perfect pass over a level, which packs what is kept."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @inline
+    def between(heads, arcs_first, places, perfect, tail, head):
+        """Return the distance between two ranks that are joined, as far as it is that of an arc."""
+        if tail == head:
+            return number(inf)
+        low, high = min(tail, head), max(tail, head)
+        place = uint32(places[low])
+        arc = _arc_to(heads, uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)]), high)
+        return perfect[up_slot(arc)] if tail < head else perfect[down_slot(arc)]
+
+    @kernel
+    def _perfect_level_kernel(
+        first_place, shift, ranks, places, depth, arcs_first, heads, weights, perfect, lengths,
+        found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+    ):  # fmt: skip
+        """Let arcs of vertices of one depth fall to the ways over higher ones, a block a vertex.
+
+        ============ ======== ====== =====================================================
+        argument     shape    dtype  written by
+        ============ ======== ====== =====================================================
+        first_place  scalar   uint32 host: of the level
+        shift        scalar   uint32 host: the first arc of all levels
+        ranks        (n,)     int32  host: of places
+        places       (n,)     int32  host: of ranks
+        depth        (n,)     int32  host: of ranks
+        arcs_first   (n + 1,) uint32 host: where the arcs of every place begin
+        heads        (c,)     int32  `placed_arcs_kernel`
+        weights      (2 c,)   number the basic pass
+        perfect      (2 c,)   number what is above; here: of these vertices
+        lengths      (2, n)   int32  what is above; here: of the longest ways, of ranks
+        found        (WORDS,) int32  all kernels
+        up_stop      (n,)     uint32 here: where the arcs up that are kept end, of ranks
+        up_depths    (c,)     int32  here: depth of their heads
+        up_weights   (c,)     number here
+        down_stop    (n,)     uint32 here: the same of the arcs down
+        down_ends    (levels) int32  here: their heads
+        down_weights (levels) number here
+        ============ ======== ====== =====================================================
+        """
+        longest = cuda.shared.array(3, int32)
+        place, thread = uint32(first_place + cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        begin = uint32(arcs_first[place])
+        degree = uint32(arcs_first[uint32(place + 1)] - begin)
+        rank = uint32(ranks[place])
+        if thread < 3:
+            longest[thread] = 0
+        if LEVEL_THREADS < 3 and thread == 0:
+            longest[2] = 0
+        cuda.syncthreads()
+        lane = uint32(thread % WARP)
+        i = uint32(thread // WARP)
+        while i < degree:
+            arc = uint32(begin + i)
+            own = heads[arc]
+            up, down = weights[up_slot(arc)], weights[down_slot(arc)]
+            was_up, was_down = up, down
+            j = lane
+            while j < degree:
+                other = uint32(begin + j)
+                head = heads[other]
+                climb = weights[up_slot(other)]
+                descent = weights[down_slot(other)]
+                up = min(number(climb + between(heads, arcs_first, places, perfect, head, own)), up)
+                down = min(
+                    number(between(heads, arcs_first, places, perfect, own, head) + descent), down
+                )
+                j = uint32(j + WARP)
+            up, down = least_of_group(up, WARP), least_of_group(down, WARP)
+            if lane == 0:
+                perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
+                if was_up < inf:
+                    cuda.atomic.max(longest, 0, int32(_bits(float32(was_up))))
+                    if up == was_up:
+                        further = float32(_length(lengths[0, own]) + float32(up))
+                        cuda.atomic.max(longest, 1, int32(_bits(further)))
+                if was_down < inf:
+                    cuda.atomic.max(longest, 0, int32(_bits(float32(was_down))))
+                    if down == was_down:
+                        further = float32(_length(lengths[1, own]) + float32(down))
+                        cuda.atomic.max(longest, 2, int32(_bits(further)))
+            i = uint32(i + LEVEL_THREADS // WARP)
+        cuda.syncthreads()
+        if thread == 0:
+            lengths[0, rank], lengths[1, rank] = longest[1], longest[2]
+            for word in range(3):
+                if longest[word] > found[uint32(GREATEST + word)]:
+                    cuda.atomic.max(found, uint32(GREATEST + word), longest[word])
+        if thread >= WARP:
+            return
+        # one warp packs, in order
+        ups, downs, base = begin, uint32(begin - shift), uint32(0)
+        first_up, first_down = ups, downs
+        while base < degree:
+            arc = uint32(begin + min(uint32(base + lane), uint32(degree - 1)))
+            up, down = perfect[up_slot(arc)], perfect[down_slot(arc)]
+            inside = uint32(base + lane) < degree
+            keeps_up = inside and up < inf and up == weights[up_slot(arc)]
+            keeps_down = inside and down < inf and down == weights[down_slot(arc)]
+            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
+            if keeps_up:
+                at = uint32(ups + before(kept_up, lane))
+                up_depths[at], up_weights[at] = depth[heads[arc]], up
+            if keeps_down:
+                at = uint32(downs + before(kept_down, lane))
+                down_ends[at], down_weights[at] = heads[arc], down
+            ups = uint32(ups + uint32(cuda.popc(kept_up)))
+            downs = uint32(downs + uint32(cuda.popc(kept_down)))
+            base = uint32(base + WARP)
+        if lane == 0:
+            up_stop[rank], down_stop[rank] = ups, downs
+            if ups == first_up or downs == first_down:
+                found[APART] = 1
+
+    return _perfect_level_kernel
