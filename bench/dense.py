@@ -145,7 +145,7 @@ def blocked(n: int, dtype: str) -> Figure:
 
     def run(matrix: Matrix) -> Matrix:
         for first in range(0, n, tile):
-            floyd_warshall.launch_round(matrix, first)
+            floyd_warshall.launch_round(matrix, first, tile)
         return matrix
 
     return _all_pairs("floyd-warshall", n, dtype, -(-n // tile), run)

@@ -335,9 +335,13 @@ class _OneMap:
 
     def _weighing(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
         self._step("new weights")
-        hierarchy.with_weights(weights)
-        seconds = self._trials(partial(hierarchy.with_weights, weights))
         dtype = self.graph.weight_range.working_dtypes(None)[0]
+
+        def weigh() -> Any:
+            return hierarchy.with_weights(weights).layered(dtype)
+
+        weigh()
+        seconds = self._trials(weigh)
         held = held_bytes(hierarchy.metric(dtype), hierarchy.slots)
         line = self._add("new weights", median(seconds), held)
         for other in self.others:

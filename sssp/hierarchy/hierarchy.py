@@ -194,8 +194,8 @@ class Hierarchy:
         Weights of which none is negative are customized where the first question is asked, on the
         CPU or on a GPU, and when it is.
         """
-        version = Hierarchy(self.graph.with_weights(w, rows=rows), self.structure, self.slots)
-        return _weighed(version) if version.least_weight < 0 else version
+        graph = self.graph.with_weights(w, rows=rows)
+        return _checked(Hierarchy(graph, self.structure, self.slots))
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.with_changes(arcs, weights)``.
@@ -270,7 +270,9 @@ class Hierarchy:
                 "a scenario is an array of weights or a tuple (arcs, weights), not a tuple of "
                 f"{len(change)}"
             )
-        return self._changed(self.graph.with_changes(*change), change[0], threads)
+        return _weighed(
+            self._changed(self.graph.with_changes(*change), change[0], threads), threads
+        )
 
     def _lean(self) -> Hierarchy:
         """Drop what versions are made from, half of its memory; they are customized anew then."""
@@ -287,6 +289,8 @@ class Hierarchy:
         version = Hierarchy(graph, self.structure, self.slots)
         same = graph.weights.dtype == self.graph.weights.dtype
         if same and places.size <= MOST_CHANGES and min(self.least_weight, graph.least_weight) >= 0:
+            if not any(key.startswith(("weights", "cuda")) for key in self._derived):
+                _weighed(self, threads)  # (who has asked on a GPU alone goes on there)
             for dtype in graph.weight_range.working_dtypes(None):
                 known = self._derived.get(_key(dtype))
                 if known is None:
@@ -294,7 +298,7 @@ class Hierarchy:
                 found = changed(known, self.structure, graph, places, self.slots[places])
                 if found is not None:
                     version._derived[_key(dtype)] = found
-        return _weighed(version, threads)
+        return _checked(version, threads)
 
     def _opposite_changed(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
@@ -402,6 +406,11 @@ def customized_hierarchy(
         A cycle is of negative length, wherever it is.
     """
     return _weighed(Hierarchy(graph, structure, slots), threads)
+
+
+def _checked(hierarchy: Hierarchy, threads: int | None = None) -> Hierarchy:
+    """Return a hierarchy without a cycle of negative length; its weights may still be to come."""
+    return _weighed(hierarchy, threads) if hierarchy.least_weight < 0 else hierarchy
 
 
 def _weighed(hierarchy: Hierarchy, threads: int | None = None) -> Hierarchy:

@@ -23,7 +23,7 @@ from numba import from_dtype, int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel, part
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
-from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, THREADS, make_product, per_thread, tile_side
+from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, THREADS, make_product, tile_side
 from sssp.engine.matrix_query import MatrixQuery
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer
@@ -40,12 +40,11 @@ CROSS, OTHERS = 0, 1
 
 
 @cache
-def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
+def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
     """Return the kernel of the first phase: plain Floyd-Warshall on the block."""
     number = from_dtype(dtype)
     unseen = infinity(dtype).item()
-    per = per_thread(dtype, with_tails=with_tails)
-    tile = tile_side(dtype, with_tails=with_tails)
+    per = tile // SIDE
     half, half_tile = per // 2, tile // 2
 
     @part
@@ -154,10 +153,9 @@ def _make_close_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
 
 
 @cache
-def _make_tiles_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
+def _make_tiles_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
     """Return the kernel of the second and third phase."""
-    product = make_product(dtype, in_place=True, with_tails=with_tails)
-    tile = tile_side(dtype, with_tails=with_tails)
+    product = make_product(dtype, in_place=True, with_tails=with_tails, tile=tile)
 
     @kernel(max_registers=65536 // (2 * THREADS))
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
@@ -209,17 +207,17 @@ def _make_tiles_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any
     return _tiles_kernel
 
 
-def launch_round(matrix: Matrix, first: int) -> None:
-    """Queue the round of the block of vertices from `first` on."""
+def launch_round(matrix: Matrix, first: int, tile: int) -> None:
+    """Queue the round of the block of vertices from `first` on, a tile wide."""
     dtype, n, stream = np.dtype(matrix.flat.dtype), matrix.n, matrix.stream
     with_tails = matrix.tails is not None
     tails = matrix.tails if with_tails else matrix.flat
-    others = -(-n // tile_side(dtype, with_tails=with_tails)) - 1
+    others = -(-n // tile) - 1
     size, begin = np.uint32(n), np.uint32(first)
-    close = _make_close_kernel(dtype, with_tails=with_tails)
+    close = _make_close_kernel(dtype, tile, with_tails=with_tails)
     close[1, THREADS, stream](matrix.flat, tails, size, begin, matrix.flags)
     if others:
-        tiles = _make_tiles_kernel(dtype, with_tails=with_tails)
+        tiles = _make_tiles_kernel(dtype, tile, with_tails=with_tails)
         for phase, grid in ((CROSS, (others, 2)), (OTHERS, (others, others))):
             tiles[grid, THREADS, stream](
                 matrix.flat, tails, size, begin, np.uint32(phase), matrix.flags
@@ -259,7 +257,7 @@ def solve(
         looked = 0
         with progress_bar(n, query.progress, "vertex") as advance:
             for first in range(0, n, tile):
-                launch_round(matrix, first)
+                launch_round(matrix, first, tile)
                 done = min(first + tile, n)
                 if (done - looked) * n * n >= QUEUED:
                     if matrix.negative_vertex() is not None:

@@ -40,11 +40,11 @@ from sssp.kernels.dtypes import FLOAT64, infinity
 __all__ = [
     "DEPTH",
     "SIDE",
+    "SMALL_TILE",
     "THREADS",
     "View",
     "make_product",
     "multiply",
-    "per_thread",
     "tile_side",
 ]
 
@@ -55,20 +55,16 @@ THREADS = SIDE * SIDE
 DEPTH = 16
 #: of shared memory, in bytes, so that 16 of them are read at once; the simulator knows none
 ALIGNMENT = None if SIMULATOR else 16
+#: side of a tile where a matrix has few: a smaller one leaves fewer multiprocessors idle
+SMALL_TILE = SIDE * (2 if SIMULATOR else 4)
 #: entries between the rows of a slice of A: off by 4, so that transposing meets no bank twice
 PADDING = 4
 
 
-def per_thread(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
-    """Rows, and columns, of a tile that a thread holds; an even number."""
-    if SIMULATOR:
-        return 2
-    return 8 if dtype.itemsize == 4 and not with_tails else 4
-
-
 def tile_side(dtype: np.dtype[Any], *, with_tails: bool = False) -> int:
     """Rows, and columns, of a tile; smaller where tails are carried along."""
-    return SIDE * per_thread(dtype, with_tails=with_tails)
+    wide = dtype.itemsize == 4 and not with_tails and not SIMULATOR
+    return 2 * SMALL_TILE if wide else SMALL_TILE
 
 
 @dataclass(frozen=True)
@@ -107,13 +103,15 @@ class View:
 
 
 @cache
-def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = False) -> Any:
+def make_product(
+    dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = False, tile: int | None = None
+) -> Any:
     """Return the device function that makes one tile of a product.
 
     ``product(out, out_start, old, old_start, out_stride, a, a_start, a_stride, b, b_start,
     b_stride, rows, columns, depth, out_tails, old_tails)``, all arrays flat, the starts int64 and
     the rest uint32, is for a whole block of `THREADS` threads. It writes ``min(old, A (+) B)`` to
-    a rectangle of at most `tile_side` rows and columns of ``out``, and returns whether an entry
+    a rectangle of at most a tile's rows and columns of ``out``, and returns whether an entry
     of this thread is less than in ``old``. The tile may be its own A or B: it is written when all
     has been read.
 
@@ -126,12 +124,14 @@ def make_product(dtype: np.dtype[Any], *, in_place: bool, with_tails: bool = Fal
         An entry that falls through k gets the tail that stands at (k, j) of B. The tails of
         ``old`` and B are in ``old_tails``, in places of the same number. Without this, any arrays
         will do.
+    tile : int, default `tile_side`
+        Side of a tile: `SIDE` times 2, 4 or 8.
     """
     number = from_dtype(dtype)
     unseen = infinity(dtype).item()
     doubles = dtype == FLOAT64
-    per = per_thread(dtype, with_tails=with_tails)
-    tile = tile_side(dtype, with_tails=with_tails)
+    tile = tile or tile_side(dtype, with_tails=with_tails)
+    per = tile // SIDE
     half, half_tile = per // 2, tile // 2
     padded = tile + PADDING
     loads = tile * DEPTH // THREADS

@@ -5,11 +5,11 @@ elimination tree into: the basic pass goes up through tiers and levels, Floyd-Wa
 top, the perfect pass comes back down and packs what is kept.
 
 A thread block holds a bundle as a matrix in shared memory, a row for every member and every vertex
-of its boundary, and eliminates the members one after the other: each is the lower corner of
-triangles whose other sides lead from each of its neighbours above to each other, so triangles are
-neither stored nor looked for. No two of them end at the same entry: nothing is atomic, and what
-threads find depends on no order. Arcs within the boundary belong to the bundles above; ways over
-members come to them at the end.
+of its boundary. A member is the lower corner of triangles whose third sides join its neighbours
+above, so in a matrix triangles are neither stored nor looked for. Members of one depth go together,
+a *step*; threads next to each other take arcs above them that are next to each other, and the
+threads of a slice some of the other arcs of their tails. Arcs within the boundary belong to the
+bundles above; ways over members come to them at the end.
 
 On levels, where separators are too wide for shared memory, a block takes a vertex, and finds the
 third sides of its triangles among sorted arcs.
@@ -65,8 +65,8 @@ LEVEL_THREADS = 2 if SIMULATOR else 128
 TOP_THREADS = 2 if SIMULATOR else 128
 #: a row of a bundle fits into so many bits of a word
 HALF, LOW_HALF = 16, 0xFFFF
-#: rows up to which a bundle's block has so many threads, of which so many share a neighbour
-CREWS = (48, (32, 8)), (64, (128, 16)), (88, (256, 32)), (1 << HALF, (512, 32))
+#: rows up to which a bundle's block has so many threads, which take so many arcs side by side
+CREWS = (48, (32, 8)), (64, (128, 32)), (88, (256, 32)), (1 << HALF, (512, 64))
 
 _bits = bits_of(FLOAT32)
 _length = number_of(FLOAT32)
@@ -75,17 +75,18 @@ _length = number_of(FLOAT32)
 def _shares(rows, arcs, matrix, words_a_number):
     """Return where in a block's shared memory everything begins, each in its own units.
 
-    First comes the matrix, of numbers, and two rows of numbers; then words: where the arcs of
-    every member begin, two lengths for every row, groups of every member and those before, whether
-    arcs up and down are kept, a bit each; then half words, the rows that arcs lead to.
+    First comes the matrix, of numbers; then words: where the arcs of every member and of every
+    step begin, two lengths for every row, groups of every member and those before, whether arcs up
+    and down are kept, a bit each; then half words, the rows that arcs lead to.
     """
-    starts = (matrix + 2 * rows) * words_a_number
-    lengths = starts + rows + 1
+    starts = matrix * words_a_number
+    steps = starts + rows + 1
+    lengths = steps + rows + 1
     groups = lengths + 2 * rows
     up_bits = groups + 2 * rows
     down_bits = up_bits + arcs // WARP + 1
     halves = 2 * (down_bits + arcs // WARP + 1)
-    return starts, lengths, groups, up_bits, down_bits, halves
+    return starts, steps, lengths, groups, up_bits, down_bits, halves
 
 
 _shares_here = inline(_shares)
@@ -107,9 +108,9 @@ class Room(NamedTuple):
 
     @property
     def crew(self) -> tuple[int, int]:
-        """How many threads it has, and how many of them share a neighbour."""
+        """How many threads it has, and how many arcs they take side by side."""
         if SIMULATOR:
-            return 2, 1
+            return 4, 2
         return next(crew for most, crew in CREWS if self.rows <= most)
 
     @property
@@ -335,8 +336,8 @@ def _make_bundle_parts(dtype: np.dtype[Any], *, outside: bool) -> tuple[Any, Any
 
     @inline
     def read(
-        matrix, words, halves, starts_at, halves_at, pitch, count, members, first, arcs_first,
-        rows, weights,
+        matrix, words, halves, starts_at, steps_at, halves_at, pitch, count, members, first,
+        step_places, arcs_first, rows, weights,
     ):  # fmt: skip
         """Fill the matrix with the arcs of the members; list where they begin and lead to."""
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
@@ -348,6 +349,10 @@ def _make_bundle_parts(dtype: np.dtype[Any], *, outside: bool) -> tuple[Any, Any
         i = thread
         while i <= members:
             words[uint32(starts_at + i)] = uint32(arcs_first[uint32(first + i)] - begin)
+            i = uint32(i + threads)
+        i = thread
+        while i < step_places.size:
+            words[uint32(steps_at + i)] = uint32(arcs_first[step_places[i]] - begin)
             i = uint32(i + threads)
         cuda.syncthreads()
         end = words[uint32(starts_at + members)]
@@ -381,8 +386,8 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @kernel
     def _basic_kernel(
-        first_bundle, room, arc_room, columns, bundle_first, boundary_first, arcs_first, rows,
-        pair_first, pairs, pair_arcs, weights, spare,
+        first_bundle, room, arc_room, across, bundle_first, boundary_first, step_first, steps,
+        arcs_first, rows, pair_first, pairs, pair_arcs, weights, spare,
     ):  # fmt: skip
         """Let arcs fall to the ways over lower vertices, a block a bundle.
 
@@ -392,9 +397,11 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         first_bundle   scalar   uint32 host: of the tier
         room           scalar   uint32 host: most rows of a bundle
         arc_room       scalar   uint32 host: most arcs above its members
-        columns        scalar   uint32 host: threads that share a neighbour
+        across         scalar   uint32 host: arcs that threads take side by side
         bundle_first   (b + 1,) int32  host: places
         boundary_first (b + 1,) int32  host
+        step_first     (b + 1,) uint32 host: where the steps of every bundle begin
+        steps          (s,)     uint32 host: the first place of each
         arcs_first     (n + 1,) uint32 host: where the arcs of every place begin
         rows           (c,)     uint32 `placed_arcs_kernel`
         pair_first     (b + 1,) uint32 host: where the pairs of every bundle begin
@@ -408,7 +415,9 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         matrix = lent(spare, size)
         if outside:
             size = uint32(0)
-        starts_at, _, _, _, _, halves_at = _shares_here(room, arc_room, size, words_a_number)
+        starts_at, steps_at, _, _, _, _, halves_at = _shares_here(
+            room, arc_room, size, words_a_number
+        )
         words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         halves = cuda.shared.array(0, uint16, alignment=ALIGNMENT)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
@@ -419,30 +428,33 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         count = uint32(members + bounded)
         pitch = uint32(count | uint32(1))
         begin, end = read(
-            matrix, words, halves, starts_at, halves_at, pitch, count, members, first, arcs_first,
-            rows, weights,
+            matrix, words, halves, starts_at, steps_at, halves_at, pitch, count, members, first,
+            steps[step_first[bundle] : step_first[uint32(bundle + 1)]], arcs_first, rows, weights,
         )  # fmt: skip
+        stages = uint32(step_first[uint32(bundle + 1)] - step_first[bundle])
         cuda.syncthreads()
-        column, crew = uint32(thread % columns), uint32(thread // columns)
-        crews = uint32(threads // columns)
-        member = members
-        while member > 0:
-            member = uint32(member - 1)
-            arc0 = words[uint32(starts_at + member)]
-            degree = uint32(words[uint32(starts_at + member + 1)] - arc0)
-            list_at, own = uint32(halves_at + arc0), uint32(member * pitch)
-            i = crew
-            while i < degree:
-                row = uint32(uint32(halves[uint32(list_at + i)]) * pitch)
-                here = matrix[uint32(row + member)]
-                j = column
-                while j < degree:
-                    other = uint32(halves[uint32(list_at + j)])
+        beside, part = uint32(thread % across), uint32(thread // across)
+        parts = uint32(threads // across)
+        stage = stages
+        while stage > 0:
+            stage = uint32(stage - 1)
+            i, high = uint32(words[uint32(steps_at + stage)] + beside), end
+            if uint32(stage + 1) < stages:
+                high = words[uint32(steps_at + stage + 1)]
+            while i < high:
+                word = rows[uint32(begin + i)]
+                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                own, row = uint32(tail * pitch), uint32(head * pitch)
+                here = matrix[uint32(row + tail)]
+                j = uint32(words[uint32(starts_at + tail)] + part)
+                stop = words[uint32(starts_at + tail + 1)]
+                while j < stop:
+                    other = uint32(halves[uint32(halves_at + j)])
                     way = number(here + matrix[uint32(own + other)])
                     if way < matrix[uint32(row + other)]:
-                        matrix[uint32(row + other)] = way
-                    j = uint32(j + columns)
-                i = uint32(i + crews)
+                        cuda.atomic.min(matrix, uint32(row + other), way)
+                    j = uint32(j + parts)
+                i = uint32(i + across)
             cuda.syncthreads()
         i = thread
         while i < end:
@@ -522,7 +534,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write the arcs of the top into its matrix, a thread a place.
+        """Write the arcs of the top into its matrix, a block a place.
 
         ========== ============= ====== =====================================================
         argument   shape         dtype  written by
@@ -536,12 +548,11 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
         found      (WORDS,)      int32  all kernels: `GREATEST`
         ========== ============= ====== =====================================================
         """
-        own = uint32(cuda.grid(1))
-        if own >= size:
-            return
-        matrix[uint32(own * size + own)] = number(0)
+        own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        if thread == 0:
+            matrix[uint32(own * size + own)] = number(0)
         greatest = float32(0)
-        arc, stop = uint32(arcs_first[own]), uint32(arcs_first[uint32(own + 1)])
+        arc, stop = uint32(arcs_first[own] + thread), uint32(arcs_first[uint32(own + 1)])
         while arc < stop:
             above = uint32(places[heads[arc]])
             up, down = weights[up_slot(arc)], weights[down_slot(arc)]
@@ -551,8 +562,9 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
                 greatest = max(greatest, float32(up))
             if down < inf:
                 greatest = max(greatest, float32(down))
-            arc = uint32(arc + 1)
-        cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
+            arc = uint32(arc + TOP_THREADS)
+        if int32(_bits(greatest)) > found[GREATEST]:
+            cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
 
     return _to_top_kernel
 
@@ -659,9 +671,10 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
     @kernel
     def _perfect_kernel(
-        first_bundle, room, arc_room, columns, group, ranks, depth, bundle_first, boundary_first,
-        boundary, arcs_first, heads, rows, pair_first, pairs, pair_arcs, weights, perfect, lengths,
-        found, up_stop, up_depths, up_weights, stream_first, stream_stop, stream, spare,
+        first_bundle, room, arc_room, across, group, ranks, depth, bundle_first, boundary_first,
+        boundary, step_first, steps, arcs_first, heads, rows, pair_first, pairs, pair_arcs,
+        weights, perfect, lengths, found, up_stop, up_depths, up_weights, stream_first,
+        stream_stop, stream, spare,
     ):  # fmt: skip
         """Let the arcs of members fall to the ways over higher vertices, a block a bundle.
 
@@ -671,13 +684,15 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         first_bundle   scalar   uint32 host: of the tier
         room           scalar   uint32 host: most rows of a bundle
         arc_room       scalar   uint32 host: most arcs above its members
-        columns        scalar   uint32 host: threads that share a neighbour
+        across         scalar   uint32 host: arcs that threads take side by side
         group          scalar   uint32 host: arcs of a group of the stream
         ranks          (n,)     int32  host: of places
         depth          (n,)     int32  host: of ranks
         bundle_first   (b + 1,) int32  host: places
         boundary_first (b + 1,) int32  host
         boundary       (x,)     int32  host: ranks
+        step_first     (b + 1,) uint32 host: where the steps of every bundle begin
+        steps          (s,)     uint32 host: the first place of each
         arcs_first     (n + 1,) uint32 host: where the arcs of every place begin
         heads          (c,)     int32  `placed_arcs_kernel`
         rows           (c,)     uint32 `placed_arcs_kernel`
@@ -701,10 +716,9 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         matrix = lent(spare, size)
         if outside:
             size = uint32(0)
-        starts_at, lengths_at, groups_at, up_bits_at, down_bits_at, halves_at = _shares_here(
-            room, arc_room, size, words_a_number
+        starts_at, steps_at, lengths_at, groups_at, up_bits_at, down_bits_at, halves_at = (
+            _shares_here(room, arc_room, size, words_a_number)
         )
-        least = cuda.shared.array(0, number, alignment=ALIGNMENT)
         words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         signed = cuda.shared.array(0, int32, alignment=ALIGNMENT)
         halves = cuda.shared.array(0, uint16, alignment=ALIGNMENT)
@@ -717,9 +731,10 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         count = uint32(members + bounded)
         pitch = uint32(count | uint32(1))
         begin, end = read(
-            matrix, words, halves, starts_at, halves_at, pitch, count, members, first, arcs_first,
-            rows, weights,
+            matrix, words, halves, starts_at, steps_at, halves_at, pitch, count, members, first,
+            steps[step_first[bundle] : step_first[uint32(bundle + 1)]], arcs_first, rows, weights,
         )  # fmt: skip
+        stages = uint32(step_first[uint32(bundle + 1)] - step_first[bundle])
         pair = uint32(pair_first[bundle] + thread)
         last = uint32(pair_first[uint32(bundle + 1)])
         while pair < last:
@@ -738,49 +753,54 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             signed[uint32(lengths_at + room + i)] = down
             i = uint32(i + threads)
         cuda.syncthreads()
-        column, crew = uint32(thread % columns), uint32(thread // columns)
-        crews = uint32(threads // columns)
-        member = uint32(0)
-        while member < members:
-            arc0 = words[uint32(starts_at + member)]
-            degree = uint32(words[uint32(starts_at + member + 1)] - arc0)
-            list_at, own = uint32(halves_at + arc0), uint32(member * pitch)
-            base = uint32(0)
-            while base < degree:
-                i = min(uint32(base + crew), uint32(degree - 1))
-                row = uint32(halves[uint32(list_at + i)])
-                up, down = matrix[uint32(own + row)], matrix[uint32(row * pitch + member)]
-                j = column
-                while j < degree:
-                    other = uint32(halves[uint32(list_at + j)])
-                    over = uint32(other * pitch)
-                    up = min(number(matrix[uint32(own + other)] + matrix[uint32(over + row)]), up)
-                    down = min(
-                        number(matrix[uint32(row * pitch + other)] + matrix[uint32(over + member)]),
-                        down,
-                    )
-                    j = uint32(j + columns)
-                up, down = least_of_group(up, columns), least_of_group(down, columns)
-                if column == 0:
-                    least[uint32(size + i)] = up
-                    least[uint32(size + room + i)] = down
-                base = uint32(base + crews)
-            cuda.syncthreads()
-            i = thread
-            while i < degree:
-                row = uint32(halves[uint32(list_at + i)])
-                up, down = least[uint32(size + i)], least[uint32(size + room + i)]
-                was_up, was_down = matrix[uint32(own + row)], matrix[uint32(row * pitch + member)]
-                lengthen(signed, uint32(lengths_at + member), uint32(lengths_at + row), up, was_up)
+        beside, part = uint32(thread % across), uint32(thread // across)
+        parts = uint32(threads // across)
+        stage, low = uint32(0), uint32(0)
+        while stage <= stages:
+            # (threads lower what others have yet to read, which read what it was from outside)
+            begins, high = end, end
+            if stage < stages:
+                begins = words[uint32(steps_at + stage)]
+            if uint32(stage + 1) < stages:
+                high = words[uint32(steps_at + stage + 1)]
+            i = uint32(begins + beside)
+            while i < high:
+                word = rows[uint32(begin + i)]
+                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                own, row = uint32(tail * pitch), uint32(head * pitch)
+                up, down = number(inf), number(inf)
+                j = uint32(words[uint32(starts_at + tail)] + part)
+                stop = words[uint32(starts_at + tail + 1)]
+                while j < stop:
+                    other, arc = uint32(halves[uint32(halves_at + j)]), uint32(begin + j)
+                    further = matrix[uint32(other * pitch + head)]
+                    up = min(number(weights[up_slot(arc)] + further), up)
+                    further = matrix[uint32(row + other)]
+                    down = min(number(further + weights[down_slot(arc)]), down)
+                    j = uint32(j + parts)
+                if up < matrix[uint32(own + head)]:
+                    cuda.atomic.min(matrix, uint32(own + head), up)
+                if down < matrix[uint32(row + tail)]:
+                    cuda.atomic.min(matrix, uint32(row + tail), down)
+                i = uint32(i + across)
+            # meanwhile the longest ways of those before
+            i = uint32(low + thread)
+            while i < begins:
+                arc = uint32(begin + i)
+                word = rows[arc]
+                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
                 lengthen(
-                    signed, uint32(lengths_at + room + member), uint32(lengths_at + room + row),
-                    down, was_down,
+                    signed, uint32(lengths_at + tail), uint32(lengths_at + head),
+                    matrix[uint32(tail * pitch + head)], weights[up_slot(arc)],
                 )  # fmt: skip
-                matrix[uint32(own + row)] = up
-                matrix[uint32(row * pitch + member)] = down
+                lengthen(
+                    signed, uint32(lengths_at + room + tail), uint32(lengths_at + room + head),
+                    matrix[uint32(head * pitch + tail)], weights[down_slot(arc)],
+                )  # fmt: skip
                 i = uint32(i + threads)
+            low = begins
             cuda.syncthreads()
-            member = uint32(member + 1)
+            stage = uint32(stage + 1)
         # what is kept, a bit an arc
         greatest = float32(0)
         base = uint32(0)
@@ -804,7 +824,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 else:
                     keeps_down = False
             kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
-            if thread % WARP == 0:
+            if thread % WARP == 0 and i < end:
                 words[uint32(up_bits_at + i // WARP)] = kept_up
                 words[uint32(down_bits_at + i // WARP)] = kept_down
             base = uint32(base + threads)

@@ -17,7 +17,7 @@ from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, launch, most
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_round
-from sssp.cuda.matrix.min_plus import tile_side
+from sssp.cuda.matrix.min_plus import SMALL_TILE
 from sssp.cuda.memory import upload
 from sssp.hierarchy.bundles import Bundles, make_bundles
 from sssp.hierarchy.cuda.customization import (
@@ -121,6 +121,12 @@ class DeviceTree:
         self.arcs, self.top_arcs = int(firsts[-1]), int(firsts[bundles.top])
         self.level_arcs = int(firsts[start]) - self.top_arcs
         owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
+        # steps of bundles: members of one depth
+        depths = structure.depth[bundles.rank[start:]]
+        begins = np.ones(depths.size, np.bool_)
+        begins[1:] = depths[1:] != depths[:-1]
+        begins[bundles.first[:-1] - start] = True
+        steps = np.flatnonzero(begins) + start
         # pairs within boundaries, from the roots of subtrees
         parents = structure.parent[bundles.rank[start:]]
         places = np.where(parents >= 0, bundles.place[parents], 0)
@@ -160,6 +166,8 @@ class DeviceTree:
             "boundary_first": bundles.boundary_first,
             "boundary": bundles.boundary,
             "boundary_vertices": structure.order[bundles.boundary],
+            "steps": steps.astype(np.uint32),
+            "step_first": np.searchsorted(steps, bundles.first).astype(np.uint32),
             "pair_first": pair_first.astype(np.uint32),
             "stream_first": stream_first.astype(np.uint32),
         }
@@ -398,7 +406,10 @@ class DeviceMap:
         for tier in reversed(range(tree.tiers)):
             self._launch_tier(
                 make_basic_kernel, tier, stream,
-                *tree["bundle_first boundary_first arcs_first rows pair_first pairs pair_arcs"],
+                *tree[
+                    "bundle_first boundary_first step_first steps arcs_first rows pair_first pairs "
+                    "pair_arcs"
+                ],
                 basic, weights.spare,
             )  # fmt: skip
         levels = list(pairwise(bundles.levels.tolist()))
@@ -409,13 +420,13 @@ class DeviceMap:
         top = bundles.top
         if top:
             size = np.uint32(top)
-            make_to_top_kernel(dtype)[-(-top // THREADS), THREADS, stream](
+            make_to_top_kernel(dtype)[top, TOP_THREADS, stream](
                 tree["places"], *arcs, basic, size, self.between, found
             )
             matrix = copy(self.matrix)
             matrix.stream = stream
-            for first in range(0, top, tile_side(dtype)):
-                launch_round(matrix, first)
+            for first in range(0, top, SMALL_TILE):
+                launch_round(matrix, first, SMALL_TILE)
             make_from_top_kernel(dtype)[top, TOP_THREADS, stream](
                 *tree["ranks places"], *arcs, size, self.between, perfect, lengths, found
             )
@@ -429,8 +440,8 @@ class DeviceMap:
             self._launch_tier(
                 make_perfect_kernel, tier, stream, np.uint32(tree.group(tier)),
                 *tree[
-                    "ranks depth bundle_first boundary_first boundary arcs_first heads rows "
-                    "pair_first pairs pair_arcs"
+                    "ranks depth bundle_first boundary_first boundary step_first steps arcs_first "
+                    "heads rows pair_first pairs pair_arcs"
                 ],
                 basic, perfect, lengths, found, *self.up[1:], self.stream_first, self.stream_stop,
                 self.stream, weights.spare,
@@ -441,9 +452,9 @@ class DeviceMap:
         tree, dtype = self.tree, self.dtype
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
-        threads, columns = room.crew
+        threads, across = room.crew
         configuration = high - low, threads, stream, room.shared_bytes(dtype, outside=outside)
-        own = map(np.uint32, (low, room.rows, room.arcs, columns))
+        own = map(np.uint32, (low, room.rows, room.arcs, across))
         launch(make(dtype, outside=outside), configuration, *own, *arguments)
 
 
