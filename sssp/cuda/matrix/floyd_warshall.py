@@ -23,7 +23,7 @@ from numba import from_dtype, int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel, part
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
-from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, THREADS, make_product, tile_side
+from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
 from sssp.engine.matrix_query import MatrixQuery
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer
@@ -31,7 +31,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 from sssp.methods import FloydWarshall
 
-__all__ = ["launch_round", "solve"]
+__all__ = ["launch_round", "launch_rounds", "solve"]
 
 #: updates that are queued before the host looks at the flags: a fraction of a second
 QUEUED = 1 << 41
@@ -40,8 +40,12 @@ CROSS, OTHERS = 0, 1
 
 
 @cache
-def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
-    """Return the kernel of the first phase: plain Floyd-Warshall on the block."""
+def _make_close(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
+    """Return the device function of the first phase: plain Floyd-Warshall on the block.
+
+    ``close(matrix, tails, n, first, flags)`` is for a whole block of `THREADS` threads; its
+    arguments are those of `_close_kernel`.
+    """
     number = from_dtype(dtype)
     unseen = infinity(dtype).item()
     per = tile // SIDE
@@ -83,22 +87,8 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
                         own_tails[i, j] = row_tails[side, column]
                     least[i, j] = min(candidate, least[i, j])
 
-    @kernel
-    def _close_kernel(matrix, tails, n, first, flags):
-        """Close the block on the diagonal from vertex `first` on, by one thread block.
-
-        ======== ======== ====== ================================================
-        argument shape    dtype  written by
-        ======== ======== ====== ================================================
-        matrix   (n * n,) number the rounds before; here: the block
-        tails    (n * n,) int32  the rounds before; here; any array without tails
-        n        scalar   uint32 host
-        first    scalar   uint32 host
-        flags    (3,)     int32  all kernels: `NEGATIVE`
-        ======== ======== ====== ================================================
-        """
-        if flags[NEGATIVE] != 0:
-            return
+    @part
+    def close(matrix, tails, n, first, flags):
         rows = cuda.shared.array((2, tile), number, alignment=ALIGNMENT)
         columns = cuda.shared.array((2, tile), number, alignment=ALIGNMENT)
         row_tails = cuda.shared.array((2, tile), int32)
@@ -149,12 +139,44 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
                     if row == column and least[i, j] < 0:
                         cuda.atomic.max(flags, NEGATIVE, int32(first + row + 1))
 
+    return close
+
+
+@cache
+def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
+    """Return the kernel of the first phase."""
+    close = _make_close(dtype, tile, with_tails=with_tails)
+
+    @kernel
+    def _close_kernel(matrix, tails, n, first, flags):
+        """Close the block on the diagonal from vertex `first` on, by one thread block.
+
+        ======== ======== ====== ================================================
+        argument shape    dtype  written by
+        ======== ======== ====== ================================================
+        matrix   (n * n,) number the rounds before; here: the block
+        tails    (n * n,) int32  the rounds before; here; any array without tails
+        n        scalar   uint32 host
+        first    scalar   uint32 host
+        flags    (3,)     int32  all kernels: `NEGATIVE`
+        ======== ======== ====== ================================================
+        """
+        if flags[NEGATIVE] != 0:
+            return
+        close(matrix, tails, n, first, flags)
+
     return _close_kernel
 
 
 @cache
-def _make_tiles_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = False) -> Any:
-    """Return the kernel of the second and third phase."""
+def _make_tiles_kernel(
+    dtype: np.dtype[Any], tile: int, *, with_tails: bool = False, closes: bool = False
+) -> Any:
+    """Return the kernel of the second and third phase.
+
+    `closes`: the third begins the next round, by closing its block on the diagonal.
+    """
+    close = _make_close(dtype, tile, with_tails=with_tails)
     product = make_product(dtype, in_place=True, with_tails=with_tails, tile=tile)
 
     @kernel(max_registers=65536 // (2 * THREADS))
@@ -203,25 +225,49 @@ def _make_tiles_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
                 if matrix[own + int64(vertex) * int64(n + 1)] < 0:
                     cuda.atomic.max(flags, NEGATIVE, int32(row + vertex + 1))
                 vertex = uint32(vertex + THREADS)
+            if closes and row == uint32(first + tile):
+                close(matrix, tails, n, row, flags)
 
     return _tiles_kernel
 
 
 def launch_round(matrix: Matrix, first: int, tile: int) -> None:
     """Queue the round of the block of vertices from `first` on, a tile wide."""
-    dtype, n, stream = np.dtype(matrix.flat.dtype), matrix.n, matrix.stream
+    _launch_close(matrix, first, tile)
+    _launch_tiles(matrix, first, tile, closes=False)
+
+
+def launch_rounds(matrix: Matrix) -> None:
+    """Queue all rounds on a matrix of few tiles, where launches are what takes time."""
+    _launch_close(matrix, 0, SMALL_TILE)
+    for first in range(0, matrix.n, SMALL_TILE):
+        _launch_tiles(matrix, first, SMALL_TILE, closes=True)
+
+
+def _launch_close(matrix: Matrix, first: int, tile: int) -> None:
+    tails = matrix.flat if matrix.tails is None else matrix.tails
+    make = _make_close_kernel(
+        np.dtype(matrix.flat.dtype), tile, with_tails=matrix.tails is not None
+    )
+    make[1, THREADS, matrix.stream](
+        matrix.flat, tails, np.uint32(matrix.n), np.uint32(first), matrix.flags
+    )
+
+
+def _launch_tiles(matrix: Matrix, first: int, tile: int, *, closes: bool) -> None:
     with_tails = matrix.tails is not None
     tails = matrix.tails if with_tails else matrix.flat
-    others = -(-n // tile) - 1
-    size, begin = np.uint32(n), np.uint32(first)
-    close = _make_close_kernel(dtype, tile, with_tails=with_tails)
-    close[1, THREADS, stream](matrix.flat, tails, size, begin, matrix.flags)
-    if others:
-        tiles = _make_tiles_kernel(dtype, tile, with_tails=with_tails)
-        for phase, grid in ((CROSS, (others, 2)), (OTHERS, (others, others))):
-            tiles[grid, THREADS, stream](
-                matrix.flat, tails, size, begin, np.uint32(phase), matrix.flags
-            )
+    others = -(-matrix.n // tile) - 1
+    if not others:
+        return
+    tiles = _make_tiles_kernel(
+        np.dtype(matrix.flat.dtype), tile, with_tails=with_tails, closes=closes
+    )
+    for phase, grid in ((CROSS, (others, 2)), (OTHERS, (others, others))):
+        tiles[grid, THREADS, matrix.stream](
+            matrix.flat, tails, np.uint32(matrix.n), np.uint32(first), np.uint32(phase),
+            matrix.flags,
+        )  # fmt: skip
 
 
 def solve(

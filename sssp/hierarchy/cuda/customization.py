@@ -66,7 +66,7 @@ TOP_THREADS = 2 if SIMULATOR else 128
 #: a row of a bundle fits into so many bits of a word
 HALF, LOW_HALF = 16, 0xFFFF
 #: rows up to which a bundle's block has so many threads, which take so many arcs side by side
-CREWS = (48, (32, 8)), (64, (128, 32)), (88, (256, 32)), (1 << HALF, (512, 64))
+CREWS = (48, (32, 16)), (64, (128, 32)), (88, (256, 32)), (1 << HALF, (512, 64))
 
 _bits = bits_of(FLOAT32)
 _length = number_of(FLOAT32)
@@ -449,11 +449,19 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 j = uint32(words[uint32(starts_at + tail)] + part)
                 stop = words[uint32(starts_at + tail + 1)]
                 while j < stop:
+                    # (two at a time, for each waits for what it reads)
+                    next_j = min(uint32(j + parts), uint32(stop - 1))
                     other = uint32(halves[uint32(halves_at + j)])
+                    another = uint32(halves[uint32(halves_at + next_j)])
                     way = number(here + matrix[uint32(own + other)])
-                    if way < matrix[uint32(row + other)]:
+                    another_way = number(here + matrix[uint32(own + another)])
+                    known = matrix[uint32(row + other)]
+                    another_known = matrix[uint32(row + another)]
+                    if way < known:
                         cuda.atomic.min(matrix, uint32(row + other), way)
-                    j = uint32(j + parts)
+                    if another_way < another_known:
+                        cuda.atomic.min(matrix, uint32(row + another), another_way)
+                    j = uint32(j + 2 * parts)
                 i = uint32(i + across)
             cuda.syncthreads()
         i = thread
@@ -772,12 +780,21 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 j = uint32(words[uint32(starts_at + tail)] + part)
                 stop = words[uint32(starts_at + tail + 1)]
                 while j < stop:
-                    other, arc = uint32(halves[uint32(halves_at + j)]), uint32(begin + j)
-                    further = matrix[uint32(other * pitch + head)]
-                    up = min(number(weights[up_slot(arc)] + further), up)
-                    further = matrix[uint32(row + other)]
-                    down = min(number(further + weights[down_slot(arc)]), down)
-                    j = uint32(j + parts)
+                    # (two at a time, for each waits for what it reads)
+                    next_j = min(uint32(j + parts), uint32(stop - 1))
+                    other = uint32(halves[uint32(halves_at + j)])
+                    another = uint32(halves[uint32(halves_at + next_j)])
+                    arc, next_arc = uint32(begin + j), uint32(begin + next_j)
+                    climb, next_climb = weights[up_slot(arc)], weights[up_slot(next_arc)]
+                    descent, next_descent = weights[down_slot(arc)], weights[down_slot(next_arc)]
+                    over = matrix[uint32(other * pitch + head)]
+                    next_over = matrix[uint32(another * pitch + head)]
+                    back, next_back = matrix[uint32(row + other)], matrix[uint32(row + another)]
+                    up = min(number(climb + over), up)
+                    down = min(number(back + descent), down)
+                    up = min(number(next_climb + next_over), up)
+                    down = min(number(next_back + next_descent), down)
+                    j = uint32(j + 2 * parts)
                 if up < matrix[uint32(own + head)]:
                     cuda.atomic.min(matrix, uint32(own + head), up)
                 if down < matrix[uint32(row + tail)]:

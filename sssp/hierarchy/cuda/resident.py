@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, launch, most_shared_bytes
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
-from sssp.cuda.matrix.floyd_warshall import launch_round
-from sssp.cuda.matrix.min_plus import SMALL_TILE
+from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.memory import upload
 from sssp.hierarchy.bundles import Bundles, make_bundles
 from sssp.hierarchy.cuda.customization import (
@@ -53,7 +52,7 @@ LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
 #: arcs of a group, in the lowest tier and in all others: there vertices have more of them
 GROUPS = 2, 4
 #: bytes of scratch that stay on the device between calls
-KEPT = 512 << 20
+KEPT = 1280 << 20
 #: maps of versions that are gone whose memory stays for others
 KEPT_MAPS = 4
 #: different launches that are remembered
@@ -297,6 +296,16 @@ class Weights:
         self.lengths = cuda.device_array((2, max(1, n)), INDEX)
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
         self.spare = cuda.device_array(max(1, outside), dtype)
+        self._brought = cuda.device_array(1, dtype)
+
+    def brought(self, arc_weights: NDArray[Any], stream: Any) -> Any:
+        """Return the weights of a graph's arcs on the device, where those before them were."""
+        size = max(1, arc_weights.size)
+        if self._brought.size != size:
+            self._brought = cuda.device_array(size, arc_weights.dtype)
+        if arc_weights.size:
+            self._brought.copy_to_device(np.ascontiguousarray(arc_weights), stream=stream)
+        return self._brought
 
 
 class DeviceMap:
@@ -358,27 +367,32 @@ class DeviceMap:
         self.joined = self.fits = False
 
     def customize(
-        self, arc_weights: Any, slots: Any, potentials: NDArray[Any] | None = None
+        self,
+        arc_weights: NDArray[Any],
+        slots: NDArray[np.uint32],
+        potentials: NDArray[Any] | None = None,
     ) -> None:
         """Find the weights of the map for those of the graph's arcs, which are not negative.
 
         Parameters
         ----------
-        arc_weights : device array, shape (m,)
+        arc_weights : ndarray, shape (m,)
             Closed arcs weigh INF or more.
-        slots : device array, shape (m,), uint32
-            `DeviceTree.slots` of the graph.
+        slots : ndarray, shape (m,), uint32
+            `slots_of` the graph.
         potentials : ndarray, shape (n,), or None
             That the weights are between.
         """
         weights, stream = self.tree.weights(self.dtype), self.matrix.stream
         if potentials is not None:
             self.shifts = _there(potentials)
+        placed = self.tree.slots(slots)
         with weights.lock:
+            brought = weights.brought(arc_weights, stream)
             self._launches.do(
-                tuple(map(address, (arc_weights, slots))),
+                tuple(map(address, (brought, placed))),
                 stream,
-                lambda stream: self.launch(weights, arc_weights, slots, stream),
+                lambda stream: self.launch(weights, brought, placed, stream),
             )
             found = self.found.copy_to_host(stream=stream)
             stream.synchronize()
@@ -386,7 +400,7 @@ class DeviceMap:
         longest = max(up + down, 2.0 * greatest)
         if potentials is not None:
             longest -= 2.0 * float(potentials.min(initial=0))
-        self.fits = ROUNDED_UP * longest < float(infinity(self.dtype))
+        self.fits = bool(ROUNDED_UP * longest < float(infinity(self.dtype)))
         self.joined = not found[APART]
 
     def launch(self, weights: Weights, arc_weights: Any, slots: Any, stream: Any) -> None:
@@ -425,8 +439,7 @@ class DeviceMap:
             )
             matrix = copy(self.matrix)
             matrix.stream = stream
-            for first in range(0, top, SMALL_TILE):
-                launch_round(matrix, first, SMALL_TILE)
+            launch_rounds(matrix)
             make_from_top_kernel(dtype)[top, TOP_THREADS, stream](
                 *tree["ranks places"], *arcs, size, self.between, perfect, lengths, found
             )
@@ -475,7 +488,7 @@ class _Held:
             heights = potentials[graph.indices] - potentials[graph.tails]
             is_open = weights < infinity(dtype)
             weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
-        self.map.customize(_there(weights), tree.slots(hierarchy.slots), potentials)
+        self.map.customize(weights, hierarchy.slots, potentials)
 
 
 def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:

@@ -49,7 +49,7 @@ __all__ = ["LanesSearch", "solve", "whole_lanes"]
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
-MOST_ROWS, BYTES, FEWEST = 256, 1 << 30, 64
+MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 64
 
 
 def solve(
