@@ -68,8 +68,27 @@ HALF, LOW_HALF = 16, 0xFFFF
 #: rows up to which a bundle's block has so many threads, which take so many arcs side by side
 CREWS = (48, (32, 16)), (64, (128, 32)), (88, (256, 32)), (1 << HALF, (512, 64))
 
+#: longer arcs count as that long
+FAR = 1e38
+
 _bits = bits_of(FLOAT32)
 _length = number_of(FLOAT32)
+
+
+@cache
+def _make_length_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives the length of an arc as a 32-bit float."""
+    if dtype.kind == "i":
+
+        def length_of(weight):
+            return float32(weight)
+
+    else:
+
+        def length_of(weight):
+            return float32(min(weight, FAR))
+
+    return inline(length_of)
 
 
 def _shares(rows, arcs, matrix, words_a_number):
@@ -123,7 +142,7 @@ class Room(NamedTuple):
         matrix = 0 if outside else self.size
         halves: int
         *_, halves = _shares(self.rows, self.arcs, matrix, dtype.itemsize // 4)
-        return 2 * (halves + self.arcs)
+        return -(-(halves + self.arcs) // 4) * 8
 
 
 # ---- once for a structure
@@ -539,6 +558,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that brings arcs into the matrix of the top."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
+    length_of = _make_length_of(dtype)
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
@@ -567,9 +587,9 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
             matrix[uint32(own * size + above)] = up
             matrix[uint32(above * size + own)] = down
             if up < inf:
-                greatest = max(greatest, float32(up))
+                greatest = max(greatest, length_of(up))
             if down < inf:
-                greatest = max(greatest, float32(down))
+                greatest = max(greatest, length_of(down))
             arc = uint32(arc + TOP_THREADS)
         if int32(_bits(greatest)) > found[GREATEST]:
             cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
@@ -578,12 +598,55 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
+def _make_pack(dtype: np.dtype[Any]) -> Any:
+    """Return a device function by which a warp packs what is kept of a vertex, in order."""
+    inf = infinity(dtype).item()
+
+    @inline
+    def pack(
+        place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths, up_weights,
+        down_stop, down_ends, down_weights,
+    ):  # fmt: skip
+        """Pack; return how many arcs up are kept, and how many down."""
+        begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
+        lane = uint32(cuda.threadIdx.x % WARP)
+        ups, downs, base = begin, begin, begin
+        while base < stop:
+            arc = min(uint32(base + lane), uint32(stop - 1))
+            inside = uint32(base + lane) < stop
+            up, down = perfect[up_slot(arc)], perfect[down_slot(arc)]
+            keeps_up = inside and up < inf and up == weights[up_slot(arc)]
+            keeps_down = inside and down < inf and down == weights[down_slot(arc)]
+            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
+            if keeps_up:
+                at = uint32(ups + before(kept_up, lane))
+                up_depths[at], up_weights[at] = depth[heads[arc]], up
+            if keeps_down:
+                at = uint32(downs + before(kept_down, lane))
+                down_ends[at], down_weights[at] = heads[arc], down
+            ups = uint32(ups + uint32(cuda.popc(kept_up)))
+            downs = uint32(downs + uint32(cuda.popc(kept_down)))
+            base = uint32(base + WARP)
+        if lane == 0:
+            rank = uint32(ranks[place])
+            up_stop[rank], down_stop[rank] = ups, downs
+        return uint32(ups - begin), uint32(downs - begin)
+
+    return pack
+
+
+@cache
 def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that brings distances out of the matrix of the top."""
     inf = infinity(dtype).item()
+    pack = _make_pack(dtype)
+    length_of = _make_length_of(dtype)
 
     @kernel
-    def _from_top_kernel(ranks, places, arcs_first, heads, size, matrix, perfect, lengths, found):
+    def _from_top_kernel(
+        ranks, places, depth, arcs_first, heads, weights, size, matrix, perfect, lengths, found,
+        up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+    ):  # fmt: skip
         """Give the arcs of the top the distances in its matrix, a block a place.
 
         ========== ============= ====== =====================================================
@@ -599,6 +662,8 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         lengths    (2, n)        int32  here: of the longest ways to and from the top, of ranks
         found      (WORDS,)      int32  all kernels: `APART`, `GREATEST`
         ========== ============= ====== =====================================================
+
+        What follows is packed, as by `_perfect_level_kernel`.
         """
         longest = cuda.shared.array(1, int32)
         own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
@@ -610,7 +675,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         while column < size:
             distance = matrix[uint32(own * size + column)]
             if distance < inf:
-                far = max(far, float32(distance))
+                far = max(far, length_of(distance))
             else:
                 apart = True
             column = uint32(column + TOP_THREADS)
@@ -631,6 +696,11 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
             for word in (GREATEST, LONGEST_UP):
                 if longest[0] > found[word]:
                     cuda.atomic.max(found, word, longest[0])
+        if thread < WARP:
+            pack(
+                own, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
+                up_weights, down_stop, down_ends, down_weights,
+            )  # fmt: skip
 
     return _from_top_kernel
 
@@ -669,20 +739,21 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     write = arc_writer(dtype)
     lent, read = _make_bundle_parts(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
+    length_of = _make_length_of(dtype)
 
     @inline
     def lengthen(lengths, place, row, weight, basic):
         """Let the way of a member be as long as that over an arc which is kept."""
         if weight == basic and basic < inf:
-            further = float32(_length(lengths[row]) + float32(weight))
+            further = float32(_length(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(_bits(further)))
 
     @kernel
     def _perfect_kernel(
         first_bundle, room, arc_room, across, group, ranks, depth, bundle_first, boundary_first,
         boundary, step_first, steps, arcs_first, heads, rows, pair_first, pairs, pair_arcs,
-        weights, perfect, lengths, found, up_stop, up_depths, up_weights, stream_first,
-        stream_stop, stream, spare,
+        weights, perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends,
+        down_weights, stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
         """Let the arcs of members fall to the ways over higher vertices, a block a bundle.
 
@@ -714,6 +785,9 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         up_stop        (n,)     uint32 here: where the arcs up that are kept end, of ranks
         up_depths      (c,)     int32  here: depth of their heads
         up_weights     (c,)     number here
+        down_stop      (n,)     uint32 here: the same of the arcs down
+        down_ends      (c,)     int32  here: their heads, as ranks
+        down_weights   (c,)     number here
         stream_first   (b,)     uint32 host: where the stream of every bundle begins
         stream_stop    (b,)     uint32 here: where it ends
         stream         (words,) int64  here: arcs down that are kept, in groups
@@ -833,11 +907,11 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
                 keeps_up, keeps_down = up == was_up, down == was_down
                 if was_up < inf:
-                    greatest = max(greatest, float32(was_up))
+                    greatest = max(greatest, length_of(was_up))
                 else:
                     keeps_up = False
                 if was_down < inf:
-                    greatest = max(greatest, float32(was_down))
+                    greatest = max(greatest, length_of(was_down))
                 else:
                     keeps_down = False
             kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
@@ -854,7 +928,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             ups = _kept_between(words, up_bits_at, low, high)
             downs = _kept_between(words, down_bits_at, low, high)
             rank = uint32(ranks[uint32(first + i)])
-            up_stop[rank] = uint32(begin + low + ups)
+            up_stop[rank], down_stop[rank] = uint32(begin + low + ups), uint32(begin + low + downs)
             # (a member without any has a group that leads nowhere)
             words[uint32(groups_at + i)] = max(uint32(1), uint32((downs + group - 1) // group))
             if ups == 0 or downs == 0:
@@ -889,15 +963,15 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 up_weights[place] = matrix[uint32(tail * pitch + head)]
             if words[uint32(down_bits_at + i // WARP)] & bit:
                 k = _kept_between(words, down_bits_at, low, i)
+                down = matrix[uint32(head * pitch + tail)]
+                down_ends[uint32(begin + low + k)] = heads[arc]
+                down_weights[uint32(begin + low + k)] = down
                 if k >= uint32((words[uint32(groups_at + tail)] - 1) * group):
                     place = head | uint32(ENDS)
                 else:
                     place = head
                 group_at = uint64(words[uint32(groups_at + room + tail)])
-                write(
-                    stream, start + group_at * uint64(group) + uint64(k),
-                    matrix[uint32(head * pitch + tail)], place,
-                )  # fmt: skip
+                write(stream, start + group_at * uint64(group) + uint64(k), down, place)
             i = uint32(i + threads)
         i = thread
         while i < members:
@@ -922,6 +996,8 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel of the perfect pass over a level, which packs what is kept."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
+    pack = _make_pack(dtype)
+    length_of = _make_length_of(dtype)
 
     @inline
     def between(heads, arcs_first, places, perfect, tail, head):
@@ -935,8 +1011,8 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _perfect_level_kernel(
-        first_place, shift, ranks, places, depth, arcs_first, heads, weights, perfect, lengths,
-        found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+        first_place, ranks, places, depth, arcs_first, heads, weights, perfect, lengths, found,
+        up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
         """Let arcs of vertices of one depth fall to the ways over higher ones, a block a vertex.
 
@@ -944,7 +1020,6 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
         argument     shape    dtype  written by
         ============ ======== ====== =====================================================
         first_place  scalar   uint32 host: of the level
-        shift        scalar   uint32 host: the first arc of all levels
         ranks        (n,)     int32  host: of places
         places       (n,)     int32  host: of ranks
         depth        (n,)     int32  host: of ranks
@@ -958,8 +1033,8 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
         up_depths    (c,)     int32  here: depth of their heads
         up_weights   (c,)     number here
         down_stop    (n,)     uint32 here: the same of the arcs down
-        down_ends    (levels) int32  here: their heads
-        down_weights (levels) number here
+        down_ends    (c,)     int32  here: their heads, as ranks
+        down_weights (c,)     number here
         ============ ======== ====== =====================================================
         """
         longest = cuda.shared.array(3, int32)
@@ -994,14 +1069,14 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
             if lane == 0:
                 perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
                 if was_up < inf:
-                    cuda.atomic.max(longest, 0, int32(_bits(float32(was_up))))
+                    cuda.atomic.max(longest, 0, int32(_bits(length_of(was_up))))
                     if up == was_up:
-                        further = float32(_length(lengths[0, own]) + float32(up))
+                        further = float32(_length(lengths[0, own]) + length_of(up))
                         cuda.atomic.max(longest, 1, int32(_bits(further)))
                 if was_down < inf:
-                    cuda.atomic.max(longest, 0, int32(_bits(float32(was_down))))
+                    cuda.atomic.max(longest, 0, int32(_bits(length_of(was_down))))
                     if down == was_down:
-                        further = float32(_length(lengths[1, own]) + float32(down))
+                        further = float32(_length(lengths[1, own]) + length_of(down))
                         cuda.atomic.max(longest, 2, int32(_bits(further)))
             i = uint32(i + LEVEL_THREADS // WARP)
         cuda.syncthreads()
@@ -1010,30 +1085,13 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
             for word in range(3):
                 if longest[word] > found[uint32(GREATEST + word)]:
                     cuda.atomic.max(found, uint32(GREATEST + word), longest[word])
-        if thread >= WARP:
-            return
-        # one warp packs, in order
-        ups, downs, base = begin, uint32(begin - shift), uint32(0)
-        first_up, first_down = ups, downs
-        while base < degree:
-            arc = uint32(begin + min(uint32(base + lane), uint32(degree - 1)))
-            up, down = perfect[up_slot(arc)], perfect[down_slot(arc)]
-            inside = uint32(base + lane) < degree
-            keeps_up = inside and up < inf and up == weights[up_slot(arc)]
-            keeps_down = inside and down < inf and down == weights[down_slot(arc)]
-            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
-            if keeps_up:
-                at = uint32(ups + before(kept_up, lane))
-                up_depths[at], up_weights[at] = depth[heads[arc]], up
-            if keeps_down:
-                at = uint32(downs + before(kept_down, lane))
-                down_ends[at], down_weights[at] = heads[arc], down
-            ups = uint32(ups + uint32(cuda.popc(kept_up)))
-            downs = uint32(downs + uint32(cuda.popc(kept_down)))
-            base = uint32(base + WARP)
-        if lane == 0:
-            up_stop[rank], down_stop[rank] = ups, downs
-            if ups == first_up or downs == first_down:
+        ups, downs = uint32(0), uint32(0)
+        if thread < WARP:
+            ups, downs = pack(
+                place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
+                up_weights, down_stop, down_ends, down_weights,
+            )  # fmt: skip
+            if lane == 0 and (ups == 0 or downs == 0):
                 found[APART] = 1
 
     return _perfect_level_kernel

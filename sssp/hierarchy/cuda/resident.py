@@ -117,8 +117,7 @@ class DeviceTree:
         firsts = _offsets(degrees)
         up_first = np.empty(degrees.size, np.uint32)
         up_first[bundles.rank] = firsts[:-1]
-        self.arcs, self.top_arcs = int(firsts[-1]), int(firsts[bundles.top])
-        self.level_arcs = int(firsts[start]) - self.top_arcs
+        self.arcs = int(firsts[-1])
         owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
         # steps of bundles: members of one depth
         depths = structure.depth[bundles.rank[start:]]
@@ -316,9 +315,9 @@ class DeviceMap:
     tree : DeviceTree
     up : tuple of device arrays
         The arcs up that are kept: where those of every rank begin and end, depths of their heads,
-        weights. Those within the top are left out.
+        weights.
     down : tuple of device arrays
-        The same of the arcs down to vertices on levels, with ranks of their heads.
+        The same of the arcs down, with ranks of their heads.
     stream_first, stream_stop, stream : device arrays
         Arcs down into bundles, as they are swept.
     between : device array, shape (top * top,)
@@ -340,19 +339,16 @@ class DeviceMap:
     def __init__(self, tree: DeviceTree, dtype: np.dtype[Any]) -> None:
         self.tree, self.dtype, self.pool = tree, dtype, Pool()
         self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
-        bundles, n = tree.bundles, max(1, tree.bundles.rank.size)
-        inner, arcs = max(1, tree.level_arcs), max(1, tree.arcs)
-        ups = (
-            cuda.device_array(n, np.uint32),
-            cuda.device_array(arcs, INDEX),
-            cuda.device_array(arcs, dtype),
-        )
-        downs = (
-            cuda.device_array(n, np.uint32),
-            cuda.device_array(inner, INDEX),
-            cuda.device_array(inner, dtype),
-        )
-        self.up, self.down = (tree["up_first"], *ups), (tree["up_first"], *downs)
+        bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
+        packed = [
+            (
+                cuda.device_array(n, np.uint32),
+                cuda.device_array(arcs, INDEX),
+                cuda.device_array(arcs, dtype),
+            )
+            for _ in range(2)
+        ]
+        self.up, self.down = ((tree["up_first"], *arrays) for arrays in packed)
         self.stream_first = tree["stream_first"]
         self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
         words = max(1, tree.stream_arcs) * stream_words(dtype)
@@ -362,7 +358,7 @@ class DeviceMap:
         self.between = self.matrix.flat
         self.found = cuda.device_array(WORDS, INDEX)
         self._launches = Launches()
-        own = *ups, *downs, self.stream_stop, self.stream, self.between
+        own = *packed[0], *packed[1], self.stream_stop, self.stream, self.between
         self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
         self.joined = self.fits = False
 
@@ -441,12 +437,12 @@ class DeviceMap:
             matrix.stream = stream
             launch_rounds(matrix)
             make_from_top_kernel(dtype)[top, TOP_THREADS, stream](
-                *tree["ranks places"], *arcs, size, self.between, perfect, lengths, found
-            )
-        shift = np.uint32(tree.top_arcs)
+                *tree["ranks places depth"], *arcs, basic, size, self.between, perfect, lengths,
+                found, *self.up[1:], *self.down[1:],
+            )  # fmt: skip
         for low, high in levels:
             make_perfect_level_kernel(dtype)[high - low, LEVEL_THREADS, stream](
-                np.uint32(low), shift, *tree["ranks places depth"], *arcs, basic, perfect,
+                np.uint32(low), *tree["ranks places depth"], *arcs, basic, perfect,
                 lengths, found, *self.up[1:], *self.down[1:],
             )  # fmt: skip
         for tier in range(tree.tiers):
@@ -456,8 +452,8 @@ class DeviceMap:
                     "ranks depth bundle_first boundary_first boundary step_first steps arcs_first "
                     "heads rows pair_first pairs pair_arcs"
                 ],
-                basic, perfect, lengths, found, *self.up[1:], self.stream_first, self.stream_stop,
-                self.stream, weights.spare,
+                basic, perfect, lengths, found, *self.up[1:], *self.down[1:], self.stream_first,
+                self.stream_stop, self.stream, weights.spare,
             )  # fmt: skip
 
     def _launch_tier(self, make: Any, tier: int, stream: Any, *arguments: Any) -> None:

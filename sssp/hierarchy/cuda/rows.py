@@ -195,11 +195,10 @@ class LanesSearch(Search):
         """Sweep levels and bundles; with `totals` fold what is found."""
         tree, on_device, bundles = self.tree, self.map, self.tree.bundles
         width, stream = whole_lanes(batch.rows), batch.stream
-        shift = np.uint32(tree.top_arcs)
         for low, high in pairwise(bundles.levels.tolist()):
             grid = high - low, width // LANES
             make_level_kernel(self.dtype)[grid, (LANES, SLICES), stream](
-                np.uint32(low), shift, *tree["ranks order size depth"], *on_device.down, *lanes
+                np.uint32(low), *tree["ranks order size depth"], *on_device.down, *lanes
             )
         if totals is not None:
             count, (_, _, pitch, swept) = int(bundles.levels[-1]), lanes

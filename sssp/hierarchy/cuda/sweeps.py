@@ -294,7 +294,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _level_kernel(
-        first_place, shift, ranks, order, size, depth, arcs_first, arcs_stop, ends, weights,
+        first_place, ranks, order, size, depth, arcs_first, arcs_stop, ends, weights,
         source_ranks, ways, lanes, distances,
     ):  # fmt: skip
         """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
@@ -303,15 +303,14 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         argument     shape          dtype  written by
         ============ ============== ====== ================================================
         first_place  scalar         uint32 host: of the level
-        shift        scalar         uint32 host: the first arc of all levels
         ranks        (n,)           int32  host: of places
         order        (n,)           int32  host: vertices of ranks
         size         (n,)           int32  host: of the subtrees of ranks
         depth        (n,)           int32  host: of ranks
         arcs_first   (n,)           uint32 host: where the arcs of every rank begin
         arcs_stop    (n,)           uint32 customization: where those down to it end
-        ends         (levels,)      int32  customization: ranks that they come from
-        weights      (levels,)      number customization
+        ends         (c,)           int32  customization: ranks that they come from
+        weights      (c,)           number customization
         source_ranks (lanes,)       int32  `_climb_kernel`
         ways         (rows, height) number `_climb_kernel`
         lanes        scalar         uint32 host
@@ -327,7 +326,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
             source = source_ranks[lane]
             if int32(int32(rank) - size[rank]) < source <= int32(rank):
                 least = ways[lane, depth[rank]]
-        arc, stop = uint32(arcs_first[rank] - shift + part_number), arcs_stop[rank]
+        arc, stop = uint32(arcs_first[rank] + part_number), arcs_stop[rank]
         while arc < stop:
             above = uint64(uint32(order[ends[arc]]))
             found = number(distances[above * uint64(lanes) + lane] + weights[arc])
