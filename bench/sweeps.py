@@ -26,7 +26,7 @@ from bench.common import Record, options_of
 from bench.graphs import graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
-from sssp.hierarchy.cuda.rows import LanesSearch, device_map, whole_lanes
+from sssp.hierarchy.cuda.rows import LanesSearch, device_map
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 RUNS = 10
@@ -146,7 +146,7 @@ class Bench:
         """Time a batch of trees on the device."""
         n, sources, stream = self.graph.n, self._some(size), cuda.stream()
         search = LanesSearch(device_map(self.hierarchy, INT32, 0))
-        scratch, lanes = search.allocate(size), whole_lanes(size)
+        scratch, lanes = search.allocate(size), search.lanes(size)
         batch = Batch(
             size,
             cuda.to_device(sources),

@@ -53,6 +53,7 @@ class DeviceTree:
         self.height = structure.height
         chain, leap = _chains(structure, bundles)
         counts = np.diff(bundles.first)
+        inside = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
         arrays = {
             "rank_of": structure.rank,
             "ranks": bundles.rank,
@@ -65,7 +66,8 @@ class DeviceTree:
             "depth": structure.depth,
             "first": structure.first.astype(np.uint32),
             "upper": structure.upper,
-            "bundles": np.repeat(np.arange(counts.size, dtype=INDEX), counts),
+            "bundles": inside,
+            "levels": _levels(structure, bundles, inside),
             "bundle_first": bundles.first,
             "lowest": bundles.lowest,
             "highest": bundles.highest,
@@ -174,7 +176,7 @@ class DeviceMap:
         for low, high, group in tiers:
             make[-(-(high - low) // THREADS), THREADS, stream](
                 *map(np.uint32, (low, high, group)),
-                *tree["ranks places bundles bundle_first boundary_first boundary"],
+                *tree["ranks places bundles levels bundle_first boundary_first boundary"],
                 *self.down,
                 stream_first,
                 words,
@@ -199,6 +201,14 @@ class DeviceMap:
 
 def _there(array: NDArray[Any]) -> Any:
     return upload(np.ascontiguousarray(array))
+
+
+def _levels(structure: Structure, bundles: Bundles, inside: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Number the depths in every bundle, from above; return that of every place in one."""
+    depths = structure.depth[bundles.rank[bundles.rank.size - inside.size :]]
+    begins = np.diff(inside, prepend=-1) != 0
+    passed = np.cumsum(begins | (np.diff(depths, prepend=-1) != 0), dtype=INDEX)
+    return np.asarray(passed - passed[begins][inside], INDEX)
 
 
 def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
