@@ -26,12 +26,15 @@ from bench.common import Record, options_of
 from bench.graphs import graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
+from sssp.cuda.memory import pinned_array
 from sssp.hierarchy.cuda.rows import LanesSearch, device_map
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 RUNS = 10
-BATCHES = 256, 64, 32, 8, 1
+BATCHES = 256, 64, 32, 16, 8, 1
 SEED = 1
+#: calls for a tree to pinned memory, of which the median counts
+CLICKS = 100
 #: rows of a batch that are compared; rows that are certified
 CHECKED, CERTIFIED = 4, 2
 #: rows and columns of the table, and entries that it may have
@@ -92,6 +95,10 @@ class Bench:
         ask: dict[str, Any] = {"device": "cuda", "progress": False}
         one = self._some(1)
         self._call("one tree, host to host", 1, lambda: sssp.shortest_paths(hierarchy, one, **ask))
+        pinned = partial(
+            sssp.shortest_paths, hierarchy, one, **ask, out=pinned_array((1, n), INT32)
+        )
+        self._call("one tree, to pinned memory", 1, pinned, CLICKS)
         if n > COUNTRY_SIZE:
             return
         trees = self._some(TREES)

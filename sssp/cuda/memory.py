@@ -239,6 +239,8 @@ def pinned_array(
     (``torch.empty(n, pin_memory=True).numpy()``) does as well.
     """
     with select(device_number(device)):
+        if np.prod(shape) == 0:
+            return np.empty(shape, dtype)
         array: NDArray[Any] = cuda.pinned_array(shape, np.dtype(dtype))
         return array
 

@@ -35,16 +35,21 @@ class Ready:
     ----------
     search : Search
         Of the map: it fills the distances of a batch.
-    rows : int
+    query : Query
+        For so many rows, dense and on the host; others like it may follow.
 
     Attributes
     ----------
+    nothing : FormScratch
+        Of such a query.
     nbytes : int
         Bytes of the device.
     """
 
-    def __init__(self, search: Any, rows: int) -> None:
-        self.rows, self.scratch, self.launches = rows, search.allocate(rows), Launches()
+    def __init__(self, search: Any, query: Query) -> None:
+        self.rows = rows = query.rows
+        self.scratch, self.launches = search.allocate(rows), Launches()
+        self.nothing = FormScratch.allocate(search.n, query, search.dtype, rows, None)
         self.given, self.sources = cuda.pinned_array(rows, INT64), cuda.device_array(rows, INT64)
         shape = rows, COUNTERS
         self.counters, self.counted = (
@@ -99,16 +104,16 @@ def answer_at_once(pool: Pool, search: Any, query: Query, method: Method) -> Ans
     needed = search.fixed_bytes + rows * (search.row_bytes + n * dtype.itemsize)
     if needed > query.memory_limit:
         return None
-    form: Any = make_form(n, query, dtype)
-    check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
     kept = pool.take(key)
     if kept is None and needed - search.map.nbytes > free_bytes() * SHARE:
         return None
-    ready = Ready(search, rows) if kept is None else kept[0]
+    ready = Ready(search, query) if kept is None else kept[0]
     try:
         batch = ready.launch(search, query)
-        nothing = FormScratch.allocate(n, query, dtype, rows, None)
-        form.take(DeviceRows(range(rows), batch, nothing, None, None, False, query.threads))
+        # (what follows is done while the device works)
+        form: Any = make_form(n, query, dtype)
+        check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
+        form.take(DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads))
     finally:
         # (whatever has happened: the memory may go, or be used by others)
         ready.stream.synchronize()
