@@ -26,13 +26,16 @@ from bench.common import Record, options_of
 from bench.graphs import graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
+from sssp.cuda.memory import pinned_array
 from sssp.hierarchy.cuda.resident import DeviceMap, device_map
-from sssp.hierarchy.cuda.rows import LanesSearch, whole_lanes
+from sssp.hierarchy.cuda.rows import LanesSearch
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 RUNS = 10
-BATCHES = 256, 64, 32, 8, 1
+BATCHES = 256, 64, 32, 16, 8, 1
 SEED = 1
+#: calls for a tree to pinned memory, of which the median counts
+CLICKS = 100
 #: rows of a batch that are compared; rows that are certified
 CHECKED, CERTIFIED = 4, 2
 #: rows and columns of the table, and entries that it may have
@@ -88,6 +91,10 @@ class Bench:
         ask: dict[str, Any] = {"device": "cuda", "progress": False}
         one = self._some(1)
         self._call("one tree, host to host", 1, lambda: sssp.shortest_paths(hierarchy, one, **ask))
+        pinned = partial(
+            sssp.shortest_paths, hierarchy, one, **ask, out=pinned_array((1, n), INT32)
+        )
+        self._call("one tree, to pinned memory", 1, pinned, CLICKS)
         if n > COUNTRY_SIZE:
             return
         trees = self._some(TREES)
@@ -181,7 +188,7 @@ class Bench:
         """Time a batch of trees on the device."""
         n, sources, stream = self.graph.n, self._some(size), cuda.stream()
         search = LanesSearch(device_map(self.hierarchy, INT32, 0))
-        scratch, lanes = search.allocate(size), whole_lanes(size)
+        scratch, lanes = search.allocate(size), search.lanes(size)
         batch = Batch(
             size,
             cuda.to_device(sources),

@@ -157,8 +157,9 @@ def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
     h = prepare(g)
     ask = partial(shortest_paths, h, device=device, dtype=dtype)
     several, half = np.arange(SEVERAL), np.arange(g.n // 2)
-    ask(0)
-    ask(several)
+    # one, a few, and so many that a GPU sweeps them side by side
+    for sources in (0, several, np.arange(2 * SEVERAL)):
+        ask(sources)
     ask(several, targets=half)
     ask(several, limit=g.weights.max(), output="sparse")
     ask(several, limit=g.weights.max() * g.n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "device_count",
     "device_number",
     "inline",
+    "is_pinned",
     "kernel",
     "launch",
     "most_shared_bytes",
@@ -50,6 +52,8 @@ config: Any = _config
 SIMULATOR = bool(config.ENABLE_CUDASIM)
 # one block for one source is a choice here, not an oversight to be warned of
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False
+#: a process, and Numba's CUDA target in it, where kernels can run
+_usable_in: tuple[int, Any] | None = None
 
 
 def kernel(function: Any = None, **options: Any) -> Any:
@@ -236,6 +240,17 @@ def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
     cuda.cudadrv.driver.driver.cuMemcpyAsync(to, start, nbytes, int(stream.handle))
 
 
+def is_pinned(start: int, nbytes: int) -> bool:
+    """Whether memory of the host, of one byte at least, was allocated as pinned, by whomever."""
+    if SIMULATOR:
+        return False
+    from cuda.bindings import driver
+
+    return all(
+        int(driver.cuMemHostGetFlags(place)[0]) == 0 for place in (start, start + nbytes - 1)
+    )
+
+
 def pin(start: int, nbytes: int) -> bool:
     """Pin pages of the host where they lie; False if they cannot be, or are already."""
     driver = cuda.cudadrv.driver
@@ -300,7 +315,22 @@ def select(number: int) -> Any:
 
 
 def _unusable() -> str | None:
-    """Return why no kernel can run here, and what to do about it; None if one can."""
+    """Return why no kernel can run here, and what to do about it; None if one can.
+
+    That one can is asked once a process: it takes longer than a short search.
+    """
+    global _usable_in
+    asked = os.getpid(), cuda
+    if _usable_in == asked:
+        return None
+    reason = _trouble()
+    if reason is None:
+        _usable_in = asked
+    return reason
+
+
+def _trouble() -> str | None:
+    """Ask driver and toolkit."""
     if SIMULATOR:
         return None
     driver = cuda.cudadrv.driver.driver

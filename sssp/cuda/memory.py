@@ -11,9 +11,19 @@ from mmap import PAGESIZE
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, pin, unpin
+from sssp.cuda.compiler import (
+    SIMULATOR,
+    address,
+    copy_bytes,
+    cuda,
+    device_number,
+    is_pinned,
+    pin,
+    select,
+    unpin,
+)
 from sssp.errors import DeviceError
 from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
 from sssp.graph.graph import Graph
@@ -27,7 +37,10 @@ __all__ = [
     "available_bytes",
     "device_graph",
     "download",
+    "fetch",
     "free_bytes",
+    "pinned_array",
+    "send",
     "upload",
 ]
 
@@ -41,6 +54,8 @@ PIECE = 16 << 20
 SHARE = 0.9
 #: smaller arrays go in one plain copy: pinning costs more than it saves
 PLAIN = 1 << 20
+#: smaller arrays come back in one plain copy
+PLAIN_BACK = 64 << 10
 
 
 class Staging:
@@ -157,12 +172,77 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
     stream : stream
         What it has queued is done first. The copy itself does not hold up other streams.
     """
-    if not SIMULATOR and array.nbytes > PLAIN:
-        stream.synchronize()
-        STAGING.fetch(on_device, array)
-    elif array.size:
+    if array.size == 0:
+        return
+    if SIMULATOR or array.nbytes <= PLAIN_BACK:
         on_device.copy_to_host(array, stream=stream)
         stream.synchronize()
+    elif is_pinned(array.ctypes.data, array.nbytes):
+        fetch(on_device, array, stream)
+        stream.synchronize()
+    elif array.nbytes <= STAGING.chunk:
+        _fetch_at_once(on_device, array, stream)
+    else:
+        stream.synchronize()
+        STAGING.fetch(on_device, array)
+
+
+def _fetch_at_once(on_device: Any, array: NDArray[Any], stream: Any) -> None:
+    """Copy what fits into one pinned buffer."""
+    host = array.reshape(-1).view(np.uint8)
+    with STAGING.lease(cuda.get_current_device().id) as (_, buffer):
+        part = buffer[: host.size]
+        try:
+            fetch(on_device, part, stream)
+        finally:
+            stream.synchronize()
+        host[:] = part
+
+
+def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:
+    """Copy a pinned array to the device, in the order of a stream."""
+    if SIMULATOR:
+        on_device.copy_to_device(array)
+    else:
+        copy_bytes(address(on_device), array.ctypes.data, array.nbytes, stream)
+
+
+def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
+    """Copy a device array into a pinned one of as many bytes, in the order of a stream."""
+    if SIMULATOR:
+        on_device.copy_to_host(array)
+    else:
+        copy_bytes(array.ctypes.data, address(on_device), array.nbytes, stream)
+
+
+def pinned_array(
+    shape: int | tuple[int, ...], dtype: DTypeLike, device: str = "cuda"
+) -> NDArray[Any]:
+    """Return an array of the host that GPUs copy into without a detour: for ``out``.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype
+    device : str
+        ``"cuda"`` or ``"cuda:N"``; other GPUs copy into it as well.
+
+    Raises
+    ------
+    DeviceError
+        The device cannot be used.
+
+    Notes
+    -----
+    Its memory is taken from the machine until the last view of it has gone, and making it takes
+    longer than a search: make it once, for many calls. Pinned memory of other libraries
+    (``torch.empty(n, pin_memory=True).numpy()``) does as well.
+    """
+    with select(device_number(device)):
+        if np.prod(shape) == 0:
+            return np.empty(shape, dtype)
+        array: NDArray[Any] = cuda.pinned_array(shape, np.dtype(dtype))
+        return array
 
 
 def available_bytes(memory_limit: int, held: int = 0) -> int:

@@ -194,15 +194,15 @@ class _Rows:
         if not self.in_place:
             row += rows_of
         held = self.on_device.nbytes
+        available = available_bytes(query.memory_limit, held)
         if query.rows:
             parts = {
                 "the graph": held,
                 "the answer": self.fixed_bytes,
                 "one search": row + search.fixed_bytes,
             }
-            may_take = available_bytes(query.memory_limit, held) + held
-            check_memory(parts, may_take, query.device, FEWER_ROWS)
-        room = available_bytes(query.memory_limit, held) - self.fixed_bytes
+            check_memory(parts, available + held, query.device, FEWER_ROWS)
+        room = available - self.fixed_bytes
         filling = FILLING * blocks_at_once()
         size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
         size = search.rows_at_once or size

@@ -148,7 +148,9 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     heavy = 1 << 33 if dtype == np.int64 else 1
     g = sssp.Graph.from_arcs(tails, heads, (weights * heavy).astype(dtype), n=50)
     h = sssp.prepare(g, threads=1)
-    sssp.shortest_paths(h, [0, 1], device="cuda")
+    # a few rows, and many
+    for rows in ([0, 1], range(20)):
+        sssp.shortest_paths(h, rows, device="cuda")
     if dtype == np.int32:
         sssp.reduce(h, [0, 1], "sum", device="cuda")
 

@@ -21,9 +21,26 @@ def test_arrays_come_back_as_they_went(size, device):
     from sssp.cuda.compiler import cuda
 
     array = np.random.default_rng(size).integers(0, 1 << 30, size, np.int32)
-    back = np.full_like(array, -1)
-    memory.download(memory.upload(array), back, cuda.stream())
-    np.testing.assert_array_equal(back, array)
+    for back in (np.empty_like(array), memory.pinned_array(size, np.int32)):
+        back.fill(-1)
+        memory.download(memory.upload(array), back, cuda.stream())
+        np.testing.assert_array_equal(back, array)
+
+
+@pinned
+def test_pinned_memory_is_known_wherever_it_is_from(device):
+    from sssp.cuda import memory
+    from sssp.cuda.compiler import is_pinned, pin, select, unpin
+
+    with select(0):
+        ours, others = memory.pinned_array((3, 1000), np.int32), np.zeros((3, PAGESIZE))
+        for part in (ours, ours[1], ours[2, 5:7]):
+            assert is_pinned(part.ctypes.data, part.nbytes)
+        assert not is_pinned(others.ctypes.data, others.nbytes)
+        start = -(-others.ctypes.data // PAGESIZE) * PAGESIZE
+        assert pin(start, PAGESIZE)
+        assert not is_pinned(start, others.nbytes - PAGESIZE)
+        unpin(start)
 
 
 @pinned

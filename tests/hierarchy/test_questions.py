@@ -203,7 +203,7 @@ def roads() -> tuple[sssp.Graph, sssp.Hierarchy]:
 
 @needs_speed
 @pytest.mark.gpu
-@pytest.mark.parametrize("k", [1, 7, 8, 31, 32, 33, 64, 255, 256, 1000])
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 64, 255, 256, 1000])
 def test_any_number_of_rows_on_a_gpu(
     roads: tuple[sssp.Graph, sssp.Hierarchy], device: str, k: int
 ) -> None:
@@ -224,6 +224,85 @@ def test_any_number_of_rows_on_a_gpu(
         kept = sssp.shortest_paths(h, sources, dtype=dtype, device=device, output="device")
         wanted = sssp.shortest_paths(h, sources, dtype=dtype)
         np.testing.assert_array_equal(kept.to_host().distances, wanted.distances)
+
+
+@pytest.fixture(scope="module")
+def tangle() -> sssp.Hierarchy:
+    """A small map with levels above its bundles, and with parts that nobody reaches."""
+    tails, heads, weights = np.random.default_rng(0).integers(0, 50, (3, 110))
+    return sssp.prepare(sssp.Graph.from_arcs(tails, heads, weights, n=50))
+
+
+@pytest.fixture(scope="module")
+def joined() -> sssp.Hierarchy:
+    """A small map on which everybody reaches everybody."""
+    return sssp.prepare(sssp.road_like(40, seed=1).largest_component())
+
+
+def agree_on(h: sssp.Hierarchy, sources: Any, device: str, **options: Any) -> None:
+    """Compare rows with those of the CPU."""
+    wanted = sssp.shortest_paths(h, sources, device="cpu", **options)
+    found = sssp.shortest_paths(h, sources, device=device, **options)
+    assert found.distances.dtype == wanted.distances.dtype
+    compare_rows = np.testing.assert_array_equal
+    if wanted.distances.dtype.kind == "f":
+        compare_rows = partial(np.testing.assert_allclose, rtol=1e-6)
+    compare_rows(found.distances, wanted.distances)
+    assert np.array_equal(found.stats["climbed"], wanted.stats["climbed"])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("k", [1, 2, 7, 8, 31])
+def test_few_rows_and_more(tangle: sssp.Hierarchy, device: str, k: int) -> None:
+    sources = np.random.default_rng(k).integers(0, tangle.n, k)
+    agree_on(tangle, sources, device)
+    if k < 8 or not SIMULATOR:
+        agree_on(tangle, sources, device, limit=60)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_few_rows_in_every_dtype(tangle: sssp.Hierarchy, device: str, dtype: type) -> None:
+    heavy = dtype(1 << 33 if dtype is np.int64 else 0.37)
+    h = tangle.with_weights(tangle.graph.weights.astype(dtype) * heavy)
+    for sources in (3, [4, 0, 11]):
+        agree_on(h, sources, device, dtype=dtype)
+
+
+@pytest.mark.gpu
+def test_few_rows_over_negative_weights(joined: sssp.Hierarchy, device: str) -> None:
+    g = joined.graph
+    heights = np.random.default_rng(1).integers(0, 10_000, g.n)
+    h = joined.with_weights(g.weights + heights[g.indices] - heights[g.tails])
+    assert h.least_weight < 0
+    for sources in (3, [4, 0]):
+        agree_on(h, sources, device)
+
+
+@pytest.mark.gpu
+def test_calls_of_one_kind_in_turn_have_rows_of_their_own(
+    joined: sssp.Hierarchy, tangle: sssp.Hierarchy, device: str
+) -> None:
+    from sssp.cuda.memory import pinned_array
+
+    for h in (joined, tangle):
+        pinned = pinned_array(h.n, np.int32)
+        wide, apart = np.empty(h.n, np.int64), np.empty((h.n, 2), np.int32)
+        wanted = sssp.shortest_paths(h, range(6), device="cpu").distances
+        kept = [sssp.shortest_paths(h, source, device=device) for source in range(6)]
+        for source, row in enumerate(kept):
+            np.testing.assert_array_equal(row.distances, wanted[source])
+        for out in (pinned, apart[:, 1]):
+            found = sssp.shortest_paths(h, 5, device=device, out=out)
+            assert np.shares_memory(found.distances, out)
+            np.testing.assert_array_equal(out, wanted[5])
+        sssp.shortest_paths(h, 5, device=device, out=wide)
+        reached = wanted[5] < np.iinfo(np.int32).max
+        np.testing.assert_array_equal(wide[reached], wanted[5][reached])
+        assert (wide[~reached] == np.iinfo(np.int64).max).all()
+        found = sssp.shortest_paths(h, 2, device=device, limit=40)
+        near = wanted[2] <= 40
+        np.testing.assert_array_equal(found.reached, near)
 
 
 @needs_speed

@@ -31,7 +31,7 @@ from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, number_
 from sssp.cuda.device.warp import WARP, ballot, least_of_group
 from sssp.cuda.device.warp import rank as before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.sweeps import ENDS, arc_writer
+from sssp.hierarchy.cuda.sweeps import ENDS, LEVEL_AT, ROW_BITS, arc_writer
 from sssp.hierarchy.structure import NO_SLOT
 from sssp.kernels.dtypes import FLOAT32, infinity
 
@@ -748,12 +748,17 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             further = float32(_length(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(_bits(further)))
 
+    @inline
+    def marked(member, level):
+        """Return the part of a word of the stream that all arcs of a member share."""
+        return uint32((member << uint32(ROW_BITS)) | (uint32(level) << uint32(LEVEL_AT)))
+
     @kernel
     def _perfect_kernel(
-        first_bundle, room, arc_room, across, group, ranks, depth, bundle_first, boundary_first,
-        boundary, step_first, steps, arcs_first, heads, rows, pair_first, pairs, pair_arcs,
-        weights, perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends,
-        down_weights, stream_first, stream_stop, stream, spare,
+        first_bundle, room, arc_room, across, group, ranks, depth, levels, bundle_first,
+        boundary_first, boundary, step_first, steps, arcs_first, heads, rows, pair_first, pairs,
+        pair_arcs, weights, perfect, lengths, found, up_stop, up_depths, up_weights, down_stop,
+        down_ends, down_weights, stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
         """Let the arcs of members fall to the ways over higher vertices, a block a bundle.
 
@@ -767,6 +772,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         group          scalar   uint32 host: arcs of a group of the stream
         ranks          (n,)     int32  host: of places
         depth          (n,)     int32  host: of ranks
+        levels         (n - x,) int32  host: of places in bundles, within them
         bundle_first   (b + 1,) int32  host: places
         boundary_first (b + 1,) int32  host
         boundary       (x,)     int32  host: ranks
@@ -951,6 +957,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             i = uint32(i + threads)
         cuda.syncthreads()
         start = uint64(stream_first[bundle])
+        first_inside = uint32(first - uint32(bundle_first[0]))
         i = thread
         while i < end:
             arc = uint32(begin + i)
@@ -966,10 +973,9 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 down = matrix[uint32(head * pitch + tail)]
                 down_ends[uint32(begin + low + k)] = heads[arc]
                 down_weights[uint32(begin + low + k)] = down
+                place = uint32(head | marked(tail, levels[uint32(first_inside + tail)]))
                 if k >= uint32((words[uint32(groups_at + tail)] - 1) * group):
-                    place = head | uint32(ENDS)
-                else:
-                    place = head
+                    place = uint32(place | uint32(ENDS))
                 group_at = uint64(words[uint32(groups_at + room + tail)])
                 write(stream, start + group_at * uint64(group) + uint64(k), down, place)
             i = uint32(i + threads)
@@ -980,9 +986,9 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             group_at = uint64(words[uint32(groups_at + room + i)]) * uint64(group)
             stop = uint32(words[uint32(groups_at + i)] * group)
             while k < stop:
-                place = count
+                place = uint32(count | marked(i, levels[uint32(first_inside + i)]))
                 if k >= uint32(stop - group):
-                    place = count | uint32(ENDS)
+                    place = uint32(place | uint32(ENDS))
                 write(stream, start + group_at + uint64(k), number(inf), place)
                 k = uint32(k + 1)
             if i == uint32(members - 1):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
 from copy import copy
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, launch, most_shared_bytes
+from sssp.cuda.compiler import SIMULATOR, address, cuda, launch, most_shared_bytes
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
@@ -37,6 +36,7 @@ from sssp.hierarchy.cuda.customization import (
     placed_arcs_kernel,
     placed_slots_kernel,
 )
+from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.sweeps import TOP, stream_words
 from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.structure import Structure
@@ -45,7 +45,7 @@ from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["LIMITS", "DeviceMap", "DeviceTree", "Launches", "device_map"]
+__all__ = ["LIMITS", "DeviceMap", "DeviceTree", "device_map"]
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
@@ -55,38 +55,10 @@ GROUPS = 2, 4
 KEPT = 1280 << 20
 #: maps of versions that are gone whose memory stays for others
 KEPT_MAPS = 4
-#: different launches that are remembered
-MOST_SEEN = 64
 #: threads of a block that lists pairs
 PAIR_THREADS = 2 if SIMULATOR else 32
 #: longest ways are added up in 32-bit floats: they are less than this many times as long
 ROUNDED_UP = 1 + 1 / 1024
-
-
-class Launches:
-    """What was launched with some arguments: what comes again is recorded, and replayed.
-
-    A launch from Python takes as long as several kernels run. When much has been asked for, all of
-    it is forgotten: addresses of answers, and limits, may never come again.
-    """
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[Any, ...], Recording | None] = {}
-
-    def do(self, asked: tuple[Any, ...], stream: Any, launches: Callable[[Any], None]) -> None:
-        """Launch kernels on a stream; those that are asked for again do the same as before."""
-        recording = self._seen.get(asked)
-        if recording is not None:
-            recording.replay(stream)
-        elif asked in self._seen:
-            self._seen[asked] = recording = Recording(launches)
-            recording.replay(stream)
-        else:
-            launches(stream)
-            if len(self._seen) == MOST_SEEN:
-                self._seen.clear()
-            if not SIMULATOR:
-                self._seen[asked] = None
 
 
 class DeviceTree:
@@ -121,10 +93,9 @@ class DeviceTree:
         owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
         # steps of bundles: members of one depth
         depths = structure.depth[bundles.rank[start:]]
-        begins = np.ones(depths.size, np.bool_)
-        begins[1:] = depths[1:] != depths[:-1]
-        begins[bundles.first[:-1] - start] = True
-        steps = np.flatnonzero(begins) + start
+        new_bundle = np.diff(owners, prepend=-1) != 0
+        begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
+        steps, passed = np.flatnonzero(begins) + start, np.cumsum(begins, dtype=INDEX)
         # pairs within boundaries, from the roots of subtrees
         parents = structure.parent[bundles.rank[start:]]
         places = np.where(parents >= 0, bundles.place[parents], 0)
@@ -158,6 +129,7 @@ class DeviceTree:
             "upper": structure.upper,
             "arcs_first": firsts.astype(np.uint32),
             "up_first": up_first,
+            "levels": passed - passed[new_bundle][owners],
             "bundle_first": bundles.first,
             "lowest": bundles.lowest,
             "highest": bundles.highest,
@@ -226,14 +198,17 @@ class DeviceTree:
         """Return what a customization works with; made once."""
         return self._made.made(f"weights {dtype.char}", lambda: Weights(self, dtype))
 
-    def lend(self, dtype: np.dtype[Any]) -> DeviceMap:
-        """Return memory for a map: what a version that is gone has left, or new."""
+    def lend(self, dtype: np.dtype[Any], *, shifted: bool) -> DeviceMap:
+        """Return memory for a map: what a version that is gone has left, or new.
+
+        `shifted`: whether the weights are between potentials.
+        """
         for _ in range(len(self.idle)):
             found = self.idle.popleft()
-            if found.dtype == dtype:
+            if found.dtype == dtype and (found.shifts.size > 0) == shifted:
                 return found
             self.idle.append(found)
-        return DeviceMap(self, dtype)
+        return DeviceMap(self, dtype, shifted=shifted)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
         """How many numbers the matrices of a tier take, if shared memory is too small for one."""
@@ -336,7 +311,7 @@ class DeviceMap:
         What kernels take that fold nothing, in place of totals, and no targets.
     """
 
-    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any]) -> None:
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], *, shifted: bool) -> None:
         self.tree, self.dtype, self.pool = tree, dtype, Pool()
         self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
         bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
@@ -353,7 +328,7 @@ class DeviceMap:
         self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
         words = max(1, tree.stream_arcs) * stream_words(dtype)
         self.stream = cuda.device_array(words, INT64)
-        self.shifts = _there(np.empty(0, dtype))
+        self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
         self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
         self.between = self.matrix.flat
         self.found = cuda.device_array(WORDS, INDEX)
@@ -381,7 +356,7 @@ class DeviceMap:
         """
         weights, stream = self.tree.weights(self.dtype), self.matrix.stream
         if potentials is not None:
-            self.shifts = _there(potentials)
+            self.shifts.copy_to_device(potentials)
         placed = self.tree.slots(slots)
         with weights.lock:
             brought = weights.brought(arc_weights, stream)
@@ -449,8 +424,8 @@ class DeviceMap:
             self._launch_tier(
                 make_perfect_kernel, tier, stream, np.uint32(tree.group(tier)),
                 *tree[
-                    "ranks depth bundle_first boundary_first boundary step_first steps arcs_first "
-                    "heads rows pair_first pairs pair_arcs"
+                    "ranks depth levels bundle_first boundary_first boundary step_first steps "
+                    "arcs_first heads rows pair_first pairs pair_arcs"
                 ],
                 basic, perfect, lengths, found, *self.up[1:], *self.down[1:], self.stream_first,
                 self.stream_stop, self.stream, weights.spare,
@@ -471,13 +446,14 @@ class _Held:
     """A map that a hierarchy holds; when it is gone, another version may have the memory."""
 
     def __init__(self, tree: DeviceTree, hierarchy: Hierarchy, dtype: np.dtype[Any]) -> None:
-        self.map = tree.lend(dtype)
-        weakref.finalize(self, tree.idle.append, self.map).atexit = False
         graph, potentials = hierarchy.graph, None
+        self.map = tree.lend(dtype, shifted=graph.least_weight < 0)
+        weakref.finalize(self, tree.idle.append, self.map).atexit = False
         weights = graph.weights_as(dtype)
         if graph.least_weight < 0:
             metric = hierarchy.layered(dtype)
             if not metric.fits:
+                self.map.fits = False
                 return
             potentials = metric.potentials
             assert potentials is not None

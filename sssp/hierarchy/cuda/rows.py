@@ -14,22 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import Batch, Search
-from sssp.cuda.compiler import SHARED, address, cuda, device_number, select
+from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda, device_number, select
+from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.fill import THREADS
 from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
-from sssp.hierarchy.cuda.resident import DeviceMap, Launches, device_map
+from sssp.hierarchy.cuda.launches import Launches
+from sssp.hierarchy.cuda.ready import answer_at_once
+from sssp.hierarchy.cuda.resident import DeviceMap, device_map
 from sssp.hierarchy.cuda.sweeps import (
     CLIMB_THREADS,
     LANES,
+    LEVEL_THREADS,
     SLICES,
     SLOTS,
     TILE,
     TURNS,
+    few_bytes,
     make_climb_kernel,
+    make_few_kernel,
+    make_few_turn_kernel,
     make_fold_kernel,
     make_level_kernel,
     make_sweep_kernel,
@@ -44,10 +51,18 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["LanesSearch", "solve", "whole_lanes"]
+__all__ = ["FEW", "LanesSearch", "solve", "whole_lanes"]
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
+#: up to so many rows a thread block sweeps a bundle by depth, a thread an arc
+FEW = 4 if SIMULATOR else 16
+#: threads of such a block in the lowest tier, and in the others, whose levels are wider
+FEW_THREADS = (4, 4) if SIMULATOR else (64, 128)
+#: groups of arcs that it has in shared memory at a time, for every row of a bundle
+FEW_GROUPS = 4
+#: blocks of a multiprocessor at a time: where there are more, each takes more lanes
+FEW_BLOCKS = 16
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 64
 
@@ -79,6 +94,13 @@ def _swept(
     def make_search(on_device: DeviceGraph) -> Search:
         return _search_for(device_map(hierarchy, dtype, number), query)
 
+    if _is_plain(query):
+        with select(number):
+            there = device_map(hierarchy, dtype, number)
+            search = _Turned(there, None, direct=_is_whole(there, query))
+            answer = answer_at_once(there.pool, search, query, method)
+        if answer is not None:
+            return answer
     return solve_rows(graph, query, method, dtype, make_search)
 
 
@@ -89,10 +111,24 @@ def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
         return device_map(hierarchy, dtype, number).fits
 
 
+def _is_plain(query: Query) -> bool:
+    """Whether it asks for whole rows of a few sources, on the host."""
+    return (
+        0 < query.rows <= FEW
+        and query.output == "host"
+        and query.targets is None
+        and query.reduction is None
+        and query.stream is None
+        and not query.predecessors
+    )
+
+
 class LanesSearch(Search):
     """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
 
     writes_all, together = True, LANES
+    #: up to so many rows are swept by the kernel for a few
+    few = FEW
 
     def __init__(self, on_device: DeviceMap) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
@@ -113,12 +149,16 @@ class LanesSearch(Search):
         held: int = self.map.nbytes
         return held + LANES * self.row_bytes
 
+    def lanes(self, rows: int) -> int:
+        """Return how many lanes some rows take; a few take no more than they are."""
+        return rows if rows <= self.few else whole_lanes(rows)
+
     def allocate(self, rows: int) -> tuple[Any, ...]:
         """Return memory for the sources, their ranks, the climbs (path and ways), and lanes.
 
         Before them stands what was launched in it.
         """
-        lanes = whole_lanes(rows)
+        lanes = self.lanes(rows)
         return self.map.pool.take((type(self), lanes)) or self.fresh(lanes)
 
     def release(self, scratch: tuple[Any, ...]) -> None:
@@ -160,14 +200,15 @@ class LanesSearch(Search):
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels: fill lanes, and make of them what is wanted."""
-        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), scratch[6])
+        self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch[6])
 
     def fill_lanes(
         self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any, totals: Any = None
     ) -> None:
         """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
         _, _, source_ranks, starts, stops, ways, *_ = scratch
-        batch.fill(source_ranks, -1)
+        if self.lanes(batch.rows) != batch.rows:
+            batch.fill(source_ranks, -1)
         self.climb(batch, (starts, stops, ways, source_ranks), lanes, swept)
         self.sweep(batch, (source_ranks, ways, np.uint32(lanes), swept), totals)
 
@@ -194,12 +235,54 @@ class LanesSearch(Search):
     def sweep(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
         """Sweep levels and bundles; with `totals` fold what is found."""
         tree, on_device, bundles = self.tree, self.map, self.tree.bundles
-        width, stream = whole_lanes(batch.rows), batch.stream
+        width, stream = self.lanes(batch.rows), batch.stream
+        together = width if batch.rows <= self.few else LANES
+        slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
         for low, high in pairwise(bundles.levels.tolist()):
-            grid = high - low, width // LANES
-            make_level_kernel(self.dtype)[grid, (LANES, SLICES), stream](
+            grid, block = (high - low, width // together), (together, slices)
+            make_level_kernel(self.dtype)[grid, block, stream](
                 np.uint32(low), *tree["ranks order size depth"], *on_device.down, *lanes
             )
+        if batch.rows <= self.few:
+            self._sweep_few(width, lanes, stream)
+        else:
+            self._sweep_many(batch, lanes, totals)
+
+    def _sweep_few(self, width: int, lanes: tuple[Any, ...], stream: Any) -> None:
+        """Sweep bundles, a thread an arc."""
+        tree, bundles, sweep = self.tree, self.tree.bundles, make_few_kernel(self.dtype)
+        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
+            lowest, room = tier == bundles.tiers.size - 2, int(bundles.rooms[tier])
+            arcs = FEW_GROUPS * tree.group(tier) * room
+            threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
+            together = self._few_together(width, high - low, room, arcs, threads)
+            sweep[
+                (high - low, width // together), (together, threads // together), stream,
+                few_bytes(self.dtype, room, together, arcs),
+            ](
+                *map(np.uint32, (low, room, arcs)),
+                *tree["bundle_first boundary_first boundary_vertices lowest highest"],
+                *tree["vertices ranks size depth"],
+                self.map.stream_first,
+                self.map.stream_stop,
+                self.map.stream,
+                *lanes,
+            )  # fmt: skip
+
+    def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
+        """How many lanes a block takes: one, but where there would be too many blocks."""
+        fitting = [
+            lanes
+            for lanes in range(1, min(width, threads) + 1)
+            if width % lanes == 0 and few_bytes(self.dtype, room, lanes, arcs) <= SHARED
+        ]
+        most = blocks_at_once(FEW_BLOCKS)
+        return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
+
+    def _sweep_many(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
+        """Sweep bundles, a thread a lane."""
+        tree, on_device, bundles = self.tree, self.map, self.tree.bundles
+        width, stream = self.lanes(batch.rows), batch.stream
         if totals is not None:
             count, (_, _, pitch, swept) = int(bundles.levels[-1]), lanes
             grid = max(1, min(SLOTS, -(-count // SLICES))), width // LANES
@@ -240,33 +323,56 @@ class LanesSearch(Search):
 
 
 class _Turned(LanesSearch):
-    """Lanes are turned into rows, of all vertices or of the targets."""
+    """Lanes are turned into rows, of all vertices or of the targets.
 
-    def __init__(self, on_device: DeviceMap, targets: NDArray[np.int64] | None) -> None:
+    Attributes
+    ----------
+    direct : bool
+        Whether lanes are what results have, so that a single one is the row itself.
+    """
+
+    def __init__(
+        self, on_device: DeviceMap, targets: NDArray[np.int64] | None, *, direct: bool = False
+    ) -> None:
         super().__init__(on_device)
+        self.direct = direct
         self.columns = None if targets is None else targets.size
         if targets is not None:
             self.wanted = cuda.to_device(targets)
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""
+        lanes = self.lanes(batch.rows)
+        if self.direct and lanes == 1:
+            self.fill_lanes(batch, scratch, lanes, batch.distances.reshape(self.n))
+            return
         super().fill(batch, scratch)
         columns = self.n if self.columns is None else self.columns
-        if columns:
-            grid = -(-columns // TILE), -(-batch.rows // TILE)
-            make_turn_kernel(self.dtype)[grid, (TILE, TURNS), batch.stream](
-                scratch[6],
-                np.uint32(whole_lanes(batch.rows)),
-                self.wanted,
-                batch.bound,
-                self.map.shifts,
-                batch.sources,
-                batch.distances,
-            )
+        if not columns:
+            return
+        turn, grid, block = self._turn(columns, batch.rows)
+        turn[grid, block, batch.stream](
+            scratch[6],
+            np.uint32(lanes),
+            self.wanted,
+            batch.bound,
+            self.map.shifts,
+            batch.sources,
+            batch.distances,
+        )
+
+    def _turn(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
+        """Return the kernel, and the grid and blocks of its launch."""
+        if rows <= self.few:
+            return make_few_turn_kernel(self.dtype), -(-columns // THREADS), THREADS
+        grid = -(-columns // TILE), -(-rows // TILE)
+        return make_turn_kernel(self.dtype), grid, (TILE, TURNS)
 
 
 class _SideBySide(LanesSearch):
     """Lanes are the answer, on the device."""
+
+    few = 0
 
     def __init__(self, on_device: DeviceMap, rows: int) -> None:
         super().__init__(on_device)
@@ -285,7 +391,7 @@ class _SideBySide(LanesSearch):
 class _Folded(LanesSearch):
     """Lanes are folded: only how many distances there are, their sum, and the greatest are kept."""
 
-    columns = 0
+    columns = few = 0
 
     def fresh(self, lanes: int) -> tuple[Any, ...]:
         """Allocate memory, also for the numbers."""
@@ -338,15 +444,19 @@ def _search_for(on_device: DeviceMap, query: Query) -> Search:
     """Choose what becomes of the lanes."""
     reduction, dtype = query.reduction, on_device.dtype
     plain = reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
+    whole = _is_whole(on_device, query)
     if query.predecessors or not plain:
-        return _Turned(on_device, None)
+        return _Turned(on_device, None, direct=whole)
     if query.targets is not None:
         return _Turned(on_device, query.targets)
     if reduction is not None and dtype == INT32 and not on_device.shifts.size:
         return _Folded(on_device)
-    # (unreached vertices and what is too far are told apart where rows are turned)
-    whole = on_device.joined and not on_device.shifts.size and query.limit is None
-    filled = 2 * query.rows >= LANES and dtype != INT64
+    filled = query.rows > FEW and dtype != INT64
     if query.output == "device" and reduction is None and whole and filled:
         return _SideBySide(on_device, query.rows)
-    return _Turned(on_device, None)
+    return _Turned(on_device, None, direct=whole)
+
+
+def _is_whole(on_device: DeviceMap, query: Query) -> bool:
+    """Whether lanes are rows: what is not reached, or too far, is told where rows are turned."""
+    return on_device.joined and not on_device.shifts.size and query.limit is None

@@ -13,6 +13,8 @@ each other.
   memory, then a thread goes through the bundle's arcs, for a lane of its own: it reads only what it
   wrote itself, so there is nothing to wait for. Arcs come as a stream, cut into groups of equal
   size, the next of which is read ahead.
+- Of a few lanes a thread block sweeps a bundle by depth: threads relax the arcs into the vertices
+  of one depth, an arc each, and meet before the next. They take the same stream.
 
 Where only the number, the sum or the greatest of the distances is wanted, threads fold what they
 find, and the lowest tier, which has nearly all vertices, writes nothing.
@@ -36,13 +38,18 @@ __all__ = [
     "CLIMB_THREADS",
     "ENDS",
     "LANES",
+    "LEVEL_AT",
+    "ROW_BITS",
     "SLICES",
     "SLOTS",
     "TILE",
     "TOP",
     "TURNS",
     "arc_writer",
+    "few_bytes",
     "make_climb_kernel",
+    "make_few_kernel",
+    "make_few_turn_kernel",
     "make_fold_kernel",
     "make_level_kernel",
     "make_sweep_kernel",
@@ -68,6 +75,8 @@ CHUNK = 8 if SIMULATOR else 256
 MOST_GROUPED = 4
 #: parts that the arcs of a vertex on a level are divided into
 SLICES = 2 if SIMULATOR else 16
+#: threads that sweep a vertex on a level, for all lanes of a block
+LEVEL_THREADS = LANES * SLICES
 #: places where blocks add up what they fold, so that few meet; a power of two
 SLOTS = 2 if SIMULATOR else 64
 #: rows, and columns, of a tile that is turned
@@ -76,8 +85,12 @@ TILE = 2 if SIMULATOR else 32
 PITCH = TILE + 1
 #: rows of a tile that a thread turns one by one
 TURNS = 1 if SIMULATOR else 8
-#: parts of a word of a stream, and of one in shared memory: where the head's distances stand, and
-#: whether a vertex ends with this group
+#: parts of a word of a stream: the row of the vertex that the arc comes from, the member that it
+#: leads to, its level in the bundle, and whether a member ends with this group
+ROW_BITS, MEMBER_BITS = 11, 10
+LEVEL_AT = ROW_BITS + MEMBER_BITS
+STREAM_ROW, MEMBER, LEVEL = (1 << ROW_BITS) - 1, (1 << MEMBER_BITS) - 1, (1 << (31 - LEVEL_AT)) - 1
+#: parts of such a word in shared memory: where the row begins there, and the same mark
 ROW, ENDS = 0x7FFFFFFF, 0x80000000
 
 
@@ -90,6 +103,12 @@ def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
     """Bytes of shared memory for a bundle of at most `room` rows, in so many lanes."""
     rows = (room + 1) * (threads * dtype.itemsize + 4)
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
+
+
+def few_bytes(dtype: np.dtype[Any], room: int, lanes: int, arcs: int) -> int:
+    """Bytes of shared memory for a bundle of at most `room` rows in a few lanes, and some arcs."""
+    rows = (room + 1) * lanes * dtype.itemsize + room * 4
+    return arcs * stream_words(dtype) * 8 + -(-rows // 8) * 8
 
 
 @cache
@@ -270,14 +289,26 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         cuda.syncthreads()
         for share in range(SHARE):
             least[share] = number(inf)
-        i = uint32(0)
+        # (several rows at a time, for they come from far)
+        i, last = uint32(0), uint32(max(entered, uint32(1)) - 1)
         while i < entered:
-            far, matrix_row = door_ways[i], uint32(doors[i] * top)
+            i1, i2, i3 = (
+                min(uint32(i + 1), last),
+                min(uint32(i + 2), last),
+                min(uint32(i + 3), last),
+            )
+            r0, r1 = uint32(doors[i] * top), uint32(doors[i1] * top)
+            r2, r3 = uint32(doors[i2] * top), uint32(doors[i3] * top)
+            w0, w1, w2, w3 = door_ways[i], door_ways[i1], door_ways[i2], door_ways[i3]
             for share in range(SHARE):
                 column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
-                found = number(far + between[uint32(matrix_row + column)])
-                least[share] = min(found, least[share])
-            i = uint32(i + 1)
+                d0, d1 = between[uint32(r0 + column)], between[uint32(r1 + column)]
+                d2, d3 = between[uint32(r2 + column)], between[uint32(r3 + column)]
+                found = min(number(w0 + d0), least[share])
+                found = min(number(w1 + d1), found)
+                found = min(number(w2 + d2), found)
+                least[share] = min(number(w3 + d3), found)
+            i = uint32(i + 4)
         for share in range(SHARE):
             column = uint32(share * CLIMB_THREADS + thread)
             if column < top:
@@ -299,6 +330,8 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
     ):  # fmt: skip
         """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
 
+        There are as many slices as a block has rows of threads, a power of two.
+
         ============ ============== ====== ================================================
         argument     shape          dtype  written by
         ============ ============== ====== ================================================
@@ -317,26 +350,32 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         distances    (n * lanes,)   number `_climb_kernel`, the levels above; here
         ============ ============== ====== ================================================
         """
-        best = cuda.shared.array((SLICES, LANES), number)
-        lane_here, part_number = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        lane = uint64(cuda.blockIdx.y * LANES + lane_here)
+        best = cuda.shared.array(LEVEL_THREADS, number)
+        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+        own = uint32(slice_here * together + lane_here)
+        lane = uint64(cuda.blockIdx.y * together + lane_here)
         rank = uint32(ranks[uint32(first_place + cuda.blockIdx.x)])
         least = number(inf)
-        if part_number == 0:
+        if slice_here == 0:
             source = source_ranks[lane]
             if int32(int32(rank) - size[rank]) < source <= int32(rank):
                 least = ways[lane, depth[rank]]
-        arc, stop = uint32(arcs_first[rank] + part_number), arcs_stop[rank]
+        arc, stop = uint32(arcs_first[rank] + slice_here), arcs_stop[rank]
         while arc < stop:
             above = uint64(uint32(order[ends[arc]]))
             found = number(distances[above * uint64(lanes) + lane] + weights[arc])
             least = min(found, least)
-            arc = uint32(arc + SLICES)
-        best[part_number, lane_here] = least
-        cuda.syncthreads()
-        if part_number == 0:
-            for other in range(1, SLICES):
-                least = min(best[uint32(other), lane_here], least)
+            arc = uint32(arc + slices)
+        best[own] = least
+        half = uint32(slices >> uint32(1))
+        while half > 0:
+            cuda.syncthreads()
+            if slice_here < half:
+                least = min(best[uint32(own + half * together)], least)
+                best[own] = least
+            half = uint32(half >> uint32(1))
+        if slice_here == 0:
             distances[uint64(uint32(order[rank])) * uint64(lanes) + lane] = least
 
     return _level_kernel
@@ -374,7 +413,7 @@ def make_sweep_kernel(
     @inline
     def placed(row, threads):
         """Return where in shared memory the distances of a row begin, and the mark beside it."""
-        return uint32((rows_at + (row & uint32(ROW)) * threads) | (row & uint32(ENDS)))
+        return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
     @kernel
     def _sweep_kernel(
@@ -547,6 +586,144 @@ def make_sweep_kernel(
 
 
 @cache
+def make_few_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that sweeps bundles for a few lanes."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    integer = int32 if dtype.itemsize == 4 else int64
+    bits, from_bits = bits_of(dtype), number_of(dtype)
+    read, _ = _make_arc_functions(dtype)
+    words = stream_words(dtype)
+    numbers_a_word, words_a_number = 8 // dtype.itemsize, dtype.itemsize // 4
+
+    @inline
+    def level_of(row):
+        """Return the level that an arc leads to."""
+        return uint32((row >> uint32(LEVEL_AT)) & uint32(LEVEL))
+
+    @inline
+    def name_of(i, first, members, begin, bounded, vertices, boundary_vertices):
+        """Return the vertex of a row; of the last row, which has none, any."""
+        name = uint32(0)
+        if i < members:
+            name = uint32(vertices[uint32(first + i)])
+        elif i < members + bounded:
+            name = uint32(boundary_vertices[uint32(begin + i - members)])
+        return name
+
+    @kernel
+    def _few_kernel(
+        first_bundle, room, most_arcs, bundle_first, boundary_first, boundary_vertices, lowest,
+        highest, vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks,
+        ways, lanes, distances,
+    ):  # fmt: skip
+        """Sweep bundles, a block a bundle and a few lanes, a thread an arc and a lane.
+
+        The arcs into the vertices of a level stand together in the stream, in order of level. Every
+        thread looks at the next arc of its own, and relaxes it when its level has come.
+
+        ================= ================ ====== ============================================
+        argument          shape            dtype  written by
+        ================= ================ ====== ============================================
+        first_bundle      scalar           uint32 host: of the tier
+        room              scalar           uint32 host: rows in shared memory, but for one
+        most_arcs         scalar           uint32 host: arcs in shared memory
+        bundle_first      (b + 1,)         int32  host: places
+        boundary_first    (b + 1,)         int32  host
+        boundary_vertices (x,)             int32  host
+        lowest            (b,)             int32  host: least rank of a bundle's subtrees
+        highest           (b,)             int32  host: greatest rank of them
+        vertices          (n,)             int32  host: of places
+        ranks             (n,)             int32  host: of places
+        size              (n,)             int32  host: of the subtrees of ranks
+        depth             (n,)             int32  host: of ranks
+        stream_first      (b,)             uint32 host: where the stream of a bundle begins
+        stream_stop       (b,)             uint32 customization: where it ends
+        stream            (words,)         int64  customization
+        source_ranks      (lanes,)         int32  `_climb_kernel`
+        ways              (rows, height)   number `_climb_kernel`
+        lanes             scalar           uint32 host
+        distances         (n * lanes,)     number what was swept before; here
+        ================= ================ ====== ============================================
+        """
+        # numbers are compared by their bits, for which there are atomics in hardware
+        arcs = cuda.shared.array(0, int64, alignment=ALIGNMENT)
+        rows = cuda.shared.array(0, integer, alignment=ALIGNMENT)
+        names = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        lane_here, thread = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        together, threads = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+        every, all_threads = uint32(thread * together + lane_here), uint32(threads * together)
+        bundle = uint32(first_bundle + cuda.blockIdx.x)
+        lane = uint64(cuda.blockIdx.y * together + lane_here)
+        rows_at = uint32(most_arcs * words * numbers_a_word)
+        names_at = uint32((rows_at + (room + 1) * together) * words_a_number)
+        rows_at = uint32(rows_at + lane_here)
+        first, stop = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
+        begin = uint32(boundary_first[bundle])
+        bounded = uint32(uint32(boundary_first[uint32(bundle + 1)]) - begin)
+        members = uint32(stop - first)
+        source = source_ranks[lane]
+        sourced = lowest[bundle] <= source <= highest[bundle]
+        start, end = uint64(stream_first[bundle]), uint64(stream_stop[bundle])
+        i = thread
+        name = name_of(i, first, members, begin, bounded, vertices, boundary_vertices)
+        # (one row more: arcs that only fill up their group come from there)
+        while i <= members + bounded:
+            found = number(inf)
+            if i < members:
+                names[uint32(names_at + i)] = name
+                if sourced:
+                    rank = ranks[uint32(first + i)]
+                    if int32(rank - size[rank]) < source <= rank:
+                        found = ways[lane, depth[rank]]
+            elif i < members + bounded:
+                found = distances[uint64(name) * uint64(lanes) + lane]
+            rows[uint32(rows_at + i * together)] = bits(found)
+            i = uint32(i + threads)
+            name = name_of(i, first, members, begin, bounded, vertices, boundary_vertices)
+        while start < end:
+            there = uint32(min(uint64(end - start), uint64(most_arcs)))
+            # several at a time, for they come from far
+            from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
+            i = every
+            while i <= last:
+                i1 = min(uint32(i + all_threads), last)
+                i2 = min(uint32(i + 2 * all_threads), last)
+                i3 = min(uint32(i + 3 * all_threads), last)
+                w0, w1 = stream[from_word + uint64(i)], stream[from_word + uint64(i1)]
+                w2, w3 = stream[from_word + uint64(i2)], stream[from_word + uint64(i3)]
+                arcs[i], arcs[i1], arcs[i2], arcs[i3] = w0, w1, w2, w3
+                i = uint32(i + 4 * all_threads)
+            cuda.syncthreads()
+            last = uint32(there - 1)
+            weight, row = read(arcs, uint64(last))
+            last_level = level_of(row)
+            weight, row = read(arcs, uint64(0))
+            level = level_of(row)
+            i = thread
+            weight, row = read(arcs, uint64(min(i, last)))
+            while level <= last_level:
+                while i < there and level_of(row) == level:
+                    above = from_bits(rows[uint32(rows_at + (row & uint32(STREAM_ROW)) * together)])
+                    found = bits(number(above + weight))
+                    own = uint32((row >> uint32(ROW_BITS)) & uint32(MEMBER))
+                    own = uint32(rows_at + own * together)
+                    i = uint32(i + threads)
+                    weight, row = read(arcs, uint64(min(i, last)))
+                    if found < rows[own]:
+                        cuda.atomic.min(rows, own, found)
+                cuda.syncthreads()
+                level = uint32(level + 1)
+            start += uint64(there)
+        i = thread
+        while i < members:
+            name = uint64(names[uint32(names_at + i)])
+            distances[name * uint64(lanes) + lane] = from_bits(rows[uint32(rows_at + i * together)])
+            i = uint32(i + threads)
+
+    return _few_kernel
+
+
+@cache
 def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that folds what stands above the bundles."""
 
@@ -600,11 +777,28 @@ def total_kernel(totals, words):
 
 
 @cache
-def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that turns lanes into rows, as results have them."""
+def _make_as_distance(dtype: np.dtype[Any]) -> Any:
+    """Return the device function that makes of what was swept what results have."""
     number = from_dtype(dtype)
     missing = unreached(dtype).item()
     inf = infinity(dtype).item()
+
+    @inline
+    def as_distance(found, bound, shifts, vertex, sources, row):
+        shifted = found
+        if shifts.size != 0 and found < number(inf):
+            shifted = number(found + number(shifts[vertex] - shifts[sources[row]]))
+        if found >= number(inf) or shifted > bound:
+            shifted = number(missing)
+        return shifted
+
+    return as_distance
+
+
+@cache
+def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that turns lanes into rows, as results have them."""
+    number, as_distance = from_dtype(dtype), _make_as_distance(dtype)
 
     @kernel
     def _turn_kernel(swept, lanes, wanted, bound, shifts, sources, distances):
@@ -635,12 +829,7 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
                 if wanted.size != 0:
                     vertex = uint64(wanted[column])
                 found = swept[vertex * uint64(lanes) + uint64(row)]
-                shifted = found
-                if shifts.size != 0 and found < number(inf):
-                    shifted = number(found + number(shifts[vertex] - shifts[sources[row]]))
-                if found >= number(inf) or shifted > bound:
-                    shifted = number(missing)
-                tile[i, x] = shifted
+                tile[i, x] = as_distance(found, bound, shifts, vertex, sources, row)
             i = uint32(i + TURNS)
         cuda.syncthreads()
         i = y
@@ -651,3 +840,38 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
             i = uint32(i + TURNS)
 
     return _turn_kernel
+
+
+@cache
+def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that turns a few lanes into rows."""
+    as_distance = _make_as_distance(dtype)
+
+    @kernel
+    def _few_turn_kernel(swept, lanes, wanted, bound, shifts, sources, distances):
+        """Copy lanes to rows, a thread a column; what is too far is not reached.
+
+        ========= =============== ====== ============================================
+        argument  shape           dtype  written by
+        ========= =============== ====== ============================================
+        swept     (n * lanes,)    number the sweep
+        lanes     scalar          uint32 host
+        wanted    (t,)            int64  host: targets; empty: all vertices
+        bound     scalar          number host: greatest distance of interest
+        shifts    (n,) or (0,)    number host: potentials, if weights are between them
+        sources   (rows,)         int64  host
+        distances (rows, columns) number here
+        ========= =============== ====== ============================================
+        """
+        column = uint32(cuda.grid(1))
+        if column >= distances.shape[1]:
+            return
+        vertex = uint64(column)
+        if wanted.size != 0:
+            vertex = uint64(wanted[column])
+        for i in range(distances.shape[0]):
+            row = uint32(i)
+            found = swept[vertex * uint64(lanes) + uint64(row)]
+            distances[row, column] = as_distance(found, bound, shifts, vertex, sources, row)
+
+    return _few_turn_kernel
