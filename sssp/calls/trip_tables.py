@@ -52,13 +52,25 @@ def solve_by_tables(network: Network, query: Query, method: Method) -> Answer | 
         network, counted = graph.open_part(), method.statistics
         method = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
     for dtype in weights_of(network, method).working_dtypes(query.dtype):
-        answer = _Tables(network, query, method, dtype).answer()
+        answer = _answer_in(dtype, network, query, method)
         if answer is not None:
             answer.device = query.device
             if searches:
                 answer.stats = {name: np.zeros(query.rows, np.int64) for name in counted}
             return answer
     return None
+
+
+def _answer_in(
+    dtype: np.dtype[Any], network: Network, query: Query, method: Method
+) -> Answer | None:
+    """Answer in one dtype: by a solver that knows of trips, or by tables."""
+    solver = solver_of(method, query.device)
+    if hasattr(solver, "solve_trips") and not query.predecessors:
+        answer: Answer | None = solver.solve_trips(network, query, method, dtype)
+        if answer is not None:
+            return answer
+    return _Tables(network, query, method, dtype).answer()
 
 
 class _Tables:

@@ -48,7 +48,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["searched", "solve", "solve_by"]
+__all__ = ["check_question", "searched", "solve", "solve_by"]
 
 #: what answers where sweeps do not
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -104,9 +104,9 @@ def solve_by(
     Raises
     ------
     TypeError, ValueError
-        As `_check_question` does.
+        As `check_question` does.
     """
-    _check_question(hierarchy, query, dtype)
+    check_question(hierarchy, query, dtype)
     fits = hierarchy.layered(dtype).fits
     if not fits and dtype == INT32:
         return None
@@ -115,7 +115,7 @@ def solve_by(
     return sweep(hierarchy, query, method, dtype)
 
 
-def _check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
+def check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
     """Refuse what no sweep answers.
 
     Raises

@@ -149,6 +149,7 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     g = sssp.Graph.from_arcs(tails, heads, (weights * heavy).astype(dtype), n=50)
     h = sssp.prepare(g, threads=1)
     sssp.shortest_paths(h, [0, 1], device="cuda")
+    sssp.pairs(h, [0, 1], [1, 0], device="cuda")
     if dtype == np.int32:
         sssp.reduce(h, [0, 1], "sum", device="cuda")
 

@@ -9,7 +9,16 @@ from numba import int32, uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
-__all__ = ["WARP", "ballot", "from_lane", "lower_of", "rank", "reserve", "warp_barrier"]
+__all__ = [
+    "WARP",
+    "ballot",
+    "from_lane",
+    "least_of_warp",
+    "lower_of",
+    "rank",
+    "reserve",
+    "warp_barrier",
+]
 
 WARP = 1 if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF
@@ -27,7 +36,7 @@ if SIMULATOR:
         return value
 
     @inline
-    def _least_of_warp(value):
+    def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
         return value
 
@@ -53,7 +62,7 @@ else:
         return cuda.shfl_sync(FULL_WARP, value, lane)
 
     @inline
-    def _least_of_warp(value):
+    def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
         offset = 16
         while offset > 0:
@@ -104,7 +113,7 @@ def lower_of(dtype: np.dtype[Any]) -> Any:
     else:
 
         def lower(numbers, place, value):
-            least = _least_of_warp(value)
+            least = least_of_warp(value)
             if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
                 cuda.atomic.min(numbers, place, least)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import Batch, Search
-from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, device_number
+from sssp.cuda.compiler import SIMULATOR, Recording, address, cuda, device_number, select
 from sssp.cuda.fill import THREADS
 from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
@@ -38,15 +38,16 @@ from sssp.hierarchy.cuda.sweeps import (
     shared_bytes,
     total_kernel,
 )
+from sssp.hierarchy.cuda.trips import found_trips
 from sssp.hierarchy.customization import Metric
-from sssp.hierarchy.rows import searched, solve_by
+from sssp.hierarchy.rows import check_question, searched, solve_by
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
 
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["LanesSearch", "device_map", "solve", "whole_lanes"]
+__all__ = ["LanesSearch", "device_map", "solve", "solve_trips", "whole_lanes"]
 
 #: bytes of shared memory that a block gets without being asked twice
 SHARED = 48 << 10
@@ -87,6 +88,24 @@ def _swept(
         return _search_for(there, hierarchy.metric(dtype), query)
 
     return solve_rows(graph, query, method, dtype, make_search)
+
+
+def solve_trips(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Find the distances of trips by climbs that meet; None if sums may leave the dtype.
+
+    Raises
+    ------
+    TypeError, ValueError, DeviceError
+        As `solve` does.
+    """
+    check_question(hierarchy, query, dtype)
+    if not hierarchy.layered(dtype).fits:
+        return None
+    number = device_number(query.device)
+    with select(number):
+        return found_trips(device_map(hierarchy, dtype, number), hierarchy, query, method)
 
 
 def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:
