@@ -150,6 +150,10 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     h = sssp.prepare(g, threads=1)
     sssp.shortest_paths(h, [0, 1], device="cuda")
     sssp.pairs(h, [0, 1], [1, 0], device="cuda")
+    if dtype.kind == "i":
+        above_0 = h.with_weights(g.weights + 1)
+        for output in ("host", "device"):
+            sssp.shortest_paths(above_0, [0, 1], predecessors=True, output=output, device="cuda")
     if dtype == np.int32:
         sssp.reduce(h, [0, 1], "sum", device="cuda")
 

@@ -361,6 +361,42 @@ def test_nearest_sources_and_trips_of_small_graphs(
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("least", [0, 1])
+def test_trees_on_a_gpu_are_those_of_the_cpu(device: str, least: int) -> None:
+    rng = np.random.default_rng(least)
+    n, m = 30, 90
+    around = np.arange(n), np.roll(np.arange(n), 1)
+    tails, heads = np.append(rng.integers(0, n, (2, m)), around, axis=1)
+    # few different weights, so that several arcs are tight; one that is closed
+    weights = rng.integers(least, 4, tails.size)
+    joined = sssp.Graph.from_arcs(tails, heads, weights, n=n).without_arcs([5])
+    apart = sssp.Graph.from_arcs(tails[:m], heads[:m], weights[:m], n=n)
+    sources = [3, 3, 20, 11, 0]
+    asked: list[tuple[sssp.Graph, dict[str, Any]]] = [
+        (joined, {"output": "device"}),
+        (apart, {"output": "device"}),
+        (apart, {"limit": 4}),
+        (joined, {"targets": [1, 17]}),
+        (apart, {"output": "sparse"}),
+        (joined, {"dtype": np.int64}),
+    ]
+    for g, options in asked if least else asked[:2]:
+        h = sssp.prepare(g)
+        on_device = options.get("output") == "device"
+        wanted = sssp.shortest_paths(
+            g, sources, predecessors=True, **({} if on_device else options)
+        )
+        found = sssp.shortest_paths(h, sources, predecessors=True, device=device, **options)
+        found = found.to_host() if on_device else found
+        for one, other in (
+            (found.distances, wanted.distances),
+            (found.predecessors, wanted.predecessors),
+        ):
+            difference = one != other
+            assert not (difference.any() if isinstance(difference, np.ndarray) else difference.nnz)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["integers", "floats", "any sign", "wide", "beyond int64"])
 def test_trips_on_a_gpu_are_those_of_the_cpu(kind: str, device: str) -> None:
     rng = np.random.default_rng(len(kind))

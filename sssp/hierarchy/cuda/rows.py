@@ -38,6 +38,7 @@ from sssp.hierarchy.cuda.sweeps import (
     shared_bytes,
     total_kernel,
 )
+from sssp.hierarchy.cuda.trees import make_tails_kernel
 from sssp.hierarchy.cuda.trips import found_trips
 from sssp.hierarchy.customization import Metric
 from sssp.hierarchy.rows import check_question, searched, solve_by
@@ -84,8 +85,10 @@ def _swept(
     number = device_number(query.device)
 
     def make_search(on_device: DeviceGraph) -> Search:
-        there = device_map(hierarchy, dtype, number)
-        return _search_for(there, hierarchy.metric(dtype), query)
+        there, trees = device_map(hierarchy, dtype, number), None
+        if query.predecessors and graph.least_weight > 0:
+            trees = on_device.arcs(graph, dtype, reverse=True)
+        return _search_for(there, hierarchy.metric(dtype), query, trees)
 
     return solve_rows(graph, query, method, dtype, make_search)
 
@@ -149,12 +152,14 @@ class LanesSearch(Search):
 
     writes_all, together = True, LANES
 
-    def __init__(self, on_device: DeviceMap) -> None:
+    def __init__(self, on_device: DeviceMap, trees: tuple[Any, ...] | None = None) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
         self.n: int = self.tree.bundles.rank.size
         fitting = BYTES // max(1, self.n * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
+        self.trees: tuple[Any, ...] = trees or ()
+        self.finds_trees = trees is not None
 
     @property
     def row_bytes(self) -> int:
@@ -209,7 +214,8 @@ class LanesSearch(Search):
             self.fill(replace(batch, sources=own, stream=stream), scratch)
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
-        places = (self.wanted, batch.distances, batch.counters)
+        places = [self.wanted, batch.distances, batch.counters]
+        places += [] if batch.tails is None else [batch.tails, *self.trees]
         asked = batch.rows, self.wanted.size, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
 
@@ -282,6 +288,14 @@ class LanesSearch(Search):
                 totals if folds else self.totals,
             )  # fmt: skip
 
+    def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
+        """Find predecessors from lanes, for lanes or for rows."""
+        tails = batch.tails.reshape(batch.tails.size)
+        grid = -(-self.n // TILE), -(-batch.rows // TILE)
+        make_tails_kernel(self.dtype, turned=turned)[grid, (TILE, TURNS), batch.stream](
+            *self.trees, batch.bound, np.uint32(lanes), np.uint32(batch.rows), swept, tails
+        )
+
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
         """How many lanes a block of a tier takes."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
@@ -296,8 +310,13 @@ class LanesSearch(Search):
 class _Turned(LanesSearch):
     """Lanes are turned into rows, of all vertices or of the targets."""
 
-    def __init__(self, on_device: DeviceMap, targets: NDArray[np.int64] | None) -> None:
-        super().__init__(on_device)
+    def __init__(
+        self,
+        on_device: DeviceMap,
+        targets: NDArray[np.int64] | None,
+        trees: tuple[Any, ...] | None = None,
+    ) -> None:
+        super().__init__(on_device, trees)
         self.columns = None if targets is None else targets.size
         if targets is not None:
             self.wanted = cuda.to_device(targets)
@@ -317,13 +336,17 @@ class _Turned(LanesSearch):
                 batch.sources,
                 batch.distances,
             )
+        if self.finds_trees and columns:
+            self.find_tails(batch, whole_lanes(batch.rows), scratch[6], turned=True)
 
 
 class _SideBySide(LanesSearch):
     """Lanes are the answer, on the device."""
 
-    def __init__(self, on_device: DeviceMap, rows: int) -> None:
-        super().__init__(on_device)
+    def __init__(
+        self, on_device: DeviceMap, rows: int, trees: tuple[Any, ...] | None = None
+    ) -> None:
+        super().__init__(on_device, trees)
         self.pitch = whole_lanes(rows)
 
     def lanes_memory(self, lanes: int) -> Any:
@@ -334,6 +357,8 @@ class _SideBySide(LanesSearch):
         """Launch all kernels."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
+        if self.finds_trees and self.n:
+            self.find_tails(batch, self.pitch, batch.distances, turned=False)
 
 
 class _Folded(LanesSearch):
@@ -388,12 +413,14 @@ def whole_lanes(rows: int) -> int:
     return -(-rows // LANES) * LANES
 
 
-def _search_for(on_device: DeviceMap, metric: Metric, query: Query) -> Search:
-    """Choose what becomes of the lanes."""
+def _search_for(
+    on_device: DeviceMap, metric: Metric, query: Query, trees: tuple[Any, ...] | None
+) -> Search:
+    """Choose what becomes of the lanes; with arcs to find trees by, if lanes do for that."""
     reduction, dtype = query.reduction, on_device.dtype
     plain = reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
-    if query.predecessors or not plain:
-        return _Turned(on_device, None)
+    if (query.predecessors and (trees is None or query.targets is not None)) or not plain:
+        return _Turned(on_device, None, trees)
     if query.targets is not None:
         return _Turned(on_device, query.targets)
     if reduction is not None and dtype == INT32 and metric.potentials is None:
@@ -402,5 +429,5 @@ def _search_for(on_device: DeviceMap, metric: Metric, query: Query) -> Search:
     whole = metric.joined and metric.potentials is None and query.limit is None
     filled = 2 * query.rows >= LANES and dtype != INT64
     if query.output == "device" and reduction is None and whole and filled:
-        return _SideBySide(on_device, query.rows)
-    return _Turned(on_device, None)
+        return _SideBySide(on_device, query.rows, trees)
+    return _Turned(on_device, None, trees)

@@ -35,6 +35,7 @@ from sssp.kernels.dtypes import infinity, unreached
 __all__ = [
     "CLIMB_THREADS",
     "LANES",
+    "PITCH",
     "SLICES",
     "SLOTS",
     "TILE",

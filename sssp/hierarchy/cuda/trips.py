@@ -265,12 +265,12 @@ def found_trips(on_device: DeviceMap, hierarchy: Hierarchy, query: Query, method
     """
     assert query.targets is not None
     assert query.shares is not None
-    counts = np.diff(query.shares)
+    # (no source is without a target)
+    alone = query.rows == query.targets.size
     stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
     if query.targets.size == 0:
         return Answer(narrowed(np.empty(0, on_device.dtype), query.dtype), stats=stats)
-    alone = bool((counts == 1).all())
-    sources = query.sources if alone else np.repeat(query.sources, counts)
+    sources = query.sources if alone else np.repeat(query.sources, np.diff(query.shares))
     found, climbed = _Trips(on_device, hierarchy, query, sources).found()
     stats["climbed"] = climbed if alone else np.add.reduceat(climbed, query.shares[:-1])
     return Answer(narrowed(found, query.dtype), stats=stats)
