@@ -1,8 +1,9 @@
-"""Trips on a device that knows nothing of trips: as parts of tables, one a block of sources.
+"""Trips on a device as parts of tables, one a block of sources.
 
-A block of sources is searched at once, all of them to the targets of any, and each keeps its own.
-For paths the block is searched again, up to the farthest of its targets, and whole rows come to the
-host, where paths are read from them (`sssp.cpu.walks`).
+The solver of prepared maps knows of trips (`sssp.hierarchy.cuda.trips`), unless paths are wanted.
+For the others a block of sources is searched at once, all of them to the targets of any, and each
+keeps its own. For paths the block is searched again, up to the farthest of its targets, and whole
+rows come to the host, where paths are read from them (`sssp.cpu.walks`).
 """
 
 from __future__ import annotations

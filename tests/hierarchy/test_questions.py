@@ -365,8 +365,9 @@ def test_nearest_sources_and_trips_of_small_graphs(
 def test_trees_on_a_gpu_are_those_of_the_cpu(device: str, least: int) -> None:
     rng = np.random.default_rng(least)
     n, m = 30, 90
-    around = np.arange(n), np.roll(np.arange(n), 1)
-    tails, heads = np.append(rng.integers(0, n, (2, m)), around, axis=1)
+    around = np.arange(n)
+    tails = np.append(rng.integers(0, n, m), around)
+    heads = np.append(rng.integers(0, n, m), np.roll(around, 1))
     # few different weights, so that several arcs are tight; one that is closed
     weights = rng.integers(least, 4, tails.size)
     joined = sssp.Graph.from_arcs(tails, heads, weights, n=n).without_arcs([5])

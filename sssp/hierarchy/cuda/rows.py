@@ -214,14 +214,21 @@ class LanesSearch(Search):
             self.fill(replace(batch, sources=own, stream=stream), scratch)
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
-        places = [self.wanted, batch.distances, batch.counters]
-        places += [] if batch.tails is None else [batch.tails, *self.trees]
-        asked = batch.rows, self.wanted.size, self.pitch, batch.bound, *map(address, places)
+        places = batch.counters, *self.places(batch)
+        asked = batch.rows, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
+        self.hand_over(batch, scratch)
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return ()
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Launch all kernels: fill lanes, and make of them what is wanted."""
+        """Launch what is worth recording: fill lanes, and fold them if that is wanted."""
         self.fill_lanes(batch, scratch, whole_lanes(batch.rows), scratch[6])
+
+    def hand_over(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Launch what brings lanes to the answer, whose address no other batch has."""
 
     def fill_lanes(
         self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any, totals: Any = None
@@ -321,9 +328,8 @@ class _Turned(LanesSearch):
         if targets is not None:
             self.wanted = cuda.to_device(targets)
 
-    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Launch all kernels."""
-        super().fill(batch, scratch)
+    def hand_over(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Turn lanes, and find trees by them."""
         columns = self.n if self.columns is None else self.columns
         if columns:
             grid = -(-columns // TILE), -(-batch.rows // TILE)
@@ -352,6 +358,11 @@ class _SideBySide(LanesSearch):
     def lanes_memory(self, lanes: int) -> Any:
         """Return nothing: the answer has room for them."""
         return None
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        tails = (batch.tails, *self.trees) if self.finds_trees else ()
+        return batch.distances, *tails
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""

@@ -39,8 +39,7 @@ def make_tails_kernel(dtype: np.dtype[Any], *, turned: bool) -> Any:
         lanes        scalar             uint32 host: between neighbours in a row
         rows         scalar             uint32 host
         distances    (n * lanes,)       number the sweep
-        predecessors (rows * n,), or    int32  here: -1 for none
-                     (n * lanes,)
+        predecessors as turned          int32  here: of rows, or of lanes; -1 for none
         ============ ================== ====== ==============================================
         """
         tile = cuda.shared.array((TILE, PITCH), int32)
