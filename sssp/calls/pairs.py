@@ -108,6 +108,9 @@ def pairs(
     New York (264,000 vertices) A* takes a fifth of the time, and the landmarks as much as 25
     searches to a target; they stay with the graph: 16 numbers a vertex.
 
+    Distances on a prepared map are found by climbs from both ends that meet; on a GPU each trip
+    counts for itself in `Trips.stats`, and up to a gigabyte there holds what climbs have found.
+
     Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
     bit, whatever trips go with it. Memory: the answer, some 30 bytes a vertex for every thread, and
     with paths the reversed graph, which is kept.
