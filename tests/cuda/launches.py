@@ -151,9 +151,10 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     sssp.shortest_paths(h, [0, 1], device="cuda")
     sssp.pairs(h, [0, 1], [1, 0], device="cuda")
     if dtype.kind == "i":
-        above_0 = h.with_weights(g.weights + 1)
-        for output in ("host", "device"):
-            sssp.shortest_paths(above_0, [0, 1], predecessors=True, output=output, device="cuda")
+        # lanes are turned, or are the answer where each vertex reaches each
+        there_and_back = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1])
+        for prepared in (h.with_weights(g.weights + 1), sssp.prepare(there_and_back)):
+            sssp.shortest_paths(prepared, [0, 1], predecessors=True, output="device", device="cuda")
     if dtype == np.int32:
         sssp.reduce(h, [0, 1], "sum", device="cuda")
 
