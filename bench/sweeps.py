@@ -41,7 +41,7 @@ CHECKED, CERTIFIED = 4, 2
 #: rows and columns of the table, and entries that it may have
 TABLE = 10_000
 #: sources of a reduction, if that are not all; trips of a call; trees with predecessors
-REDUCED, TRIPS, TREES = 1 << 18, 100_000, 256
+REDUCED, TRIPS, TREES = 1 << 18, 1_000_000, 256
 #: vertices up to which all that is in the table is asked
 COUNTRY_SIZE = 4_000_000
 
@@ -117,7 +117,7 @@ class Bench:
             reduced = partial(sssp.reduce, hierarchy, chosen, what, **ask)
             self._call(what, chosen.size, reduced, 1)
         starts, targets = self._some(TRIPS), self._some(TRIPS)
-        self._call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask), 1)
+        self._call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask))
 
     def _weights(self, on_device: DeviceMap) -> None:
         """Time new weights: on the device, and from an array on the host."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -107,6 +108,9 @@ def pairs(
     New York (264,000 vertices) A* takes a fifth of the time, and the landmarks as much as 25
     searches to a target; they stay with the graph: 16 numbers a vertex.
 
+    Distances on a prepared map are found by climbs from both ends that meet; on a GPU each trip
+    counts for itself in `Trips.stats`, and up to a gigabyte there holds what climbs have found.
+
     Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
     bit, whatever trips go with it. Memory: the answer, some 30 bytes a vertex for every thread, and
     with paths the reversed graph, which is kept.
@@ -188,11 +192,14 @@ class _Groups(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """Answer to the trips that differ, and which of them each trip of the call is."""
+    """Answer to the trips that differ, and which of them each trip of the call is.
+
+    None: they were found one by one, in the order of the call.
+    """
 
     answer: Answer
     method: str
-    trip_of: NDArray[np.int64]
+    trip_of: NDArray[np.int64] | None
 
 
 class _Call:
@@ -220,18 +227,23 @@ class _Call:
         self.query, self.method = query, method
         self.graph = network.open_part()
         self.weights = weights_of(self.graph, method)
-        self.groups = _Groups.of(self.graph, starts, ends)
-        if self._turns():
-            self.groups = _Groups.of(reversed_graph(self.graph), ends, starts)
         self.by_a_star = self.by_rule = False
 
-    def _turns(self) -> bool:
+    @cached_property
+    def groups(self) -> _Groups:
+        """The trips by source, or by target on the reversed graph if searches are fewer then."""
+        groups = _Groups.of(self.graph, self.starts, self.ends)
+        if self._turns(groups):
+            return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
+        return groups
+
+    def _turns(self, groups: _Groups) -> bool:
         """Whether searches from the targets, on the reversed graph, are fewer and find the same."""
         return (
             not self.query.predecessors
             and not isinstance(self.method, AStar)
             and is_symmetric(self.query, self.graph.n, self.weights)
-            and WORTH_TURNING * np.unique(self.ends).size <= self.groups.sources.size
+            and WORTH_TURNING * np.unique(self.ends).size <= groups.sources.size
         )
 
     def _gives_paths(self) -> bool:
@@ -266,9 +278,11 @@ class _Call:
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
         """Choose where the call runs."""
-        query, graph, rows = self.query, self.graph, self.groups.sources.size
+        query, graph = self.query, self.graph
         work = None
-        if "cuda" in self.method.solvers:
+        # (what a prepared map takes is not estimated)
+        if "cuda" in self.method.solvers and own_methods(graph) is None:
+            rows = self.groups.sources.size
             each = max(1, self.groups.targets.size // max(rows, 1))
             work = search_work(
                 self.method,
@@ -298,28 +312,35 @@ class _Call:
         if found is None:
             raise failure(Plan(self.network, self.query, self.method))
         answer, method, trip_of = found
+        distances, stats = answer.distances, answer.stats
+        if trip_of is not None:
+            distances = distances[trip_of]
+            stats = {name: values[trip_of] for name, values in stats.items()}
         return Trips(
             self.network.tree_graph,
             self.starts,
             self.ends,
-            answer.distances[trip_of],
+            distances,
             limit=self.query.limit,
             walks=answer.walks,
             walk_of=trip_of,
             method=method,
             device=answer.device,
-            stats={name: values[trip_of] for name, values in answer.stats.items()},
+            stats=stats,
         )
 
     def _found(self, query: Query) -> _Found | None:
         """Find the trips of all groups; None after an overflow."""
-        groups = self.groups
         if any(device != "cpu" for device in query.devices or [query.device]):
+            if own_methods(self.graph) is not None and not query.predecessors:
+                return self._one_by_one(query)
+            groups = self.groups
             whole = self._asked(query, np.ones(groups.sources.size, np.bool_))
             answer = _by_tables(Plan(groups.graph, whole, self.method))
             if answer is None:
                 return None
             return _Found(_by_trip(answer, whole), self.method.name, groups.trip_of)
+        groups = self.groups
         by_a_star = np.full(groups.sources.size, isinstance(self.method, AStar))
         if self.by_a_star:
             by_a_star = groups.counts <= FEW
@@ -339,6 +360,13 @@ class _Call:
         methods = "+".join(part.method.name for part in parts)
         return _Found(merged(answers), methods, places[groups.trip_of])
 
+    def _one_by_one(self, query: Query) -> _Found | None:
+        """Find the trips as they come: a GPU climbs on a prepared map, and groups climbs itself."""
+        shares = np.arange(self.starts.size + 1)
+        whole = replace(query, sources=self.starts, targets=self.ends, shares=shares)
+        answer = _by_tables(Plan(self.graph, whole, self.method))
+        return None if answer is None else _Found(answer, self.method.name, None)
+
     def _asked(self, query: Query, chosen: NDArray[np.bool_]) -> Query:
         """Return the question for some of the sources."""
         groups = self.groups
@@ -351,7 +379,7 @@ class _Call:
 
 
 def _by_tables(plan: Plan[Query]) -> Answer | None:
-    """Answer by parts of tables on a device, or on several; None after an overflow."""
+    """Answer on a device that knows of no groups, or on several; None after an overflow."""
     if plan.query.devices:
         return plan.dealt(_by_tables)
     if plan.query.device == "cpu":

@@ -117,8 +117,9 @@ def shortest_paths(
 
     A prepared map (`sssp.prepare`) in place of the graph gives the same answers. Distances of many
     sources are a view of memory that has those of a vertex side by side;
-    ``np.ascontiguousarray(r.distances)`` has rows. Trees of its float weights, and integers that
-    leave int64, are searched for on the graph.
+    ``np.ascontiguousarray(r.distances)`` has rows; with ``output="device"`` so are predecessors,
+    where every weight is an integer above 0 and every vertex reaches every other. Trees of its
+    float weights, and integers that leave int64, are searched for on the graph.
 
     O(m log m) time a source for ``dijkstra``, O(n m) for ``bellman-ford``; the other methods lie
     in between, and on road networks all but ``bellman-ford`` are close to O(n + m). Memory: the

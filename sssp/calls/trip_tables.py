@@ -1,8 +1,9 @@
-"""Trips on a device that knows nothing of trips: as parts of tables, one a block of sources.
+"""Trips on a device as parts of tables, one a block of sources.
 
-A block of sources is searched at once, all of them to the targets of any, and each keeps its own.
-For paths the block is searched again, up to the farthest of its targets, and whole rows come to the
-host, where paths are read from them (`sssp.cpu.walks`).
+The solver of prepared maps knows of trips (`sssp.hierarchy.cuda.trips`), unless paths are wanted.
+For the others a block of sources is searched at once, all of them to the targets of any, and each
+keeps its own. For paths the block is searched again, up to the farthest of its targets, and whole
+rows come to the host, where paths are read from them (`sssp.cpu.walks`).
 """
 
 from __future__ import annotations
@@ -52,13 +53,25 @@ def solve_by_tables(network: Network, query: Query, method: Method) -> Answer | 
         network, counted = graph.open_part(), method.statistics
         method = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
     for dtype in weights_of(network, method).working_dtypes(query.dtype):
-        answer = _Tables(network, query, method, dtype).answer()
+        answer = _answer_in(dtype, network, query, method)
         if answer is not None:
             answer.device = query.device
             if searches:
                 answer.stats = {name: np.zeros(query.rows, np.int64) for name in counted}
             return answer
     return None
+
+
+def _answer_in(
+    dtype: np.dtype[Any], network: Network, query: Query, method: Method
+) -> Answer | None:
+    """Answer in one dtype: by a solver that knows of trips, or by tables."""
+    solver = solver_of(method, query.device)
+    if hasattr(solver, "solve_trips") and not query.predecessors:
+        answer: Answer | None = solver.solve_trips(network, query, method, dtype)
+        if answer is not None:
+            return answer
+    return _Tables(network, query, method, dtype).answer()
 
 
 class _Tables:

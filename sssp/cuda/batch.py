@@ -35,6 +35,8 @@ class Batch:
     counters : device array, shape (rows, COUNTERS), int64
         Zero before the search.
     stream : stream
+    tails : device array, int32, or None
+        Where predecessors go, of a search that `finds_trees`; in the shape of the distances.
     """
 
     rows: int
@@ -46,6 +48,7 @@ class Batch:
     distances: Any
     counters: Any
     stream: Any
+    tails: Any = None
 
     def fill(self, array: Any, value: Any) -> None:
         """Set all entries of a device array, in the order of the stream."""
@@ -63,6 +66,8 @@ class Search(ABC):
     together = 1
     #: whether it writes every distance, so that nothing has to stand there before
     writes_all = False
+    #: whether it leaves predecessors too, which need not be found from its distances then
+    finds_trees = False
     #: distances that it leaves of every row: those of the targets, in their order, or none, because
     #: it finds what becomes of them; None: those of all vertices
     columns: int | None = None

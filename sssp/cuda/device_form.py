@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,9 @@ class DeviceForm:
         self.tree_shape = query.rows, n if query.predecessors else 0
         may_narrow = dtype == INT64 and query.dtype != INT64
         entry = dtype.itemsize + (INT32.itemsize if may_narrow else 0)
-        self.size = (query.rows if pitch is None else pitch) * self.shape[1]
-        self.device_bytes = self.size * entry + math.prod(self.tree_shape) * INDEX.itemsize
+        rows = query.rows if pitch is None else pitch
+        self.size, self.tree_size = rows * self.shape[1], rows * self.tree_shape[1]
+        self.device_bytes = self.size * entry + self.tree_size * INDEX.itemsize
         self._distances: Any = None
         self._predecessors: Any = None
         self._origin: Any = None
@@ -60,7 +60,7 @@ class DeviceForm:
         """Allocate the matrices."""
         self._distances = cuda.device_array(self.size, self.dtype)
         if self.query.predecessors:
-            self._predecessors = cuda.device_array(self.tree_shape[0] * self.tree_shape[1], INDEX)
+            self._predecessors = cuda.device_array(self.tree_size, INDEX)
 
     def place(self, rows: range) -> Any:
         """Where a search writes its distances, if those are what is wanted: into the matrix."""
@@ -72,6 +72,8 @@ class DeviceForm:
         """Rows of the matrix of predecessors."""
         if self._predecessors is None:
             return None
+        if self.pitch is not None:
+            return self._predecessors[rows.start :]
         return _part(self._predecessors, self.tree_shape, rows)
 
     def take(self, found: DeviceRows) -> None:
@@ -93,7 +95,7 @@ class DeviceForm:
         narrow = narrowed_device(self._distances, self.query.dtype, cuda.stream())
         return Answer(
             wrapped(narrow, self.shape, self.pitch),
-            wrapped(self._predecessors, self.tree_shape),
+            wrapped(self._predecessors, self.tree_shape, self.pitch),
             wrapped(origin, () if origin is None else origin.shape),
         )
 

@@ -35,7 +35,7 @@ from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import unreached
+from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
 from sssp.methods import Method
 
@@ -97,6 +97,8 @@ class _Lane:
         Of the search.
     form_scratch : FormScratch
     tree : Scratch or None
+    tails : device array, shape (rows, n), int32, or None
+        Of a search that finds trees, where the answer has no room for them.
     batch, rows
         The batch that is under way, and which rows it has.
     """
@@ -107,6 +109,7 @@ class _Lane:
     scratch: tuple[Any, ...]
     form_scratch: FormScratch
     tree: Scratch | None
+    tails: Any
     batch: Batch | None = None
     rows: range = range(0)
 
@@ -126,7 +129,8 @@ class _Rows:
         self.graph, self.query, self.search, self.dtype = graph, query, search, dtype
         self.on_device = on_device
         # by head: only trees need them in that order
-        self.arcs = on_device.arcs(graph, dtype) if query.wants_tree else None
+        self.finds_trees = query.wants_tree and not search.finds_trees
+        self.arcs = on_device.arcs(graph, dtype) if self.finds_trees else None
         self.bound = query.bound(dtype)
         self.unseen = unreached(dtype)
         self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
@@ -190,7 +194,11 @@ class _Rows:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""
         graph, query, search = self.graph, self.query, self.search
         rows_of = self.columns * self.dtype.itemsize
-        row = search.row_bytes + tree_bytes(graph, query) + form_bytes(graph.n, query, self.dtype)
+        row = search.row_bytes + form_bytes(graph.n, query, self.dtype)
+        if self.finds_trees:
+            row += tree_bytes(graph, query)
+        elif query.wants_tree and self.on_host:
+            row += graph.n * INDEX.itemsize
         if not self.in_place:
             row += rows_of
         held = self.on_device.nbytes
@@ -220,13 +228,15 @@ class _Rows:
         rows, n, query = self.size, self.graph.n, self.query
         # (an empty array cannot be cut)
         shape = rows, max(1, self.columns)
+        leaves_tails = query.wants_tree and not self.finds_trees and self.on_host
         return _Lane(
             stream=cuda.stream(),
             distances=None if self.in_place else cuda.device_array(shape, self.dtype),
             counters=cuda.device_array((rows, COUNTERS), np.int64),
             scratch=self.search.allocate(rows),
             form_scratch=FormScratch.allocate(n, query, self.dtype, rows, self.vertex_weights),
-            tree=allocate_tree(self.graph, query, rows, self.dtype) if query.wants_tree else None,
+            tree=allocate_tree(self.graph, query, rows, self.dtype) if self.finds_trees else None,
+            tails=cuda.device_array((rows, n), INDEX) if leaves_tails else None,
         )
 
     def _start(self, lane: _Lane, rows: range) -> None:
@@ -245,6 +255,8 @@ class _Rows:
             lane.counters[: len(rows)],
             lane.stream,
         )
+        if self.query.wants_tree and not self.finds_trees:
+            batch.tails = lane.tails[: len(rows)] if self.on_host else self.form.tree_place(rows)
         lane.batch, lane.rows = batch, rows
         if not self.search.writes_all:
             batch.fill(batch.distances, self.unseen)
@@ -287,7 +299,7 @@ class _Rows:
 
     def _completed(self, lane: _Lane, batch: Batch) -> DeviceRows:
         """Return a finished batch with origins and trees, where wanted."""
-        query, origin, tails = self.query, None, None
+        query, origin, tails = self.query, None, batch.tails
         if lane.tree is not None and self.arcs is not None:
             tree = Tree(self.graph, self.arcs, batch, lane.tree)
             origin = tree.origin() if query.nearest else None

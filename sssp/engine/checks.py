@@ -110,8 +110,9 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
         vertices, single = _row_of_integers(value, graph, what), False
         if vertices.ndim == 0:
             vertices, single = vertices.reshape(1), True
-    outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
-    if outside.size:
+    # (the least and the greatest tell, in a tenth of the time; millions of trips have as many ends)
+    if vertices.size and not 0 <= vertices.min() <= vertices.max() < graph.n:
+        outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
         raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
     return vertices.astype(INT64, copy=True), single
 

@@ -48,7 +48,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["searched", "solve", "solve_by"]
+__all__ = ["check_question", "searched", "solve", "solve_by"]
 
 #: what answers where sweeps do not
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -110,9 +110,9 @@ def solve_by(
     Raises
     ------
     TypeError, ValueError
-        As `_check_question` does.
+        As `check_question` does.
     """
-    _check_question(hierarchy, query, dtype)
+    check_question(hierarchy, query, dtype)
     if dtype.kind == "f" and query.predecessors:
         return searched(hierarchy, query, method, dtype)
     if not fits(hierarchy, query, dtype):
@@ -120,7 +120,7 @@ def solve_by(
     return sweep(hierarchy, query, method, dtype)
 
 
-def _check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
+def check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
     """Refuse what no sweep answers.
 
     Raises

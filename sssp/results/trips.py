@@ -61,7 +61,7 @@ class Trips:
         *,
         limit: int | float | None,
         walks: Walks | None,
-        walk_of: NDArray[np.int64],
+        walk_of: NDArray[np.int64] | None,
         method: str,
         device: str,
         stats: dict[str, NDArray[np.int64]],
@@ -76,7 +76,7 @@ class Trips:
         self.stats = stats
         # trips with the same ends share a path: trip i has path ``_walk_of[i]``
         self._walks = walks
-        self._walk_of = walk_of
+        self._walk_of = np.empty(0, np.int64) if walk_of is None or walks is None else walk_of
         self._arcs: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:

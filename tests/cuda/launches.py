@@ -151,6 +151,15 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     # a few rows, and many
     for rows in ([0, 1], range(20)):
         sssp.shortest_paths(h, rows, device="cuda")
+    sssp.pairs(h, [0, 1], [1, 0], device="cuda")
+    if dtype.kind == "i":
+        # lanes are turned, or are the answer where each vertex reaches each
+        there_and_back = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1])
+        for prepared in (h.with_weights(g.weights + 1), sssp.prepare(there_and_back)):
+            for rows in ([0, 1], [0, 1] * 10):
+                sssp.shortest_paths(
+                    prepared, rows, predecessors=True, output="device", device="cuda"
+                )
     if dtype == np.int32:
         sssp.reduce(h, [0, 1], "sum", device="cuda")
 

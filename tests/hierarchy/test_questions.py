@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -436,6 +437,94 @@ def test_nearest_sources_and_trips_of_small_graphs(
         sssp.nearest(h, sources, k=2, direction="to").index,
         sssp.nearest(g, sources, k=2, direction="to").index,
     )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("least", [0, 1])
+def test_trees_on_a_gpu_are_those_of_the_cpu(device: str, least: int) -> None:
+    rng = np.random.default_rng(least)
+    n, m = 30, 90
+    around = np.arange(n)
+    tails = np.append(rng.integers(0, n, m), around)
+    heads = np.append(rng.integers(0, n, m), np.roll(around, 1))
+    # few different weights, so that several arcs are tight; one that is closed
+    weights = rng.integers(least, 4, tails.size)
+    joined = sssp.Graph.from_arcs(tails, heads, weights, n=n).without_arcs([5])
+    apart = sssp.Graph.from_arcs(tails[:m], heads[:m], weights[:m], n=n)
+    sources = [3, 3, 20, 11, 0]
+    asked: list[tuple[sssp.Graph, dict[str, Any]]] = [
+        (joined, {"output": "device"}),
+        (apart, {"output": "device"}),
+        (apart, {"limit": 4}),
+        (joined, {"targets": [1, 17]}),
+        (apart, {"output": "sparse"}),
+        (joined, {"dtype": np.int64}),
+    ]
+    for g, options in asked if least else asked[:2]:
+        h = sssp.prepare(g)
+        on_device = options.get("output") == "device"
+        wanted = sssp.shortest_paths(
+            g, sources, predecessors=True, **({} if on_device else options)
+        )
+        found = sssp.shortest_paths(h, sources, predecessors=True, device=device, **options)
+        found = found.to_host() if on_device else found
+        for one, other in (
+            (found.distances, wanted.distances),
+            (found.predecessors, wanted.predecessors),
+        ):
+            difference = one != other
+            assert not (difference.any() if isinstance(difference, np.ndarray) else difference.nnz)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["integers", "floats", "any sign", "wide", "beyond int64"])
+def test_trips_on_a_gpu_are_those_of_the_cpu(kind: str, device: str) -> None:
+    rng = np.random.default_rng(len(kind))
+    n, m = 36, 80
+    tails, heads, weights = rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, 20, m)
+    heights = rng.integers(0, 40, n) if kind == "any sign" else np.zeros(n, int)
+    weights += heights[heads] - heights[tails]
+    factor = {"floats": 0.37, "wide": 1 << 33, "beyond int64": 1 << 57}.get(kind, 1)
+    g = sssp.Graph.from_arcs(tails, heads, weights * factor, n=n)
+    h = sssp.prepare(g)
+    # ends that several trips share, trips that lead nowhere, and one that comes twice
+    starts, ends = rng.integers(0, n, (2, 50))
+    starts[:3], ends[:3] = 7, (7, 8, 8)
+    if kind == "beyond int64":
+        with pytest.raises(sssp.DistanceOverflowError):
+            sssp.pairs(g, starts, ends)
+        with pytest.raises(sssp.DistanceOverflowError):
+            sssp.pairs(h, starts, ends, device=device)
+        return
+    # (floats are added up in another order: no distance is near the limit)
+    asked: list[dict[str, Any]] = [
+        {},
+        {"limit": 30.5 * factor if kind == "floats" else 30 * factor},
+    ]
+    for options in asked[: 1 if kind == "any sign" else 2]:
+        wanted = sssp.pairs(h, starts, ends, **options)
+        found = sssp.pairs(h, starts, ends, device=device, **options)
+        assert found.distances.dtype == wanted.distances.dtype
+        rounding = 1e-12 if kind == "floats" else 0
+        np.testing.assert_allclose(found.distances, wanted.distances, rtol=rounding)
+        assert found.distances[0] == 0
+        assert 0 < np.count_nonzero(found.reached) < starts.size
+        assert (found.stats["climbed"] >= 2).all()
+    assert sssp.pairs(h, [], [], device=device).distances.size == 0
+
+
+@pytest.mark.gpu
+def test_trips_on_a_gpu_are_found_in_parts_where_memory_is_short(device: str) -> None:
+    g = sssp.road_like(50, seed=2)
+    h = sssp.prepare(g)
+    starts, ends = np.random.default_rng(2).integers(0, g.n, (2, 9))
+    with pytest.raises(sssp.DeviceError, match="a climb from both ends") as refused:
+        sssp.pairs(h, starts, ends, device=device, memory_limit=1)
+    (needed,) = re.findall(r"needs ([\d,]+) bytes", str(refused.value))
+    least = int(needed.replace(",", ""))
+    for limit in (least, 2 * least):
+        found = sssp.pairs(h, starts, ends, device=device, memory_limit=limit)
+        np.testing.assert_array_equal(found.distances, sssp.pairs(h, starts, ends).distances)
 
 
 def test_what_does_not_go_is_refused(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:

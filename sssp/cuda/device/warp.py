@@ -14,6 +14,7 @@ __all__ = [
     "ballot",
     "from_lane",
     "least_of_group",
+    "least_of_warp",
     "lower_of",
     "rank",
     "reserve",
@@ -36,7 +37,7 @@ if SIMULATOR:
         return value
 
     @inline
-    def _least_of_warp(value):
+    def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
         return value
 
@@ -67,7 +68,7 @@ else:
         return cuda.shfl_sync(FULL_WARP, value, lane)
 
     @inline
-    def _least_of_warp(value):
+    def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
         offset = 16
         while offset > 0:
@@ -127,7 +128,7 @@ def lower_of(dtype: np.dtype[Any]) -> Any:
     else:
 
         def lower(numbers, place, value):
-            least = _least_of_warp(value)
+            least = least_of_warp(value)
             if cuda.threadIdx.x % WARP == 0 and least < numbers[place]:
                 cuda.atomic.min(numbers, place, least)
 

@@ -644,7 +644,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _from_top_kernel(
-        ranks, places, depth, arcs_first, heads, weights, size, matrix, perfect, lengths, found,
+        ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
         """Give the arcs of the top the distances in its matrix, a block a place.
@@ -697,8 +697,9 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
                 if longest[0] > found[word]:
                     cuda.atomic.max(found, word, longest[0])
         if thread < WARP:
+            # (of the top all arcs: shortcuts over its own vertices have not been found)
             pack(
-                own, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
+                own, ranks, depth, arcs_first, heads, perfect, perfect, up_stop, up_depths,
                 up_weights, down_stop, down_ends, down_weights,
             )  # fmt: skip
 

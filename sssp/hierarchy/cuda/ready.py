@@ -74,6 +74,7 @@ class Ready:
         def launches(stream: Any) -> None:
             send(self.given, self.sources, stream)
             search.fill(batch(stream), self.scratch)
+            search.hand_over(batch(stream), self.scratch)
             fetch(self.counters, self.counted, stream)
 
         self.given[:] = query.sources

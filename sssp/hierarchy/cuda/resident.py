@@ -332,6 +332,8 @@ class DeviceMap:
         self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
         self.between = self.matrix.flat
         self.found = cuda.device_array(WORDS, INDEX)
+        # (between what is kept stands anything, but always a rank)
+        fill(self.down[2], INDEX.type(0), self.matrix.stream)
         self._launches = Launches()
         own = *packed[0], *packed[1], self.stream_stop, self.stream, self.between
         self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
@@ -412,8 +414,8 @@ class DeviceMap:
             matrix.stream = stream
             launch_rounds(matrix)
             make_from_top_kernel(dtype)[top, TOP_THREADS, stream](
-                *tree["ranks places depth"], *arcs, basic, size, self.between, perfect, lengths,
-                found, *self.up[1:], *self.down[1:],
+                *tree["ranks places depth"], *arcs, size, self.between, perfect, lengths, found,
+                *self.up[1:], *self.down[1:],
             )  # fmt: skip
         for low, high in levels:
             make_perfect_level_kernel(dtype)[high - low, LEVEL_THREADS, stream](

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.fill import THREADS
+from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.rows import solve_rows
@@ -44,14 +44,16 @@ from sssp.hierarchy.cuda.sweeps import (
     shared_bytes,
     total_kernel,
 )
-from sssp.hierarchy.rows import searched, solve_by
+from sssp.hierarchy.cuda.trees import make_tails_kernel
+from sssp.hierarchy.cuda.trips import found_trips
+from sssp.hierarchy.rows import check_question, searched, solve_by
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
 
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["FEW", "LanesSearch", "solve", "whole_lanes"]
+__all__ = ["FEW", "LanesSearch", "solve", "solve_trips", "whole_lanes"]
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
@@ -92,7 +94,10 @@ def _swept(
     number = device_number(query.device)
 
     def make_search(on_device: DeviceGraph) -> Search:
-        return _search_for(device_map(hierarchy, dtype, number), query)
+        there, trees = device_map(hierarchy, dtype, number), None
+        if query.predecessors and graph.least_weight > 0:
+            trees = on_device.arcs(graph, dtype, reverse=True)
+        return _search_for(there, query, trees)
 
     if _is_plain(query):
         with select(number):
@@ -102,6 +107,23 @@ def _swept(
         if answer is not None:
             return answer
     return solve_rows(graph, query, method, dtype, make_search)
+
+
+def solve_trips(
+    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Find the distances of trips by climbs that meet; None if sums may leave the dtype.
+
+    Raises
+    ------
+    TypeError, ValueError, DeviceError
+        As `solve` does.
+    """
+    check_question(hierarchy, query, dtype)
+    number = device_number(query.device)
+    with select(number):
+        on_device = device_map(hierarchy, dtype, number)
+        return found_trips(on_device, hierarchy, query, method) if on_device.fits else None
 
 
 def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
@@ -130,12 +152,16 @@ class LanesSearch(Search):
     #: up to so many rows are swept by the kernel for a few
     few = FEW
 
-    def __init__(self, on_device: DeviceMap) -> None:
+    def __init__(self, on_device: DeviceMap, trees: tuple[Any, ...] | None = None) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
         self.n: int = self.tree.bundles.rank.size
         fitting = BYTES // max(1, self.n * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
+        if trees is not None:  # (which are found by tiles of lanes)
+            self.few = 0
+        self.trees: tuple[Any, ...] = trees or ()
+        self.finds_trees = trees is not None
 
     @property
     def row_bytes(self) -> int:
@@ -181,8 +207,10 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for the distances of all vertices."""
-        return cuda.device_array(max(1, self.n * lanes), self.dtype)
+        """Return memory for the distances of all vertices; lanes that nobody fills hold numbers."""
+        memory = cuda.device_array(max(1, self.n * lanes), self.dtype)
+        fill(memory, self.dtype.type(0), cuda.default_stream())
+        return memory
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Fill the distances and counters of a batch."""
@@ -194,13 +222,21 @@ class LanesSearch(Search):
             self.fill(replace(batch, sources=own, stream=stream), scratch)
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
-        places = (self.wanted, batch.distances, batch.counters)
-        asked = batch.rows, self.wanted.size, self.pitch, batch.bound, *map(address, places)
+        places = batch.counters, *self.places(batch)
+        asked = batch.rows, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
+        self.hand_over(batch, scratch)
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return ()
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Launch all kernels: fill lanes, and make of them what is wanted."""
+        """Launch what is worth recording: fill lanes, and fold them if that is wanted."""
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch[6])
+
+    def hand_over(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Launch what brings lanes to the answer, whose address no other batch has."""
 
     def fill_lanes(
         self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any, totals: Any = None
@@ -311,6 +347,14 @@ class LanesSearch(Search):
                 totals if folds else self.totals,
             )  # fmt: skip
 
+    def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
+        """Find predecessors from lanes, for lanes or for rows."""
+        tails = batch.tails.reshape(batch.tails.size)
+        grid = -(-self.n // TILE), -(-batch.rows // TILE)
+        make_tails_kernel(self.dtype, turned=turned)[grid, (TILE, TURNS), batch.stream](
+            *self.trees, batch.bound, np.uint32(lanes), np.uint32(batch.rows), swept, tails
+        )
+
     def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
         """How many lanes a block of a tier takes."""
         most = MOST_TOGETHER if lowest else FEW_TOGETHER
@@ -332,24 +376,38 @@ class _Turned(LanesSearch):
     """
 
     def __init__(
-        self, on_device: DeviceMap, targets: NDArray[np.int64] | None, *, direct: bool = False
+        self,
+        on_device: DeviceMap,
+        targets: NDArray[np.int64] | None,
+        trees: tuple[Any, ...] | None = None,
+        *,
+        direct: bool = False,
     ) -> None:
-        super().__init__(on_device)
-        self.direct = direct
+        super().__init__(on_device, trees)
+        self.direct = direct and trees is None
         self.columns = None if targets is None else targets.size
         if targets is not None:
             self.wanted = cuda.to_device(targets)
 
+    def is_row(self, rows: int) -> bool:
+        """Whether the only lane is the row itself."""
+        return self.direct and self.lanes(rows) == 1
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return (batch.distances,) if self.is_row(batch.rows) else ()
+
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
-        """Launch all kernels."""
-        lanes = self.lanes(batch.rows)
-        if self.direct and lanes == 1:
-            self.fill_lanes(batch, scratch, lanes, batch.distances.reshape(self.n))
-            return
-        super().fill(batch, scratch)
+        """Launch what is worth recording."""
+        swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch[6]
+        self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
+
+    def hand_over(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+        """Turn lanes, and find trees by them."""
         columns = self.n if self.columns is None else self.columns
-        if not columns:
+        if not columns or self.is_row(batch.rows):
             return
+        lanes = self.lanes(batch.rows)
         turn, grid, block = self._turn(columns, batch.rows)
         turn[grid, block, batch.stream](
             scratch[6],
@@ -360,6 +418,8 @@ class _Turned(LanesSearch):
             batch.sources,
             batch.distances,
         )
+        if self.finds_trees:
+            self.find_tails(batch, lanes, scratch[6], turned=True)
 
     def _turn(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
         """Return the kernel, and the grid and blocks of its launch."""
@@ -374,18 +434,27 @@ class _SideBySide(LanesSearch):
 
     few = 0
 
-    def __init__(self, on_device: DeviceMap, rows: int) -> None:
-        super().__init__(on_device)
+    def __init__(
+        self, on_device: DeviceMap, rows: int, trees: tuple[Any, ...] | None = None
+    ) -> None:
+        super().__init__(on_device, trees)
         self.pitch = whole_lanes(rows)
 
     def lanes_memory(self, lanes: int) -> Any:
         """Return nothing: the answer has room for them."""
         return None
 
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        tails = (batch.tails, *self.trees) if self.finds_trees else ()
+        return batch.distances, *tails
+
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
+        if self.finds_trees and self.n:
+            self.find_tails(batch, self.pitch, batch.distances, turned=False)
 
 
 class _Folded(LanesSearch):
@@ -440,21 +509,21 @@ def whole_lanes(rows: int) -> int:
     return -(-rows // LANES) * LANES
 
 
-def _search_for(on_device: DeviceMap, query: Query) -> Search:
-    """Choose what becomes of the lanes."""
+def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | None) -> Search:
+    """Choose what becomes of the lanes; with arcs to find trees by, if lanes do for that."""
     reduction, dtype = query.reduction, on_device.dtype
     plain = reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
     whole = _is_whole(on_device, query)
-    if query.predecessors or not plain:
-        return _Turned(on_device, None, direct=whole)
+    if (query.predecessors and (trees is None or query.targets is not None)) or not plain:
+        return _Turned(on_device, None, trees, direct=whole)
     if query.targets is not None:
         return _Turned(on_device, query.targets)
     if reduction is not None and dtype == INT32 and not on_device.shifts.size:
         return _Folded(on_device)
     filled = query.rows > FEW and dtype != INT64
     if query.output == "device" and reduction is None and whole and filled:
-        return _SideBySide(on_device, query.rows)
-    return _Turned(on_device, None, direct=whole)
+        return _SideBySide(on_device, query.rows, trees)
+    return _Turned(on_device, None, trees, direct=whole)
 
 
 def _is_whole(on_device: DeviceMap, query: Query) -> bool:

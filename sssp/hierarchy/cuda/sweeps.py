@@ -39,6 +39,7 @@ __all__ = [
     "ENDS",
     "LANES",
     "LEVEL_AT",
+    "PITCH",
     "ROW_BITS",
     "SLICES",
     "SLOTS",
