@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import UNCOUNTED, njit
 
 __all__ = ["road_like"]
 
@@ -94,58 +94,21 @@ _Arrays = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray
 #   place    of each vertex: its position, shape (n, 2)
 #   degree   of each vertex
 #   built    how many vertices and how many arcs there are by now
-_Roads = tuple[
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int32],
-    NDArray[np.int64],
-    NDArray[np.int8],
-    NDArray[np.int64],
-]
+# and what it is made from: `shares`, four random ones a vertex, shape (n, 4).
+#
+# All phases are inlined into one kernel, and each has one place there, for compiling is what takes
+# longest of a first call.
 
 
-@njit
-def _field_kernel(word, number):
-    """One of the four parts of a random word, 0 <= it < _ONE."""
-    return (word >> (_BITS * number)) & (_ONE - 1)
-
-
-@njit
-def _spread_kernel(amount, word, number):
+@njit(inline="always")
+def _spread(amount, share):
     """A random number between -amount and amount."""
-    return amount * (_field_kernel(word, number) - _HALF) // _HALF
+    return amount * (share - _HALF) // _HALF
 
 
-@njit
-def _root_kernel(square):
-    """Integer square root, digit by digit."""
-    root, digit = np.int64(0), np.int64(1) << 62
-    while digit > square:
-        digit >>= 2
-    while digit > 0:
-        if square >= root + digit:
-            square -= root + digit
-            root = (root >> 1) + digit
-        else:
-            root >>= 1
-        digit >>= 2
-    return root
-
-
-@njit
-def _square_kernel(roads, a):
-    """Squared length of an arc."""
-    tail, _, after, place, _, _ = roads
-    u, v = tail[a], tail[after[a]]
-    dx = place[v, 0] - place[u, 0]
-    dy = place[v, 1] - place[u, 1]
-    return dx * dx + dy * dy
-
-
-@njit
-def _extent_kernel(roads, start):
+@njit(inline="always")
+def _extent(tail, after, place, start):
     """Lower ends and widths of a block along both axes."""
-    tail, _, after, place, _, _ = roads
     low_x = high_x = place[tail[start], 0]
     low_y = high_y = place[tail[start], 1]
     a = after[start]
@@ -157,10 +120,9 @@ def _extent_kernel(roads, start):
     return low_x, high_x - low_x, low_y, high_y - low_y
 
 
-@njit
-def _add_road_kernel(roads, u, v):
+@njit(inline="always")
+def _add_road(tail, twin, degree, built, u, v):
     """Two arcs between u and v; the caller hangs them into their blocks."""
-    tail, twin, _, _, degree, built = roads
     a = built[1]
     tail[a], tail[a + 1] = u, v
     twin[a], twin[a + 1] = a + 1, a
@@ -170,10 +132,9 @@ def _add_road_kernel(roads, u, v):
     return a
 
 
-@njit
-def _divide_kernel(roads, a):
+@njit(inline="always")
+def _divide(tail, twin, after, degree, built, a):
     """A new vertex on the road of arc a, which ends there from now on; so does its twin."""
-    tail, twin, after, _, degree, built = roads
     back = twin[a]
     v = built[0]
     built[0] += 1
@@ -188,28 +149,26 @@ def _divide_kernel(roads, a):
     return v
 
 
-@njit
-def _divide_at_kernel(roads, a, axis, position):
+@njit(inline="always")
+def _divide_at(tail, twin, after, place, degree, built, a, axis, position):
     """A new vertex on the road of arc a, where it passes a position on an axis."""
-    tail, _, after, place, _, _ = roads
     u, w = tail[a], tail[after[a]]
     start, stop = place[u, axis], place[w, axis]
     margin = abs(stop - start) * _APART >> _BITS
     position = min(max(position, min(start, stop) + margin), max(start, stop) - margin)
     rise = place[w, 1 - axis] - place[u, 1 - axis]
-    v = _divide_kernel(roads, a)
+    v = _divide(tail, twin, after, degree, built, a)
     place[v, axis] = position
     place[v, 1 - axis] = place[u, 1 - axis] + rise * (position - start) // (stop - start)
 
 
-@njit
-def _junction_kernel(roads, start, axis, middle, reach):
+@njit(inline="always")
+def _junction(tail, after, place, degree, start, axis, middle, reach):
     """The arc of a block that ends at the junction to continue across it, or -1.
 
     A junction (or bend) qualifies if the block's side goes on along the axis there, so that it
     is no corner of the block.
     """
-    tail, _, after, place, degree, _ = roads
     best, nearest = -1, reach
     a = start
     while True:
@@ -225,21 +184,8 @@ def _junction_kernel(roads, start, axis, middle, reach):
             return best
 
 
-@njit
-def _cross_kernel(roads, start, axis, position, rising):
-    """An arc of a block that passes a position on an axis, upwards or downwards."""
-    tail, _, after, place, _, _ = roads
-    a = start
-    while True:
-        here = place[tail[a], axis]
-        there = place[tail[after[a]], axis]
-        if (here <= position < there) if rising else (there <= position < here):
-            return a
-        a = after[a]
-
-
-@njit
-def _cut_kernel(roads, start, axis, low, width, word):
+@njit(inline="always")
+def _cut(tail, twin, after, place, degree, built, start, axis, low, width, share):
     """A street across a block; returns its arc that borders the lower half, and the position.
 
     Both ends lie inside the block's width, as _SLANT and _CONTINUED make less than a half. At
@@ -247,12 +193,12 @@ def _cut_kernel(roads, start, axis, low, width, word):
     on a falling side (or the other way round). The sides of a block never touch themselves, so
     no two roads join the same vertices.
     """
-    tail, _, after, place, _, _ = roads
     middle = low + width // 2
-    slant = _spread_kernel(width * _SLANT >> _BITS, word, 1)
+    slant = _spread(width * _SLANT >> _BITS, share)
     rising_at, falling_at = middle + slant, middle - slant
     up = down = -1
-    junction = _junction_kernel(roads, start, axis, middle, width * _CONTINUED >> _BITS)
+    reach = width * _CONTINUED >> _BITS
+    junction = _junction(tail, after, place, degree, start, axis, middle, reach)
     if junction >= 0:
         middle = place[tail[after[junction]], axis]
         rising_at = falling_at = middle + slant
@@ -260,31 +206,34 @@ def _cut_kernel(roads, start, axis, low, width, word):
             up = junction
         else:
             down = junction
-    if up < 0:
-        up = _cross_kernel(roads, start, axis, rising_at, True)
-    if down < 0:
-        down = _cross_kernel(roads, start, axis, falling_at, False)
-    if up != junction:
-        _divide_at_kernel(roads, up, axis, rising_at)
-    if down != junction:
-        _divide_at_kernel(roads, down, axis, falling_at)
+    a = start
+    while up < 0 or down < 0:
+        here, there = place[tail[a], axis], place[tail[after[a]], axis]
+        if up < 0 and here <= rising_at < there:
+            up = a
+        elif down < 0 and there <= falling_at < here:
+            down = a
+        a = after[a]
+    for side, position in ((up, rising_at), (down, falling_at)):
+        if side != junction:
+            _divide_at(tail, twin, after, place, degree, built, side, axis, position)
     rest_up, rest_down = after[up], after[down]
-    street = _add_road_kernel(roads, tail[rest_up], tail[rest_down])
+    street = _add_road(tail, twin, degree, built, tail[rest_up], tail[rest_down])
     after[up], after[street] = street, rest_down
     after[down], after[street + 1] = street + 1, rest_up
     return street, middle
 
 
-@njit
-def _site_kernel(roads, start, bend):
+@njit(inline="always")
+def _site(tail, after, place, degree, start, bend):
     """The longest arc of a block, for long roads get bends and side roads; the block's middle."""
-    tail, _, after, place, degree, _ = roads
     site, greatest = start, np.int64(-1)
     sum_x = sum_y = vertices = 0
     a = start
     while True:
         u, v = tail[a], tail[after[a]]
-        square = _square_kernel(roads, a)
+        dx, dy = place[v, 0] - place[u, 0], place[v, 1] - place[u, 1]
+        square = dx * dx + dy * dy
         if bend and (degree[u] == 2 or degree[v] == 2):
             square *= _WINDING
         if square > greatest:
@@ -297,84 +246,77 @@ def _site_kernel(roads, start, bend):
             return site, sum_x // vertices, sum_y // vertices
 
 
-@njit
-def _add_bend_kernel(roads, start, word):
-    """A vertex of degree 2, a little off the straight line."""
-    tail, _, after, place, _, _ = roads
-    site, _, _ = _site_kernel(roads, start, True)
-    u, w = tail[site], tail[after[site]]
-    dx = place[w, 0] - place[u, 0]
-    dy = place[w, 1] - place[u, 1]
-    v = _divide_kernel(roads, site)
-    place[v, 0] = place[u, 0] + dx // 2 + _spread_kernel(dy // _FLATNESS, word, 1)
-    place[v, 1] = place[u, 1] + dy // 2 - _spread_kernel(dx // _FLATNESS, word, 1)
+@njit(inline="always")
+def _build_up(tail, twin, after, place, degree, built, start, budget, shares):
+    """Dead ends into a block, a junction and a road each, and at last perhaps a bend."""
+    while budget > 0:
+        bend = budget == 1
+        share = shares[built[0], 1]
+        site, middle_x, middle_y = _site(tail, after, place, degree, start, bend)
+        u, w = tail[site], tail[after[site]]
+        dx, dy = place[w, 0] - place[u, 0], place[w, 1] - place[u, 1]
+        x, y = place[u, 0] + dx // 2, place[u, 1] + dy // 2
+        v = _divide(tail, twin, after, degree, built, site)
+        budget -= 1
+        if bend:
+            # of degree 2, a little off the straight line
+            x += _spread(dy // _FLATNESS, share)
+            y -= _spread(dx // _FLATNESS, share)
+        else:
+            end = built[0]
+            built[0] += 1
+            budget -= 1
+            reach = _REACH + (_FARTHER * share >> _BITS)
+            place[end, 0] = x + ((middle_x - x) * reach >> _BITS)
+            place[end, 1] = y + ((middle_y - y) * reach >> _BITS)
+            road = _add_road(tail, twin, degree, built, v, end)
+            after[road], after[road + 1] = road + 1, after[site]
+            after[site] = road
+        place[v, 0], place[v, 1] = x, y
 
 
-@njit
-def _add_dead_end_kernel(roads, start, word):
-    """A junction and a road from it into the block."""
-    tail, _, after, place, _, built = roads
-    site, middle_x, middle_y = _site_kernel(roads, start, False)
-    u, w = tail[site], tail[after[site]]
-    x = (place[u, 0] + place[w, 0]) // 2
-    y = (place[u, 1] + place[w, 1]) // 2
-    v = _divide_kernel(roads, site)
-    place[v, 0], place[v, 1] = x, y
-    end = built[0]
-    built[0] += 1
-    reach = _REACH + (_FARTHER * _field_kernel(word, 1) >> _BITS)
-    place[end, 0] = x + ((middle_x - x) * reach >> _BITS)
-    place[end, 1] = y + ((middle_y - y) * reach >> _BITS)
-    road = _add_road_kernel(roads, v, end)
-    after[road], after[road + 1] = road + 1, after[site]
-    after[site] = road
-
-
-@njit
-def _build_kernel(roads, words, starts, budgets):
+@njit(**UNCOUNTED)
+def _build_kernel(tail, twin, after, place, degree, built, shares, starts, budgets):
     """Build all roads, block by block; `starts` and `budgets` are the stack of blocks to do."""
-    built = roads[5]
-    starts[0], budgets[0] = 0, words.size - built[0]
+    starts[0], budgets[0] = 0, place.shape[0] - built[0]
     blocks = 1 if budgets[0] > 0 else 0
     while blocks > 0:
         blocks -= 1
-        word = words[built[0]]
+        before = built[0]
         turn = blocks
-        if _field_kernel(word, 3) < _WAITS:
-            turn = max(0, blocks - (_field_kernel(word, 2) * _WAITS_FOR >> _BITS))
+        if shares[before, 3] < _WAITS:
+            turn = max(0, blocks - (shares[before, 2] * _WAITS_FOR >> _BITS))
         start, budget = starts[turn], budgets[turn]
         starts[turn], budgets[turn] = starts[blocks], budgets[blocks]
-        low_x, width_x, low_y, width_y = _extent_kernel(roads, start)
+        low_x, width_x, low_y, width_y = _extent(tail, after, place, start)
         axis, low, width = (0, low_x, width_x) if width_x >= width_y else (1, low_y, width_y)
-        stays_whole = budget <= _SMALL_BLOCK and _field_kernel(word, 0) < _STAYS_WHOLE
+        stays_whole = budget <= _SMALL_BLOCK and shares[before, 0] < _STAYS_WHOLE
         if budget < 3 or stays_whole or width < _NARROWEST:
-            while budget > 1:
-                _add_dead_end_kernel(roads, start, words[built[0]])
-                budget -= 2
-            if budget == 1:
-                _add_bend_kernel(roads, start, words[built[0]])
+            _build_up(tail, twin, after, place, degree, built, start, budget, shares)
             continue
         in_town = budget <= _TOWN or budget * _AREA_IN_CITY > width_x * width_y
-        before = built[0]
-        street, position = _cut_kernel(roads, start, axis, low, width, word)
+        street, position = _cut(
+            tail, twin, after, place, degree, built, start, axis, low, width, shares[before, 1]
+        )
         budget -= built[0] - before
         share = ((position - low) << _BITS) // width
-        share += _spread_kernel(_UNEVENNESS_IN_TOWN if in_town else _UNEVENNESS, word, 2)
-        below = (budget * share + _field_kernel(word, 3)) >> _BITS
+        share += _spread(_UNEVENNESS_IN_TOWN if in_town else _UNEVENNESS, shares[before, 2])
+        below = (budget * share + shares[before, 3]) >> _BITS
         for half, its_budget in ((street, below), (street + 1, budget - below)):
             if its_budget > 0:
                 starts[blocks], budgets[blocks] = half, its_budget
                 blocks += 1
 
 
-@njit
-def _weigh_kernel(roads, arcs):
-    """Length of each arc in decimetres, rounded up, so that none is 0."""
-    weights = np.empty(arcs.size, np.int32)
-    for i in range(arcs.size):
-        square = _square_kernel(roads, arcs[i])
-        weights[i] = 1 + _root_kernel(square * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
-    return weights
+def _lengths(
+    place: NDArray[np.int64], tails: NDArray[np.int32], heads: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Length of each road in decimetres, rounded up, so that none is 0."""
+    ways = place[heads] - place[tails]
+    squares = np.einsum("ij,ij->i", ways, ways)
+    # below 2^52 the whole part of a float's root is that of the integer
+    roots: NDArray[np.float64] = np.sqrt(squares * _SQUARE_NUMERATOR // _SQUARE_DENOMINATOR)
+    return 1 + roots.astype(np.int32)
 
 
 def _straight_road(n: int) -> _Arrays:
@@ -386,7 +328,7 @@ def _straight_road(n: int) -> _Arrays:
     return vertices[:-1], vertices[1:], np.full(max(n - 1, 0), weight, np.int32), coordinates
 
 
-def _square_of_roads(n: int) -> _Roads:
+def _square_of_roads(n: int) -> tuple[NDArray[Any], ...]:
     """Four roads around the region, with room for all the others."""
     side = math.isqrt(n * _AREA_PER_VERTEX)
     tail, twin, after = (np.empty(4 * n, INDEX) for _ in range(3))
@@ -405,12 +347,14 @@ def _road_arrays(n: int, seed: int) -> _Arrays:
     if n < 4:
         return _straight_road(n)
     roads = _square_of_roads(n)
-    words = np.random.PCG64(seed).random_raw(n).view(INT64)
-    _build_kernel(roads, words, np.empty(n, INT64), np.empty(n, INT64))
+    words = np.random.PCG64(seed).random_raw(n).astype("<u8", copy=False)
+    shares = words.view("<u2").reshape(n, 4)
+    _build_kernel(*roads, shares, np.empty(n, INT64), np.empty(n, INT64))
     tail, twin, _, place, _, built = roads
     arcs = np.arange(built[1], dtype=INDEX)
     arcs = arcs[arcs < twin[: arcs.size]]
-    return tail[arcs], tail[twin[arcs]], _weigh_kernel(roads, arcs), place / 1e6
+    tails, heads = tail[arcs], tail[twin[arcs]]
+    return tails, heads, _lengths(place, tails, heads), place / 1e6
 
 
 def road_like(n: SupportsIndex, seed: SupportsIndex = 0) -> Graph:
