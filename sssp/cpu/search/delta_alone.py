@@ -203,9 +203,10 @@ def delta_stepping_kernel(
     heads = np.empty(BUCKETS + 1, np.int32)
     heads[:] = NONE
     counters[:] = 0
+    # (a plain 1 has a type of its own, for which all would be compiled once more)
     status = empty_buckets(
         indptr, indices, weights, targets, bound, distances, reached, counters,
-        scale, unseen, links, heads, sources, NO_PAUSE, np.zeros(2, np.int64), 1,
+        scale, unseen, links, heads, sources, NO_PAUSE, np.zeros(2, np.int64), np.int64(1),
     )  # fmt: skip
     return status, counters[REACHED]
 

@@ -226,7 +226,9 @@ def _falls_behind(announced, pace, slack, clock):
     expansions when this was asked before, how many nanoseconds the team was behind then, and how
     many turns had nothing to share.
     """
-    time, work = now(), announced[:, WORK].sum()
+    time, work = now(), np.int64(0)
+    for thread in range(announced.shape[0]):
+        work += announced[thread, WORK]
     done = work - clock[1]
     alone = pace * done // 1000 if done >= FEW else 0
     behind = clock[2] + (time - clock[0]) - alone
@@ -394,13 +396,16 @@ def _team_kernel(
         return PAUSED
     links, heads, touched = lists.links[thread], meeting.heads[thread], meeting.touched[thread]
     status, target = PAUSED, 0
-    base, bucket, turn = np.int64(-BUCKETS), 0, 0
+    # (a plain 0 has a type of its own, for which a function would be compiled once more)
+    base, bucket, turn = np.int64(-BUCKETS), np.int64(0), np.int64(0)
     while True:
         _announce(links, heads, base, bucket, scale, announced[thread])
         if thread == 0:
             announced[thread, LEAVES] = _falls_behind(announced, counters[PACE], slack, clock)
         wait_for_all(barrier, threads)
-        number = announced[:, NUMBER].min()
+        number = np.int64(NEVER)
+        for other in range(threads):
+            number = min(number, announced[other, NUMBER])
         if announced[0, LEAVES] and number != NEVER:
             break
         # last: who has left the loop may lower distances already, and so settle more targets
