@@ -45,7 +45,7 @@ LINK = [("next", INDEX), ("previous", INDEX), ("bucket", INDEX)]
 NONE = -1
 
 
-@njit
+@njit(inline="always")
 def link(links, heads, bucket, vertex):
     """Put `vertex` at the front of a list."""
     slot = np.uint32(bucket)
@@ -59,7 +59,7 @@ def link(links, heads, bucket, vertex):
     links[vertex].bucket = bucket
 
 
-@njit
+@njit(inline="always")
 def unlink(links, heads, vertex):
     """Take `vertex` out of the list that it stands in."""
     bucket = links[vertex].bucket
@@ -73,7 +73,7 @@ def unlink(links, heads, vertex):
     links[vertex].bucket = NONE
 
 
-@njit
+@njit(inline="always")
 def pop(links, heads, bucket):
     """Take the front vertex out of a list that is not empty; cheaper than `unlink`."""
     vertex = np.uint32(heads[bucket])
@@ -93,7 +93,7 @@ def gather(links, heads):
             link(links, heads, np.int32(BEYOND), pop(links, heads, bucket))
 
 
-@njit
+@njit(inline="always")
 def least_beyond(links, heads, distances, scale):
     """Least bucket number beyond the window; `NEVER` if there is none."""
     least = np.int64(NEVER)
@@ -104,7 +104,7 @@ def least_beyond(links, heads, distances, scale):
     return least
 
 
-@njit
+@njit(inline="always")
 def rebase(links, heads, distances, base, scale):
     """Let the window begin at bucket number `base`."""
     vertex = heads[BEYOND]

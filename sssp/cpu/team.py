@@ -46,7 +46,7 @@ def come(start):
     return atomic_load(start, SIGNAL) == BEGIN
 
 
-@njit
+@njit(inline="always")
 def has_come(start, others):
     """Whether as many as `others` have come."""
     return atomic_load(start, COME) == others

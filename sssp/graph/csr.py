@@ -1,8 +1,7 @@
 """From a list of arcs to CSR arrays, and what can be told of these, in O(n + m).
 
-Two stable counting-sort passes, by head and then by tail, bring the arcs into order; one more
-pass merges parallel ones. The arrays are not touched beyond that, so whoever calls has checked
-them.
+Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
+stand side by side then, and merge. Whoever calls has checked the arrays.
 """
 
 from __future__ import annotations
@@ -79,19 +78,6 @@ def _twins_kernel(indptr, indices, twins):
 
 
 @njit
-def _self_loops_kernel(indptr, indices, loops):
-    """Count the self-loops, and write the positions of as many as there is room for."""
-    count = 0
-    for v in range(indptr.size - 1):
-        for arc in range(indptr[v], indptr[v + 1]):
-            if indices[arc] == v:
-                if count < loops.size:
-                    loops[count] = arc
-                count += 1
-    return count
-
-
-@njit
 def _compact_kernel(stays, indices, weights, rows, before, kept_indices, kept_weights, kept_rows):
     """Move the arcs that stay together; `before` counts those before each arc, and all.
 
@@ -108,16 +94,6 @@ def _compact_kernel(stays, indices, weights, rows, before, kept_indices, kept_we
 
 
 @njit
-def _is_sorted_kernel(tails, heads):
-    for i in range(1, tails.size):
-        if tails[i] < tails[i - 1]:
-            return False
-        if tails[i] == tails[i - 1] and heads[i] < heads[i - 1]:
-            return False
-    return True
-
-
-@njit
 def _stable_sort_kernel(keys, order, starts, reordered):
     """Rearrange `order` by ``keys[order]``; `starts` comes zeroed, of length ``n + 1``."""
     for i in range(order.size):
@@ -131,45 +107,18 @@ def _stable_sort_kernel(keys, order, starts, reordered):
 
 
 @njit
-def _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows):
-    """Keep the lightest of parallel arcs, the first row among equals; return how many remain."""
-    kept = -1
-    last_tail = last_head = -1
-    for i in range(order.size):
-        row = order[i]
-        tail, head, weight = tails[row], heads[row], weights[row]
-        if tail != last_tail or head != last_head:
-            kept += 1
-            indptr[tail + 1] += 1
-            indices[kept] = head
-            least[kept] = weight
-            rows[kept] = row
-            last_tail, last_head = tail, head
-        elif weight < least[kept]:
-            least[kept] = weight
-            rows[kept] = row
-    for v in range(1, indptr.size):
-        indptr[v] += indptr[v - 1]
-    return kept + 1
+def _lightest_kernel(weights, is_new, places):
+    """Write where the lightest of parallel arcs stand, the first among equals.
 
-
-@njit
-def _row_arc_kernel(order, tails, heads, rows, backward, row_arc):
-    """Write which arc every row became, or lost to, as `_merge_kernel` numbers them.
-
-    `rows` says of which input row each given arc is, empty if of its own; `backward` which of
-    them go against their row, empty if none do.
+    `is_new` says which arcs are not parallel to the one before.
     """
-    kept = -1
-    last_tail = last_head = -1
-    for i in range(order.size):
-        given = order[i]
-        tail, head = tails[given], heads[given]
-        if tail != last_tail or head != last_head:
-            kept += 1
-            last_tail, last_head = tail, head
-        if backward.size == 0 or not backward[given]:
-            row_arc[rows[given] if rows.size else given] = kept
+    arc = -1
+    for place in range(is_new.size):
+        if is_new[place]:
+            arc += 1
+            places[arc] = place
+        elif weights[place] < weights[places[arc]]:
+            places[arc] = place
 
 
 class CSR(NamedTuple):
@@ -187,6 +136,8 @@ class CSR(NamedTuple):
         Which of the given arcs each one is.
     order : ndarray of int32 or int64, shape (k,)
         The given arcs by tail and head.
+    is_new : ndarray of bool, shape (k,)
+        Which of them, in that order, are not parallel to the one before.
     """
 
     indptr: Array
@@ -194,6 +145,7 @@ class CSR(NamedTuple):
     weights: Array
     rows: Array
     order: Array
+    is_new: Array
 
 
 def row_dtype(count: int) -> np.dtype[Any]:
@@ -218,18 +170,29 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
     CSR
         New arrays; of equal parallel arcs the first row stays.
     """
-    tails, heads, weights = sealed(tails), sealed(heads), sealed(weights)
     k = tails.size
     order = np.arange(k, dtype=row_dtype(k))
-    if not _is_sorted_kernel(tails, heads):
+    if not _is_sorted(tails, heads):
         order = _stable_sort(heads, order, n)
         order = _stable_sort(tails, order, n)
+    tails, heads, weights = tails[order], heads[order], weights[order]
+    is_new = np.ones(k, np.bool_)
+    is_new[1:] = (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
+    rows = order
+    if not is_new.all():
+        places = np.empty(np.count_nonzero(is_new), order.dtype)
+        _lightest_kernel(sealed(weights), is_new, places)
+        tails, heads, weights, rows = tails[places], heads[places], weights[places], order[places]
     indptr = np.zeros(n + 1, OFFSET)
-    indices, least, rows = np.empty(k, INDEX), np.empty(k, weights.dtype), np.empty_like(order)
-    m = _merge_kernel(order, tails, heads, weights, indptr, indices, least, rows)
-    if m < k:
-        indices, least, rows = indices[:m].copy(), least[:m].copy(), rows[:m].copy()
-    return CSR(indptr, indices, least, rows, order)
+    np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
+    return CSR(indptr, heads, weights, rows, order, is_new)
+
+
+def _is_sorted(tails: Array, heads: Array) -> bool:
+    """Whether arcs stand in order of tail and head."""
+    falls = (tails[1:] == tails[:-1]) & (heads[1:] < heads[:-1])
+    falls |= tails[1:] < tails[:-1]
+    return not falls.any()
 
 
 class Reduced(NamedTuple):
@@ -261,7 +224,6 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
     """
     given = tails.size
     rows = None  # input row of every arc that is built in; None: its own place
-    backward = np.empty(0, np.bool_)
     loops = (tails == heads) & (weights >= 0)
     if loops.any():
         rows = np.flatnonzero(~loops)
@@ -270,14 +232,15 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
     if not directed:
         both = _both_ways(tails, heads)
         rows = both.rows if rows is None else rows[both.rows]
-        tails, heads, weights, backward = both.tails, both.heads, weights[both.rows], both.backward
+        tails, heads, weights = both.tails, both.heads, weights[both.rows]
     arcs = build_csr(n, tails, heads, weights)
     row_arc = None
     remaining = arcs.rows.size
     if not directed or remaining < kept:
-        row_arc = np.full(given, -1, arcs.order.dtype)
-        own = np.empty(0, OFFSET) if rows is None else rows
-        _row_arc_kernel(arcs.order, sealed(tails), sealed(heads), own, backward, row_arc)
+        became = np.empty_like(arcs.order)
+        became[arcs.order] = np.cumsum(arcs.is_new, dtype=became.dtype) - 1
+        row_arc = np.full(given, -1, became.dtype)
+        row_arc[~loops] = became if directed else became[~both.backward]
     if rows is not None:
         arcs = arcs._replace(rows=rows[arcs.rows].astype(row_dtype(given)))
     if not directed:
@@ -370,13 +333,7 @@ def twins_of(indptr: Array, indices: Array) -> Array:
 
 def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
     """Return the positions of the self-loops."""
-    indptr, indices = sealed(indptr), sealed(indices)
-    loops = np.empty(0, OFFSET)
-    count = _self_loops_kernel(indptr, indices, loops)
-    if count:
-        loops = np.empty(count, OFFSET)
-        _self_loops_kernel(indptr, indices, loops)
-    return loops
+    return np.flatnonzero(tails_of(indptr) == indices)
 
 
 def order_by_head(n: int, indices: Array) -> Array:
@@ -394,7 +351,7 @@ def order_by_head(n: int, indices: Array) -> Array:
     ndarray of int32 or int64, shape (m,)
         Positions ordered by head; those of one head keep the order of their tails.
     """
-    return _stable_sort(sealed(indices), np.arange(indices.size, dtype=row_dtype(indices.size)), n)
+    return _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
 
 
 def tails_of(indptr: Array) -> Array:
@@ -404,7 +361,7 @@ def tails_of(indptr: Array) -> Array:
 
 def _stable_sort(keys: Array, order: Array, n: int) -> Array:
     reordered = np.empty_like(order)
-    _stable_sort_kernel(keys, order, np.zeros(n + 1, OFFSET), reordered)
+    _stable_sort_kernel(sealed(keys), order, np.zeros(n + 1, OFFSET), reordered)
     return reordered
 
 

@@ -19,7 +19,6 @@ from sssp.cpu.buckets import (
     LINK,
     NEVER,
     NONE,
-    gather,
     least_beyond,
     link,
     rebase,
@@ -37,7 +36,6 @@ __all__ = [
     "empty_buckets",
     "first_open",
     "own_links",
-    "put_sources",
 ]
 
 ONE = np.uint64(1)
@@ -79,7 +77,7 @@ class Pause(NamedTuple):
 NO_PAUSE = Pause(NEVER, 0, 0, 0, 0, 0)
 
 
-@njit
+@njit(inline="always")
 def first_open(targets, target, distances, number, scale, unseen):
     """First of the targets, from `target` on, that does not lie in a bucket before `number`."""
     while target < targets.size:
@@ -91,35 +89,20 @@ def first_open(targets, target, distances, number, scale, unseen):
 
 
 @njit
-def put_sources(sources, distances, reached, counters, links, heads):
-    """Begin a search: the sources stand beyond the window, with distance 0."""
-    unseen = distances[0]  # as every entry is still
-    heads[:] = NONE
-    counters[:] = 0
-    count = 0
-    for source in sources:
-        if distances[source] == unseen:
-            distances[source] = 0
-            reached[count] = source
-            count += 1
-            link(links, heads, np.int32(BEYOND), np.uint32(source))
-    counters[REACHED] = count
-
-
-@njit
 def empty_buckets(
     indptr, indices, weights, targets, bound, distances, reached, counters,
-    scale, unseen, links, heads, pause, start, others,
+    scale, unseen, links, heads, sources, pause, start, others,
 ):  # fmt: skip
     """Search in one thread, one bucket after another.
 
-    The arguments up to ``counters`` are those of `sssp.cpu.rows`, with ``distances``, ``reached``
-    and ``counters`` as `put_sources` or an earlier call has left them. The others:
+    The arguments up to ``counters`` are those of `sssp.cpu.rows`, with ``counters`` zeroed, or all
+    as an earlier call has left them. The others:
 
     - ``scale`` float64: buckets for a unit of distance.
     - ``unseen``: what the distance of an unreached vertex is.
-    - ``links``, ``heads``: as `sssp.cpu.buckets` has them; all open vertices stand beyond the
-      window on entry, and do so again after `PAUSED`.
+    - ``links``, ``heads``: as `sssp.cpu.buckets` has them; open vertices stand beyond the window
+      on entry, and anywhere after `PAUSED`.
+    - ``sources`` int64: where the search begins; none where it goes on.
     - ``pause`` `Pause`: when to stop for a team.
     - ``start`` int64, two words, ``others`` int: stop as soon as so many threads have come
       (`sssp.cpu.team`).
@@ -134,6 +117,12 @@ def empty_buckets(
     looked_expanded, looked_phases = expanded, phases
     pace = np.int64(NEVER)
     status, going_on = DONE, True
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            reached[count] = source
+            count += 1
+            link(links, heads, np.int32(BEYOND), np.uint32(source))
     while going_on and heads[BEYOND] != NONE:
         base = least_beyond(links, heads, distances, scale)
         rebase(links, heads, distances, base, scale)
@@ -194,8 +183,7 @@ def empty_buckets(
                 )
                 looked_expanded, looked_phases = expanded, phases
             if stop:
-                gather(links, heads)
-                status, going_on = PAUSED if heads[BEYOND] != NONE else DONE, False
+                status, going_on = PAUSED, False
                 break
     counters[EXPANDED], counters[PHASES], counters[PACE] = expanded, phases, pace
     counters[WAS_CLIPPED], counters[REACHED] = clipped, count
@@ -213,10 +201,12 @@ def delta_stepping_kernel(
     """
     unseen = distances[0]
     heads = np.empty(BUCKETS + 1, np.int32)
-    put_sources(sources, distances, reached, counters, links, heads)
+    heads[:] = NONE
+    counters[:] = 0
+    # (a plain 1 has a type of its own, for which all would be compiled once more)
     status = empty_buckets(
         indptr, indices, weights, targets, bound, distances, reached, counters,
-        scale, unseen, links, heads, NO_PAUSE, np.zeros(2, np.int64), 1,
+        scale, unseen, links, heads, sources, NO_PAUSE, np.zeros(2, np.int64), np.int64(1),
     )  # fmt: skip
     return status, counters[REACHED]
 

@@ -36,6 +36,7 @@ from sssp.cpu.buckets import (
     LINK,
     NEVER,
     NONE,
+    gather,
     least_beyond,
     link,
     pop,
@@ -56,7 +57,6 @@ from sssp.cpu.search.delta_alone import (
     empty_buckets,
     first_open,
     own_links,
-    put_sources,
 )
 from sssp.cpu.team import BEGIN, LEAVE, SIGNAL, come, start_thread
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached
@@ -226,7 +226,9 @@ def _falls_behind(announced, pace, slack, clock):
     expansions when this was asked before, how many nanoseconds the team was behind then, and how
     many turns had nothing to share.
     """
-    time, work = now(), announced[:, WORK].sum()
+    time, work = now(), np.int64(0)
+    for thread in range(announced.shape[0]):
+        work += announced[thread, WORK]
     done = work - clock[1]
     alone = pace * done // 1000 if done >= FEW else 0
     behind = clock[2] + (time - clock[0]) - alone
@@ -394,13 +396,16 @@ def _team_kernel(
         return PAUSED
     links, heads, touched = lists.links[thread], meeting.heads[thread], meeting.touched[thread]
     status, target = PAUSED, 0
-    base, bucket, turn = np.int64(-BUCKETS), 0, 0
+    # (a plain 0 has a type of its own, for which a function would be compiled once more)
+    base, bucket, turn = np.int64(-BUCKETS), np.int64(0), np.int64(0)
     while True:
         _announce(links, heads, base, bucket, scale, announced[thread])
         if thread == 0:
             announced[thread, LEAVES] = _falls_behind(announced, counters[PACE], slack, clock)
         wait_for_all(barrier, threads)
-        number = announced[:, NUMBER].min()
+        number = np.int64(NEVER)
+        for other in range(threads):
+            number = min(number, announced[other, NUMBER])
         if announced[0, LEAVES] and number != NEVER:
             break
         # last: who has left the loop may lower distances already, and so settle more targets
@@ -520,17 +525,18 @@ def _search(
     """
     lists = Lists(*scratch)
     unseen = unreached(distances.dtype)
-    heads = np.empty(BUCKETS + 1, INDEX)
+    heads = np.full(BUCKETS + 1, NONE, INDEX)
+    counters[:] = 0
     question = indptr, indices, weights, targets, bound, distances, reached, counters
     alone = *question, scale, unseen, lists.links_alone, heads
-    put_sources(sources, distances, reached, counters, lists.links_alone, heads)
     pays = TEAM_PAYS
     if targets.size > 0 or bound < largest_distance(distances.dtype):
         pays = TEAM_MAY_PAY
     elif lists.pace[0]:
         pays = AT_ONCE
-    status = empty_buckets(*alone, pays, NOBODY, 1)
+    status = empty_buckets(*alone, sources, pays, NOBODY, 1)
     if status == PAUSED:
+        gather(lists.links_alone, heads)
         pace = int(lists.pace[0] if pays is AT_ONCE else counters[PACE])
         most_behind = slack(distances.size, pace)
         together = *question, team_scale, unseen, most_behind, lists, heads
@@ -538,15 +544,17 @@ def _search(
         team = _Team(len(lists.links), together)
         try:
             team.call()
-            status = empty_buckets(*alone, NO_PAUSE, team.meeting.start, team.threads - 1)
+            awaited = team.meeting.start, team.threads - 1
+            status = empty_buckets(*alone, sources[:0], NO_PAUSE, *awaited)
             if status == PAUSED:
+                gather(lists.links_alone, heads)
                 counters[PACE] = pace
                 status = team.work(0)
                 lists.pace[0] = pace if status != PAUSED else 0
         finally:
             team.dismiss()
         if status == PAUSED:
-            status = empty_buckets(*alone, NO_PAUSE, NOBODY, 1)
+            status = empty_buckets(*alone, sources[:0], NO_PAUSE, NOBODY, 1)
     return status, int(counters[REACHED])
 
 
