@@ -192,9 +192,9 @@ class Hierarchy:
         Notes
         -----
         Weights of which none is negative are customized where the first question is asked, on the
-        CPU or on a GPU, and when it is.
+        CPU or on a GPU, and when it is. `w` and `rows` may be arrays of CuPy, PyTorch or Numba.
         """
-        graph = self.graph.with_weights(w, rows=rows)
+        graph = self.graph.with_weights(_on_host(w), rows=_on_host(rows))
         return _checked(Hierarchy(graph, self.structure, self.slots))
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
@@ -351,6 +351,15 @@ class Hierarchy:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a hierarchy is immutable: {name} cannot be deleted")
+
+
+def _on_host(array: Any) -> Any:
+    """Return an array that may be on a CUDA device where NumPy can look at it."""
+    if not hasattr(array, "__cuda_array_interface__"):
+        return array
+    from sssp.cuda.compiler import cuda
+
+    return cuda.as_cuda_array(array).copy_to_host()
 
 
 def _key(dtype: np.dtype[Any]) -> str:

@@ -133,3 +133,12 @@ def test_context_and_device_are_left_as_found(graph, device):
     graph.free_device()
     assert int(torch.ones(5, device="cuda").sum()) == 5  # the context was not reset
     torch.cuda.set_device(0)
+
+
+def test_weights_of_a_prepared_map_may_be_on_the_device(graph, device):
+    cupy = pytest.importorskip("cupy")
+    weights = graph.weights * 3 + np.arange(graph.m) % 5
+    busy = sssp.prepare(graph).with_weights(cupy.asarray(weights))
+    found = sssp.shortest_paths(busy, SOURCES, device=device).distances
+    wanted = sssp.shortest_paths(graph.with_weights(weights), SOURCES).distances
+    np.testing.assert_array_equal(found, wanted)
