@@ -84,6 +84,10 @@ class Whole:
         Up and down along every chordal arc. A change writes here, and takes it back.
     tops : ndarray, shape (2,)
         How many ranks have no packed arc up, and how many none down.
+    deepest : int
+        No way up has more arcs.
+    greatest : float
+        The greatest basic weight.
     lock : Lock
         Held during a change.
     """
@@ -95,8 +99,11 @@ class Whole:
         up: PackedArcs,
         down: PackedArcs,
         tops: NDArray[np.int64],
+        deepest: int,
+        greatest: float,
     ) -> None:
         self.basic, self.perfect, self.tops = basic, perfect, tops
+        self.deepest, self.greatest = deepest, greatest
         self._up, self._down = up, down
         self.lock = threading.Lock()
         self._vertices_above: NDArray[np.uint32] | None = None
@@ -468,6 +475,7 @@ class _Customization:
         self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
         self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
         self.arcs = (self.first, self.upper, self.lower_first, self.lower)
+        self.deepest = max(1, int(structure.depth.max(initial=0)))
         self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
         self.basic = np.empty_like(self.weights)
         self._spare: list[NDArray[np.uint32]] = []
@@ -570,15 +578,15 @@ class _Customization:
         for _ in in_order(pack, range(len(pieces)), self.threads):
             pass
         below = 0.0 if potentials is None else float(potentials.min(initial=0))
-        fits = self._fits(up, down, float(max(greatest for _, _, greatest in counts)), below)
+        greatest = float(max(count[2] for count in counts))
+        fits = self._fits(up, down, greatest, below)
         # who has no way up is a top, and a source comes to all that have a way down from there
         firsts = up.first, down.first
         tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
         joined = bool((tops == 1).all())
         if potentials is None:
-            return Metric(
-                up, down, fits, joined, whole=Whole(self.basic, self.weights, up, down, tops)
-            )
+            whole = Whole(self.basic, self.weights, up, down, tops, self.deepest, greatest)
+            return Metric(up, down, fits, joined, whole=whole)
         return Metric(up, down, fits, joined, potentials[self.structure.rank])
 
     def _pieces(self) -> list[tuple[int, int]]:
@@ -600,8 +608,7 @@ class _Customization:
         Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
         """
         inf = float(self.inf)
-        deepest = max(1, int(self.structure.depth.max(initial=0)))
-        if 2.0 * deepest * greatest - 2.0 * below < inf:
+        if 2.0 * self.deepest * greatest - 2.0 * below < inf:
             return True
         longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
         return max(longest, 2.0 * greatest) - 2.0 * below < inf

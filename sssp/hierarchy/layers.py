@@ -520,41 +520,45 @@ def _merge_kernel(
 @njit
 def _pack_layer_kernel(
     ranks, weights, first, upper, inf, up_first, up_ends, up_weights, down_first, down_ends,
-    down_weights, climbs, bounds,
+    down_weights,
 ):  # fmt: skip
-    """Pack what is kept of the arcs above some ranks.
-
-    `climbs` are those of the base; `bounds`, shape (3,), float64: by how much ways up and ways down
-    may have become longer, and the greatest basic weight; written.
-    """
+    """Pack what is kept of the arcs above some ranks; return the greatest basic weight."""
     place = 0
     up_place = down_place = np.uint32(0)
+    greatest = weights.dtype.type(0)
     for i in range(ranks.size):
         rank = np.int64(ranks[i])
-        climb = descent = 0.0
         for arc in range(first[rank], first[rank + 1]):
-            end = upper[arc]
             up, down = weights[0, place], weights[0, place + 1]
             if up < inf:
-                bounds[2] = max(bounds[2], up)
+                greatest = max(greatest, up)
                 if weights[1, place] == up:
-                    up_ends[up_place] = end
+                    up_ends[up_place] = upper[arc]
                     up_weights[up_place] = up
                     up_place += np.uint32(1)
-                    climb = max(climb, climbs[0, end] + up)
             if down < inf:
-                bounds[2] = max(bounds[2], down)
+                greatest = max(greatest, down)
                 if weights[1, place + 1] == down:
-                    down_ends[down_place] = end
+                    down_ends[down_place] = upper[arc]
                     down_weights[down_place] = down
                     down_place += np.uint32(1)
-                    descent = max(descent, climbs[1, end] + down)
             place += 2
-        # (a way passes a rank once, so its length rises by no more than all these together)
-        bounds[0] += max(0.0, climb - climbs[0, rank])
-        bounds[1] += max(0.0, descent - climbs[1, rank])
         up_first[i + 1] = up_place
         down_first[i + 1] = down_place
+    return greatest
+
+
+@njit
+def _rise_kernel(ranks, first, ends, weights, climbs):
+    """By how much ways up may have become longer; `climbs` are those of the base."""
+    rise = 0.0
+    for i in range(ranks.size):
+        climb = 0.0
+        for arc in range(first[i], first[i + 1]):
+            climb = max(climb, climbs[ends[arc]] + weights[arc])
+        # (a way passes a rank once, so its length rises by no more than all these together)
+        rise += max(0.0, climb - climbs[ranks[i]])
+    return rise
 
 
 def changed(
@@ -643,23 +647,40 @@ def _packed(
         )
         for _ in range(2)
     )
-    bounds = np.zeros(3)
-    _pack_layer_kernel(
-        ranks, weights, structure.first, structure.upper, infinity(dtype), *up, *down, whole.climbs,
-        bounds,
-    )  # fmt: skip
-    longest = max(whole.longest + bounds[0] + bounds[1], 2.0 * bounds[2])
-    if not longest < float(infinity(dtype)):
-        return None
+    greatest = float(
+        _pack_layer_kernel(
+            ranks, weights, structure.first, structure.upper, infinity(dtype), *up, *down
+        )
+    )
     up, down = (
         PackedArcs(a.first, a.ends[: a.first[-1]], a.weights[: a.first[-1]]) for a in (up, down)
     )
+    if not _fits(whole, ranks, up, down, greatest):
+        return None
     layer = Layer(ranks, weights, up, down)
     tops = whole.tops + [
         int(_tops(own.first).sum()) - int((before.first[ranks + 1] == before.first[ranks]).sum())
         for own, before in ((up, base.up), (down, base.down))
     ]
     return LayeredMetric(base, layer, bool((tops == 1).all()))
+
+
+def _fits(
+    whole: Whole,
+    ranks: NDArray[np.uint32],
+    up: PackedArcs,
+    down: PackedArcs,
+    greatest: float,
+) -> bool:
+    """Whether it is sure that no way of a version reaches INF: by depth, else by measure."""
+    inf = float(infinity(up.weights.dtype))
+    if 2.0 * whole.deepest * max(whole.greatest, greatest) < inf:
+        return True
+    rises = [
+        _rise_kernel(ranks, *arcs, climbs)
+        for arcs, climbs in zip((up, down), whole.climbs, strict=True)
+    ]
+    return bool(max(whole.longest + sum(rises), 2.0 * greatest) < inf)
 
 
 def _tops(first: NDArray[np.uint32]) -> NDArray[np.bool_]:
