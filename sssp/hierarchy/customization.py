@@ -38,8 +38,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.workers import in_order
 from sssp.hierarchy.structure import NO_SLOT, Structure
-from sssp.kernels.dtypes import INDEX, infinity
+from sssp.kernels.dtypes import FLOAT64, INDEX, infinity
 from sssp.kernels.jit import njit
 
 __all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
@@ -47,8 +48,13 @@ __all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 #: greater than the number of any arc
 ALL = np.uint64(1) << np.uint64(40)
-#: parts, for every thread, that lower vertices are cut into where all threads work on a few ranks
+#: parts, for every thread, that work is cut into where no tree says how
 PARTS = 4
+#: arcs that are packed in one call, at most
+MOST_AT_ONCE = 1 << 20
+#: bytes of a line of cache, where an array begins
+LINE = 64
+UINT32 = np.dtype(np.uint32)
 #: weights that a layer of changes may hold in any case, and as a part of all
 FEW, HELD_SHARE = 10_000, 16
 
@@ -76,12 +82,12 @@ class Whole:
     ----------
     basic, perfect : ndarray, shape (2 c,)
         Up and down along every chordal arc. A change writes here, and takes it back.
-    climbs : ndarray, shape (2, n), float64
-        The length of the longest way up from every rank along packed arcs, and of that down to it.
-    longest : float
-        No way that climbs and then descends is longer.
     tops : ndarray, shape (2,)
         How many ranks have no packed arc up, and how many none down.
+    deepest : int
+        No way up has more arcs.
+    greatest : float
+        The greatest basic weight.
     lock : Lock
         Held during a change.
     """
@@ -90,11 +96,15 @@ class Whole:
         self,
         basic: NDArray[Any],
         perfect: NDArray[Any],
-        climbs: NDArray[np.float64],
+        up: PackedArcs,
+        down: PackedArcs,
         tops: NDArray[np.int64],
+        deepest: int,
+        greatest: float,
     ) -> None:
-        self.basic, self.perfect, self.climbs, self.tops = basic, perfect, climbs, tops
-        self.longest = float(climbs.max(axis=1, initial=0).sum())
+        self.basic, self.perfect, self.tops = basic, perfect, tops
+        self.deepest, self.greatest = deepest, greatest
+        self._up, self._down = up, down
         self.lock = threading.Lock()
         self._vertices_above: NDArray[np.uint32] | None = None
 
@@ -105,10 +115,25 @@ class Whole:
                 self._vertices_above = order[down.ends].view(np.uint32)
             return self._vertices_above
 
+    @cached_property
+    def climbs(self) -> NDArray[np.float64]:
+        """The length of the longest way up from every rank, and of that down to it."""
+        return _climbs(self._up, self._down)
+
+    @cached_property
+    def longest(self) -> float:
+        """No way that climbs and then descends is longer."""
+        return float(self.climbs.max(axis=1, initial=0).sum())
+
+    @property
+    def n(self) -> int:
+        """Number of ranks."""
+        return self._up.first.size - 1
+
     @property
     def nbytes(self) -> int:
         """What it takes, but for scratch."""
-        return self.basic.nbytes + self.perfect.nbytes + self.climbs.nbytes
+        return self.basic.nbytes + self.perfect.nbytes + 2 * self.n * FLOAT64.itemsize
 
     @property
     def most_held(self) -> int:
@@ -122,7 +147,7 @@ class Whole:
         Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
         marked; room for ranks that wait.
         """
-        n = self.climbs.shape[1]
+        n = self.n
         marks = np.zeros(self.basic.size // 2, np.uint8)
         heap = np.empty(min(n, self.most_held), np.int64)
         return np.empty(n, np.uint32), np.zeros(n, np.uint8), np.empty(n, INDEX), marks, heap
@@ -130,7 +155,7 @@ class Whole:
     @cached_property
     def log(self) -> tuple[NDArray[Any], ...]:
         """Where a change writes down what was: ranks, where each begins, weights, and counts."""
-        ranks = min(self.climbs.shape[1], self.most_held)
+        ranks = min(self.n, self.most_held)
         held = np.empty((2, self.most_held), self.basic.dtype)
         return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(4, np.int64)
 
@@ -207,7 +232,7 @@ def _added(one, other, inf):
     return one + other if one < inf and other < inf else inf
 
 
-@njit
+@njit(slp_vectorize=True)
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
 ):
@@ -239,10 +264,11 @@ def _basic_kernel(
             for other in range(below + ONE, np.uint64(lower[k, 1])):
                 up = TWO * np.uint64(above[upper[other]])
                 down = up + ONE
-                there = TWO * other
-                back = there + ONE
-                weights[up] = min(weights[up], number(_added(descent, weights[there], inf)))
-                weights[down] = min(weights[down], number(_added(weights[back], climb, inf)))
+                # both ways are read before one is written, so that the compiler makes one of them
+                far_climb, far_descent = weights[TWO * other], weights[TWO * other + ONE]
+                to_above, from_above = weights[up], weights[down]
+                weights[up] = min(to_above, number(_added(descent, far_climb, inf)))
+                weights[down] = min(from_above, number(_added(climb, far_descent, inf)))
         if inf is not None:
             for arc in range(first[x], first[x + ONE]):
                 if number(_added(weights[TWO * arc], weights[TWO * arc + ONE], inf)) < 0:
@@ -282,7 +308,7 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
                 weights[TWO * arc + ONE] = max(number(0), number(down + height))
 
 
-@njit
+@njit(slp_vectorize=True)
 def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
     """Let arcs from below fall to the ways over the ranks low..high-1, downward.
 
@@ -293,9 +319,11 @@ def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, low
     x = np.uint64(high)
     while x > np.uint64(low):
         x -= ONE
+        end = lower_first[x + ONE]
+        if lower_first[x] == end:
+            continue
         for arc in range(first[x], first[x + ONE]):
             above[upper[arc]] = arc
-        end = lower_first[x + ONE]
         for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
             below = np.uint64(lower[k, 0])
             if below >= arc_high:
@@ -309,64 +337,81 @@ def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, low
                 to_above, from_above = weights[up], weights[down]
                 far_climb, far_descent = weights[there], weights[back]
                 climb = min(climb, number(far_climb + from_above))
-                descent = min(descent, number(to_above + far_descent))
+                descent = min(descent, number(far_descent + to_above))
                 weights[there] = min(far_climb, number(climb + to_above))
-                weights[back] = min(far_descent, number(from_above + descent))
+                weights[back] = min(far_descent, number(descent + from_above))
             weights[TWO * below] = climb
             weights[TWO * below + ONE] = descent
 
 
 @njit
-def _count_kernel(low, high, first, basic, weights, inf, up_counts, down_counts):
-    """Count the arcs of every rank that are kept; return the greatest basic weight."""
-    greatest = weights.dtype.type(0)
-    for v in range(np.uint64(low), np.uint64(high)):
-        ups = downs = np.uint32(0)
-        for arc in range(first[v], first[v + ONE]):
-            up = TWO * arc
-            down = up + ONE
-            if basic[up] < inf:
-                greatest = max(greatest, basic[up])
-                ups += np.uint32(weights[up] == basic[up])
-            if basic[down] < inf:
-                greatest = max(greatest, basic[down])
-                downs += np.uint32(weights[down] == basic[down])
-        up_counts[v] = ups
-        down_counts[v] = downs
-    return greatest
+def _count_kernel(start, end, basic, weights, inf):
+    """Count the arcs start..end-1 that are kept, up and down; return the greatest basic weight too.
+
+    In loops that the compiler turns into vector operations.
+    """
+    nothing = weights.dtype.type(0)
+    basic, weights = basic[2 * start : 2 * end], weights[2 * start : 2 * end]
+    greatest = nothing
+    for slot in range(basic.size):
+        greatest = max(greatest, basic[slot] if basic[slot] < inf else nothing)
+    both = ups = 0
+    for slot in range(basic.size):
+        kept = np.int64((basic[slot] < inf) & (weights[slot] == basic[slot]))
+        both += kept
+        ups += kept & ~slot & 1
+    return ups, both - ups, greatest
 
 
 @njit
 def _pack_kernel(
-    low, high, first, upper, basic, weights, inf, up_first, up_ends, up_weights,
-    down_first, down_ends, down_weights, climbs,
+    low, high, first, upper, basic, weights, inf, up_place, up_end, up_first, up_ends, up_weights,
+    down_place, down_end, down_first, down_ends, down_weights,
 ):  # fmt: skip
-    """Pack what is kept of the ranks low..high-1, downward.
+    """Pack what is kept of the ranks low..high-1, from ``up_place`` and ``down_place`` on.
 
-    `climbs`, shape (2, n), float64: the length of the longest way up from every rank along kept
-    arcs, and of the longest way down to it; those above are there.
+    What is not kept is written too, where the next arc will stand, so that no branch depends on the
+    weights; but for what comes after the last, at ``up_end`` and ``down_end``.
     """
-    v = np.uint64(high)
-    while v > np.uint64(low):
+    up_place, down_place = np.uint64(up_place), np.uint64(down_place)
+    v = np.uint64(low)
+    for arc in range(first[v], first[np.uint64(high)]):
+        while first[v] == arc:
+            up_first[v], down_first[v] = up_place, down_place
+            v += ONE
+        up, down = weights[TWO * arc], weights[TWO * arc + ONE]
+        basic_up, basic_down = basic[TWO * arc], basic[TWO * arc + ONE]
+        if up_place < up_end:
+            up_ends[up_place] = upper[arc]
+            up_weights[up_place] = up
+            up_place += np.uint64((basic_up < inf) & (up == basic_up))
+        if down_place < down_end:
+            down_ends[down_place] = upper[arc]
+            down_weights[down_place] = down
+            down_place += np.uint64((basic_down < inf) & (down == basic_down))
+    while v < np.uint64(high):
+        up_first[v], down_first[v] = up_place, down_place
+        v += ONE
+
+
+@njit
+def _climbs_kernel(first, ends, weights, climbs):
+    """Find the length of the longest way up from every rank along packed arcs."""
+    v = np.uint64(climbs.size)
+    while v > ZERO:
         v -= ONE
-        up_place, down_place = np.uint64(up_first[v]), np.uint64(down_first[v])
-        climb = descent = 0.0
-        for arc in range(first[v], first[v + ONE]):
-            up = TWO * arc
-            down = up + ONE
-            end = upper[arc]
-            if basic[up] < inf and weights[up] == basic[up]:
-                up_ends[up_place] = end
-                up_weights[up_place] = weights[up]
-                up_place += ONE
-                climb = max(climb, climbs[0, end] + weights[up])
-            if basic[down] < inf and weights[down] == basic[down]:
-                down_ends[down_place] = end
-                down_weights[down_place] = weights[down]
-                down_place += ONE
-                descent = max(descent, climbs[1, end] + weights[down])
-        climbs[0, v] = climb
-        climbs[1, v] = descent
+        climb = 0.0
+        for arc in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
+            climb = max(climb, climbs[ends[arc]] + weights[arc])
+        climbs[v] = climb
+
+
+def _climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
+    """Return the length of the longest way up from every rank, and of that down to it."""
+    found = np.empty((2, up.first.size - 1))
+    for arcs, climbs in zip((up, down), found, strict=True):
+        _climbs_kernel(*arcs, climbs)
+    return found
 
 
 def customized(
@@ -421,9 +466,7 @@ class _Customization:
     weights : ndarray, shape (2 c,)
         Up and down along every chordal arc.
     basic : the same
-        As they were before the perfect pass.
-    counts : ndarray, shape (2, n), uint32
-        Arcs of every rank that are kept, up and down.
+        As they are before the perfect pass.
     """
 
     def __init__(self, structure: Structure, dtype: np.dtype[Any], threads: int) -> None:
@@ -432,10 +475,9 @@ class _Customization:
         self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
         self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
         self.arcs = (self.first, self.upper, self.lower_first, self.lower)
+        self.deepest = max(1, int(structure.depth.max(initial=0)))
         self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
-        self.basic = self.weights
-        self.counts = np.empty((2, self.n), np.uint32)
-        self._greatest: list[Any] = []
+        self.basic = np.empty_like(self.weights)
         self._spare: list[NDArray[np.uint32]] = []
 
     def _scratch(self) -> NDArray[np.uint32]:
@@ -452,12 +494,22 @@ class _Customization:
         if signed:
             self.tasks.upward(self._find_signed, self.threads, self._scratch)
         else:
-            find = partial(self._call, _basic_kernel, ZERO, ALL)
-            self.tasks.upward(find, self.threads, self._scratch, self._find_basic_together)
+            self.tasks.upward(
+                self._find_basic, self.threads, self._scratch, self._find_basic_together
+            )
 
     def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
         if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
             raise _CycleBelowZeroError
+
+    def _find_basic(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
+        self._call(_basic_kernel, ZERO, ALL, low, high, above)
+        self._keep_basic(low, high)
+
+    def _keep_basic(self, low: int, high: int) -> None:
+        """Copy the weights above ranks that are done, while they are at hand."""
+        arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
+        self.basic[arcs] = self.weights[arcs]
 
     def _call(
         self, kernel: Any, start: Any, end: Any, low: int, high: int, above: NDArray[np.uint32]
@@ -477,30 +529,25 @@ class _Customization:
         for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
             part.result()
         self._part(_basic_kernel, inside, ALL, low, high)
+        self._keep_basic(low, high)
 
     def potentials(self) -> NDArray[Any]:
         """Find potentials, and go over to the weights between them."""
         found = np.zeros(self.n, self.dtype)
         _potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
         _between_potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
+        self._keep_basic(0, self.n)
         return found
 
     def find_perfect(self) -> None:
-        """Do the perfect pass, and count what is kept."""
-        self.basic = self.weights.copy()
-        self.tasks.downward(
-            self._find_perfect, self.threads, self._scratch, self._find_perfect_together
-        )
-
-    def _find_perfect(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
-        self._call(_perfect_kernel, ZERO, ALL, low, high, above)
-        self._count(low, high)
+        """Do the perfect pass."""
+        find = partial(self._call, _perfect_kernel, ZERO, ALL)
+        self.tasks.downward(find, self.threads, self._scratch, self._find_perfect_together)
 
     def _find_perfect_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
         # within the range; then for what is below, some vertices by themselves
         inside = self.first[low]
         self._part(_perfect_kernel, inside, ALL, low, high)
-        self._count(low, high)
         middle = (low + high) // 2
         ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
         ends = ends[ends < inside]
@@ -512,41 +559,73 @@ class _Customization:
         for part in parts:
             part.result()
 
-    def _count(self, low: int, high: int) -> None:
-        """Count what is kept above ranks whose arcs nothing writes any more."""
-        self._greatest.append(
-            _count_kernel(low, high, self.first, self.basic, self.weights, self.inf, *self.counts)
-        )
-
     def packed(self, potentials: NDArray[Any] | None) -> Metric:
         """Pack what is kept."""
-        up, down = (_room(counts, self.dtype) for counts in self.counts)
-        climbs = np.empty((2, self.n))
+        pieces = self._pieces()
+        counts = list(in_order(self._count, pieces, self.threads))
+        begins: NDArray[np.int64] = np.zeros((len(pieces) + 1, 2), np.int64)
+        for piece, (ups, downs, _) in enumerate(counts):
+            begins[piece + 1] = begins[piece] + (ups, downs)
+        up, down = _room(self.n, begins[-1].tolist(), self.dtype)
 
-        def pack(low: int, high: int, _: None) -> None:
+        def pack(piece: int) -> None:
+            (up_place, down_place), (up_end, down_end) = begins[piece : piece + 2].tolist()
             _pack_kernel(
-                low, high, self.first, self.upper, self.basic, self.weights, self.inf, *up, *down,
-                climbs,
+                *pieces[piece], self.first, self.upper, self.basic, self.weights, self.inf,
+                up_place, up_end, *up, down_place, down_end, *down,
             )  # fmt: skip
 
-        self.tasks.downward(pack, self.threads, lambda: None)
-        longest = max(
-            float(climbs.max(axis=1, initial=0).sum()),
-            2.0 * float(max(self._greatest, default=0)),
-        )
+        for _ in in_order(pack, range(len(pieces)), self.threads):
+            pass
+        below = 0.0 if potentials is None else float(potentials.min(initial=0))
+        greatest = float(max(count[2] for count in counts))
+        fits = self._fits(up, down, greatest, below)
         # who has no way up is a top, and a source comes to all that have a way down from there
-        tops = np.count_nonzero(self.counts == 0, axis=1)
+        firsts = up.first, down.first
+        tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
         joined = bool((tops == 1).all())
         if potentials is None:
-            whole = Whole(self.basic, self.weights, climbs, tops)
-            return Metric(up, down, longest < float(self.inf), joined, whole=whole)
-        longest -= 2.0 * float(potentials.min(initial=0))
-        heights = potentials[self.structure.rank]
-        return Metric(up, down, longest < float(self.inf), joined, heights)
+            whole = Whole(self.basic, self.weights, up, down, tops, self.deepest, greatest)
+            return Metric(up, down, fits, joined, whole=whole)
+        return Metric(up, down, fits, joined, potentials[self.structure.rank])
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        """Cut the ranks where there are about as many arcs each."""
+        arcs = self.upper.size
+        pieces = max(PARTS * self.threads, arcs // MOST_AT_ONCE)
+        cuts = np.searchsorted(self.first, np.linspace(0, arcs, pieces + 1)[1:-1].astype(np.uint64))
+        return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
+
+    def _count(self, piece: tuple[int, int]) -> tuple[int, int, Any]:
+        low, high = piece
+        start, end = int(self.first[low]), int(self.first[high])
+        ups, downs, greatest = _count_kernel(start, end, self.basic, self.weights, self.inf)
+        return ups, downs, greatest
+
+    def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
+        """Whether no way that climbs and descends reaches INF, between potentials from `below` on.
+
+        Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
+        """
+        inf = float(self.inf)
+        if 2.0 * self.deepest * greatest - 2.0 * below < inf:
+            return True
+        longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
+        return max(longest, 2.0 * greatest) - 2.0 * below < inf
 
 
-def _room(counts: NDArray[np.uint32], dtype: np.dtype[Any]) -> PackedArcs:
-    first = np.zeros(counts.size + 1, np.uint32)
-    np.cumsum(counts, out=first[1:])
-    size = int(first[-1])
-    return PackedArcs(first, np.empty(size, np.uint32), np.empty(size, dtype))
+def _room(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
+    """Return room for arcs up and for arcs down: in one piece, which comes in large pages."""
+    parts: list[tuple[int, np.dtype[Any]]] = []
+    for size in sizes:
+        parts += [(n + 1, UINT32), (size, UINT32), (size, dtype)]
+    ends = np.cumsum([-(-size * kind.itemsize // LINE) * LINE for size, kind in parts]).tolist()
+    memory = np.empty(ends[-1], np.uint8)
+    arrays: list[NDArray[Any]] = [
+        memory[begin : begin + size * kind.itemsize].view(kind)
+        for begin, (size, kind) in zip([0, *ends], parts, strict=False)
+    ]
+    room = [PackedArcs(*arrays[:3]), PackedArcs(*arrays[3:])]
+    for packed, size in zip(room, sizes, strict=True):
+        packed.first[n] = size
+    return room

@@ -22,7 +22,7 @@ made there: its layer is laid on, the arcs are changed, the difference is taken 
 and all is as it was; in one compiled call, so that nothing can come between.
 
 When a layer has grown large, or much has to be found, customizing anew is faster: `changed` then
-returns None.
+returns None. What hangs on scattered arcs is told from the ranks above them, before any is touched.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ __all__ = ["MOST_CHANGES", "Layer", "LayeredMetric", "changed", "unchanged"]
 
 #: changed arcs, from which on a customization is faster
 MOST_CHANGES = 3000
+#: part of all weights that may stand above changed arcs, up to the root: where these are scattered
+#: about a third changes, and with more than that a change proved too much in the end
+ABOVE_SHARE = 11
 #: triangles that may be looked at for a change: in any case, as a part of all, and in half a second
 FEW, LOOKED_SHARE, MANY = 100_000, 2, 50_000_000
 #: of a rank: nothing, its weights are written down, it waits for its turn besides
@@ -414,6 +417,22 @@ def _perfect_pass(structure, both, scratch, log, most, exact):
 
 
 @njit
+def _is_much_above(slots, first, parent, states, most):
+    """Whether the ranks from some arcs up to the root have more than `most` weights."""
+    held = 0
+    for is_clearing in range(2):
+        for slot in slots:
+            rank = -1 if slot == NO_SLOT else _tail(np.int64(slot >> 1), first, parent.size)
+            while rank >= 0 and (states[rank] == TOUCHED) == (is_clearing == 1):
+                states[rank] = UNTOUCHED if is_clearing else TOUCHED
+                held += 0 if is_clearing else 2 * (first[rank + 1] - first[rank])
+                rank = np.int64(parent[rank])
+            if held > most and not is_clearing:
+                break
+    return held > most
+
+
+@njit
 def _begin(arcs, slots, structure, graph, both, scratch, log):
     """Let some arcs weigh what they weigh in the graph; return whether there is room."""
     order, first = structure[0], structure[1]
@@ -436,7 +455,7 @@ def _begin(arcs, slots, structure, graph, both, scratch, log):
 @njit
 def _change_kernel(
     arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
-    most, exact,
+    parent, above, most, exact,
 ):  # fmt: skip
     """Change some arcs of a version; return how many ranks have other weights, -1: it is too much.
 
@@ -445,6 +464,8 @@ def _change_kernel(
     arcs, slots : which arcs of the graph, and where they stand among the directed chordal arcs
     structure, graph, both, scratch, log : see above; `both` are those of the base, before and after
     layer_ranks, layer_begins, layer_held : the version's layer; scratch
+    parent : of every rank, -1 for roots
+    above : weights that may stand above the arcs, up to the root
     most : triangles that may be looked at
     exact : whether sums are exact; a way that is too long before and after needs no turn then
 
@@ -454,6 +475,8 @@ def _change_kernel(
     first = structure[1]
     for i in range(counts.size):
         counts[i] = 0
+    if _is_much_above(slots, first, parent, scratch[1], above):
+        return -1
     _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
     is_done = (
         _begin(arcs, slots, structure, graph, both, scratch, log)
@@ -520,41 +543,45 @@ def _merge_kernel(
 @njit
 def _pack_layer_kernel(
     ranks, weights, first, upper, inf, up_first, up_ends, up_weights, down_first, down_ends,
-    down_weights, climbs, bounds,
+    down_weights,
 ):  # fmt: skip
-    """Pack what is kept of the arcs above some ranks.
-
-    `climbs` are those of the base; `bounds`, shape (3,), float64: by how much ways up and ways down
-    may have become longer, and the greatest basic weight; written.
-    """
+    """Pack what is kept of the arcs above some ranks; return the greatest basic weight."""
     place = 0
     up_place = down_place = np.uint32(0)
+    greatest = weights.dtype.type(0)
     for i in range(ranks.size):
         rank = np.int64(ranks[i])
-        climb = descent = 0.0
         for arc in range(first[rank], first[rank + 1]):
-            end = upper[arc]
             up, down = weights[0, place], weights[0, place + 1]
             if up < inf:
-                bounds[2] = max(bounds[2], up)
+                greatest = max(greatest, up)
                 if weights[1, place] == up:
-                    up_ends[up_place] = end
+                    up_ends[up_place] = upper[arc]
                     up_weights[up_place] = up
                     up_place += np.uint32(1)
-                    climb = max(climb, climbs[0, end] + up)
             if down < inf:
-                bounds[2] = max(bounds[2], down)
+                greatest = max(greatest, down)
                 if weights[1, place + 1] == down:
-                    down_ends[down_place] = end
+                    down_ends[down_place] = upper[arc]
                     down_weights[down_place] = down
                     down_place += np.uint32(1)
-                    descent = max(descent, climbs[1, end] + down)
             place += 2
-        # (a way passes a rank once, so its length rises by no more than all these together)
-        bounds[0] += max(0.0, climb - climbs[0, rank])
-        bounds[1] += max(0.0, descent - climbs[1, rank])
         up_first[i + 1] = up_place
         down_first[i + 1] = down_place
+    return greatest
+
+
+@njit
+def _rise_kernel(ranks, first, ends, weights, climbs):
+    """By how much ways up may have become longer; `climbs` are those of the base."""
+    rise = 0.0
+    for i in range(ranks.size):
+        climb = 0.0
+        for arc in range(first[i], first[i + 1]):
+            climb = max(climb, climbs[ends[arc]] + weights[arc])
+        # (a way passes a rank once, so its length rises by no more than all these together)
+        rise += max(0.0, climb - climbs[ranks[i]])
+    return rise
 
 
 def changed(
@@ -589,14 +616,15 @@ def changed(
     dtype = base.up.weights.dtype
     inf, first = infinity(dtype), structure.first
     lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
+    above = max(FEW, whole.basic.size // ABOVE_SHARE)
     begins = _begins(layer.ranks, first)
     most = min(max(FEW, structure.triangles // LOOKED_SHARE), MANY)
     with whole.lock:
         both, log = (whole.basic, whole.perfect), whole.log
         count = _change_kernel(
             arcs, slots, lists, (graph.indptr, graph.indices, graph.weights_as(dtype)), inf, both,
-            whole.scratch, log, layer.ranks, begins, layer.weights.copy(), most,
-            dtype.kind == "i",
+            whole.scratch, log, layer.ranks, begins, layer.weights.copy(), structure.parent, above,
+            most, dtype.kind == "i",
         )  # fmt: skip
         if count < 0:
             return None
@@ -643,23 +671,40 @@ def _packed(
         )
         for _ in range(2)
     )
-    bounds = np.zeros(3)
-    _pack_layer_kernel(
-        ranks, weights, structure.first, structure.upper, infinity(dtype), *up, *down, whole.climbs,
-        bounds,
-    )  # fmt: skip
-    longest = max(whole.longest + bounds[0] + bounds[1], 2.0 * bounds[2])
-    if not longest < float(infinity(dtype)):
-        return None
+    greatest = float(
+        _pack_layer_kernel(
+            ranks, weights, structure.first, structure.upper, infinity(dtype), *up, *down
+        )
+    )
     up, down = (
         PackedArcs(a.first, a.ends[: a.first[-1]], a.weights[: a.first[-1]]) for a in (up, down)
     )
+    if not _fits(whole, ranks, up, down, greatest):
+        return None
     layer = Layer(ranks, weights, up, down)
     tops = whole.tops + [
         int(_tops(own.first).sum()) - int((before.first[ranks + 1] == before.first[ranks]).sum())
         for own, before in ((up, base.up), (down, base.down))
     ]
     return LayeredMetric(base, layer, bool((tops == 1).all()))
+
+
+def _fits(
+    whole: Whole,
+    ranks: NDArray[np.uint32],
+    up: PackedArcs,
+    down: PackedArcs,
+    greatest: float,
+) -> bool:
+    """Whether it is sure that no way of a version reaches INF: by depth, else by measure."""
+    inf = float(infinity(up.weights.dtype))
+    if 2.0 * whole.deepest * max(whole.greatest, greatest) < inf:
+        return True
+    rises = [
+        _rise_kernel(ranks, *arcs, climbs)
+        for arcs, climbs in zip((up, down), whole.climbs, strict=True)
+    ]
+    return bool(max(whole.longest + sum(rises), 2.0 * greatest) < inf)
 
 
 def _tops(first: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -343,7 +343,7 @@ class ShortestPaths:
             return loads
 
         loads = parts_of(np.zeros(g.m, flows.dtype), wide)
-        for more in in_order(loads_of, trees.blocks(2 * g.m), default_threads()):
+        for more in in_order(loads_of, trees.blocks(4 * g.m), default_threads()):
             for load, part in zip(loads, more, strict=True):
                 load += part
             carry(loads)

@@ -3,7 +3,9 @@
 An order in which every vertex comes before its tail follows from the numbers of children alone:
 the leaves first, then whoever has no child left. A load sends flows up in this order, a skim adds
 values down in the opposite one, O(n) a row; rows that store some vertices only cost time in those.
-The kernels avoid branches that depend on the numbers, for a processor cannot guess them.
+Leaves are taken up a few thousand vertices at a time, and what hangs on them at once, so that both
+passes stay near in memory. The kernels avoid branches that depend on the numbers, for a processor
+cannot guess them.
 
 Floats are added in an order that follows from the trees alone, whatever the number of threads:
 rows are cut into blocks by what they hold, and the flows of the blocks are added in order.
@@ -33,12 +35,16 @@ if TYPE_CHECKING:
 __all__ = ["TreeSums", "add_at", "arcs_between", "check_arc_values", "flow_on_input"]
 
 ONE, TWO = np.uint64(1), np.uint64(2)
-#: children of the vertex above all roots: it never runs out of them
-ENDLESS = np.iinfo(np.int32).max
+#: children that the root of a row gets: more than there are
+ROOT = np.iinfo(np.int32).max
+#: places in which those without children are looked for at a time: what is around them fits a cache
+CHUNK = np.uint64(2048)
 #: what `_arc_into` may look at beyond the last arc
 BEYOND = 3
 #: least number of vertices and columns that a block of rows holds, for calling a kernel to pay
 WORTH_A_CALL = 1 << 16
+#: blocks that are enough to spread over threads, and what none needs to hold to be worth its costs
+BLOCKS, PLENTY = 64, 1 << 23
 
 
 @njit
@@ -73,69 +79,123 @@ def _arc_into(indptr, tails, head, tail):
 
 
 @njit
-def _plant(vertices, tails, roots, place_of, up, children):
-    """Write down the tree of a row: above every place that of its tail.
+def _note_places(vertices, place_of):
+    """Write down the place of every vertex, where some are stored."""
+    if vertices is not None:
+        for place in range(vertices.size):
+            place_of[vertices[place]] = place
 
-    Places count the stored vertices; beyond them is that above all roots. Where all vertices are
-    stored, those that are not in the tree are above themselves, and so never come to have no child.
-    """
-    top = np.uint32(tails.size)
-    for i in range(tails.size):
-        children[i] = 0
-        if vertices is not None:
-            place_of[vertices[i]] = i
-    for i in range(tails.size):
-        above = np.uint32(i) if vertices is None else top
-        if tails[i] >= 0:
-            above = np.uint32(tails[i] if vertices is None else place_of[tails[i]])
-        up[i] = above
-        children[above] += 1
+
+@njit(**UNCOUNTED)
+def _place(vertices, place_of, vertex):
+    """Return the place of a vertex; beyond all if it is not stored."""
     if vertices is None:
-        for root in roots:
-            if up[root] == root:
-                up[root] = top
-                children[root] -= 1
-    up[top] = top
-    children[top] = ENDLESS
-
-
-@njit
-def _place(vertices, top, place_of, up, vertex):
-    """Return the place of a vertex, `top` if it is not in the tree."""
-    if vertices is None:
-        return top if up[vertex] == vertex else np.uint32(vertex)
+        return np.uint32(vertex)
     place = place_of[vertex]
-    if place < top and vertices[place] == vertex:
+    if place < vertices.size and vertices[place] == vertex:
         return place
-    return top  # what stands there comes from another row
+    return np.uint32(vertices.size)  # what stands there comes from another row
+
+
+@njit(**UNCOUNTED)
+def _count_child(place, vertices, tails, place_of, up, children):
+    """Count a place as a child of the one above it; return whether it has a tail.
+
+    Without one it is its own child, and so never comes to have none.
+    """
+    has_tail = tails[place] >= 0
+    if vertices is None:
+        above = np.uint32(tails[place] if has_tail else place)
+    else:
+        above = np.uint32(place_of[tails[place]] if has_tail else place)
+        up[place] = above
+    children[above] += 1
+    return has_tail
 
 
 @njit
-def _leaves(top, children, order):
-    """Put the places without children first; return how many there are."""
-    size = np.uint64(0)
-    for place in range(top):
-        order[size] = place
-        size += np.uint64(children[place] == 0)
+def _mark_roots(roots, tails, children):
+    """Tell roots from what is not reached, where all vertices are stored."""
+    for root in roots:
+        if tails[root] < 0:
+            children[root] = ROOT
+
+
+@njit
+def _order_upward(up, children, order, flows):
+    """Order places so that each comes before the one above it; return how many there are.
+
+    Flows, if there are any, are sent up. Places without children are looked for in one chunk after
+    the other, and whoever comes to have none follows at once, while what is around it is at hand.
+    """
+    size, at, first = np.uint64(0), np.uint64(0), np.uint64(0)
+    while first < children.size:
+        last = min(first + CHUNK, np.uint64(children.size))
+        for place in range(first, last):
+            order[size] = place
+            size += np.uint64(children[place] == 0)
+        while at < size:
+            place = order[at]
+            at += ONE
+            above = np.uint32(up[place])
+            if flows is not None:
+                flows[above] += flows[place]
+            left = children[above] - np.int32(1)
+            comes = left == 0
+            children[above] = left - np.int32(comes)  # not to be found by its chunk as well
+            order[size] = above
+            size += np.uint64(comes)
+        first = last
     return size
 
 
 @njit
-def _bring_values(indptr, arc_tails, values, vertices, tails, own):
-    """Write the value of the arc into every place that has a tail, and 0 where there is none."""
-    nothing = own.dtype.type(0)
-    for i in range(tails.size):
-        arc = _arc_into(indptr, arc_tails, i if vertices is None else vertices[i], tails[i])
-        own[i] = values[arc] if tails[i] >= 0 else nothing
+def _bring_values(arcs, values, vertices, tails, without_tail, place_of, up, children, total):
+    """Write down the value of the arc from every place's tail, and count children."""
+    indptr, arc_tails = arcs
+    for place in range(np.uint64(tails.size)):
+        has_tail = _count_child(place, vertices, tails, place_of, up, children)
+        head = place if vertices is None else np.uint64(vertices[place])
+        value = values[_arc_into(indptr, arc_tails, head, tails[place])]
+        total[place] = value if has_tail else without_tail
 
 
 @njit
-def _spread_flows(indptr, arc_tails, vertices, tails, flows, loads):
-    """Add the flow through every place that has a tail to the arc from there."""
-    for i in range(tails.size):
-        if tails[i] >= 0:
-            arc = _arc_into(indptr, arc_tails, i if vertices is None else vertices[i], tails[i])
-            loads[arc] += flows[i]
+def _add_downward(up, order, size, total):
+    """Add to every place the sum of the one above it; return whether a sum is not finite."""
+    zero = total.dtype.type(0)
+    is_odd = False
+    while size > 0:
+        size -= ONE
+        place = order[size]
+        found = total[place] + total[np.uint32(up[place])]
+        total[place] = found
+        is_odd |= found - found != zero
+    return is_odd
+
+
+@njit
+def _write_sums(vertices, columns, missing, place_of, total, sums):
+    """Write the sums of places into the columns of a row."""
+    if columns is not None:
+        for column in range(columns.size):
+            place = _place(vertices, place_of, columns[column])
+            sums[column] = total[place] if place < total.size else missing
+    elif vertices is not None:
+        sums[:] = missing
+        for place in range(vertices.size):
+            sums[vertices[place]] = total[place]
+
+
+@njit
+def _odd_column(vertices, tails, columns, place_of, sums):
+    """Return the first column with a sum that is not finite, -1 if there is none."""
+    for column in range(sums.size):
+        place = _place(vertices, place_of, column if columns is None else columns[column])
+        has_tail = place < tails.size and tails[place] >= 0
+        if has_tail and sums[column] - sums[column] != 0:
+            return column
+    return -1
 
 
 @njit
@@ -163,43 +223,70 @@ def _skim_kernel(
     sums        (rows, width) number here
     =========== ============= ====== ========================================================
     """
-    indptr, arc_tails = arcs
-    place_of, up, children, order, total = scratch
+    place_of, up_of_stored, children, order, total_of_stored = scratch
     zero = type(missing)(0)
-    odd_row, odd_column = -1, -1
     for row in range(starts.size - 1):
         first, last = starts[row], starts[row + 1]
-        top = np.uint32(last - first)
         own = None if vertices is None else vertices[first:last]
-        own_roots = roots[first_roots[row] : first_roots[row + 1]]
         own_tails = tails[first:last]
-        _plant(own, own_tails, own_roots, place_of, up, children)
-        _bring_values(indptr, arc_tails, values, own, own_tails, total)
-        size = _leaves(top, children, order)
-        at = np.uint64(0)
-        while at < size:
-            above = up[order[at]]
-            at += ONE
-            left = children[above] - np.int32(1)
-            children[above] = left
-            order[size] = above
-            size += np.uint64(left == 0)
-        total[top] = zero
-        while size > 0:
-            size -= ONE
-            place = order[size]
-            total[place] += total[up[place]]
-        for column in range(sums.shape[1]):
-            vertex = column if columns is None else columns[column]
-            place = _place(own, top, place_of, up, vertex)
-            if place < top:
-                found = total[place]
-                sums[row, column] = found
-                if odd_row < 0 and found - found != zero:
-                    odd_row, odd_column = row, column
-            else:
-                sums[row, column] = missing
-    return odd_row, odd_column
+        up = own_tails if vertices is None else up_of_stored
+        # where all that is stored is asked for, sums are found in place
+        in_place = vertices is None and columns is None
+        total = sums[row] if in_place else total_of_stored[: last - first]
+        left = children[: last - first]
+        left[:] = 0
+        _note_places(own, place_of)
+        without_tail = missing if vertices is None else zero
+        _bring_values(
+            arcs, values, own, own_tails, without_tail, place_of, up_of_stored, left, total
+        )
+        if vertices is None:
+            for root in roots[first_roots[row] : first_roots[row + 1]]:
+                if own_tails[root] < 0:
+                    total[root] = zero
+        size = _order_upward(up, left, order, None)
+        is_odd = _add_downward(up, order, size, total)
+        _write_sums(own, columns, missing, place_of, total, sums[row])
+        if is_odd:
+            column = _odd_column(own, own_tails, columns, place_of, sums[row])
+            if column >= 0:
+                return row, column
+    return -1, -1
+
+
+@njit
+def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
+    """Write the volumes of a row to their places; return whether all can travel."""
+    nothing = flows.dtype.type(0)
+    may_travel = True
+    if vertices is None and columns is None:
+        for place in range(tails.size):
+            volume = volumes[place]
+            is_lost = tails[place] < 0 and children[place] != ROOT
+            flows[place] = volume
+            may_travel &= volume == nothing or (not is_lost and volume - volume == nothing)
+        return may_travel
+    flows[:] = nothing
+    for column in range(volumes.size):
+        volume = volumes[column]
+        if volume != nothing:
+            place = _place(vertices, place_of, column if columns is None else columns[column])
+            if place == tails.size or volume - volume != nothing:
+                return False
+            if vertices is None and tails[place] < 0 and children[place] != ROOT:
+                return False
+            flows[place] += volume
+    return may_travel
+
+
+@njit
+def _spread_flows(arcs, vertices, tails, flows, loads):
+    """Add the flow through every place that has a tail to the arc from there."""
+    indptr, arc_tails = arcs
+    for place in range(np.uint64(tails.size)):
+        if tails[place] >= 0:
+            head = place if vertices is None else np.uint64(vertices[place])
+            loads[_arc_into(indptr, arc_tails, head, tails[place])] += flows[place]
 
 
 @njit
@@ -221,37 +308,23 @@ def _load_kernel(
     loads       (m,)          number host: zeros; here, in order of the arcs by head
     =========== ============= ====== ========================================================
     """
-    indptr, arc_tails = arcs
-    place_of, up, children, order, flows = scratch
-    nothing = loads.dtype.type(0)
+    place_of, up_of_stored, children, order, flows_of_stored = scratch
     for row in range(starts.size - 1):
         first, last = starts[row], starts[row + 1]
-        top = np.uint32(last - first)
         own = None if vertices is None else vertices[first:last]
-        own_roots = roots[first_roots[row] : first_roots[row + 1]]
         own_tails = tails[first:last]
-        _plant(own, own_tails, own_roots, place_of, up, children)
-        flows[: np.int64(top) + 1] = nothing
-        for column in range(volumes.shape[1]):
-            volume = volumes[row, column]
-            if volume != nothing:
-                vertex = column if columns is None else columns[column]
-                place = _place(own, top, place_of, up, vertex)
-                if place == top or volume - volume != nothing:
-                    return row
-                flows[place] += volume
-        size = _leaves(top, children, order)
-        at = np.uint64(0)
-        while at < size:
-            place = order[at]
-            at += ONE
-            above = up[place]
-            flows[above] += flows[place]
-            left = children[above] - np.int32(1)
-            children[above] = left
-            order[size] = above
-            size += np.uint64(left == 0)
-        _spread_flows(indptr, arc_tails, own, own_tails, flows, loads)
+        up = own_tails if vertices is None else up_of_stored
+        flows, left = flows_of_stored[: last - first], children[: last - first]
+        left[:] = 0
+        _note_places(own, place_of)
+        for place in range(np.uint64(own_tails.size)):
+            _count_child(place, own, own_tails, place_of, up_of_stored, left)
+        if vertices is None:
+            _mark_roots(roots[first_roots[row] : first_roots[row + 1]], own_tails, left)
+        if not _take_volumes(own, own_tails, columns, volumes[row], place_of, left, flows):
+            return row
+        _order_upward(up, left, order, flows)
+        _spread_flows(arcs, own, own_tails, flows, loads)
     return -1
 
 
@@ -354,12 +427,12 @@ class TreeSums:
 
     def blocks(self, least: int = 0) -> Iterator[range]:
         """Cut the rows where `least` vertices and columns are together, and enough for a call."""
-        least = max(least, WORTH_A_CALL)
         if is_sparse(self.predecessors):
             stored = self.predecessors.indptr
         else:
             stored = np.arange(self.rows + 1) * self.graph.n
         ends = stored + np.arange(self.rows + 1) * self.width
+        least = max(least, WORTH_A_CALL, min(int(ends[-1]) // BLOCKS, PLENTY))
         first = 0
         while first < self.rows:
             last = int(np.searchsorted(ends, ends[first] + least))
@@ -450,7 +523,7 @@ class TreeSums:
             memory = self._free.pop()
         except IndexError:
             size = self.graph.n + 1
-            dtypes = np.uint32, np.uint32, INDEX, np.uint32, self.dtype
+            dtypes = np.uint32, INDEX, INDEX, np.uint32, self.dtype
             memory = tuple(np.empty(size, dtype) for dtype in dtypes)
         yield memory
         self._free.append(memory)
