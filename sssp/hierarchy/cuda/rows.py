@@ -58,9 +58,9 @@ __all__ = ["FEW", "LanesSearch", "solve", "solve_trips", "whole_lanes"]
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: up to so many rows a thread block sweeps a bundle by depth, a thread an arc
-FEW = 4 if SIMULATOR else 16
+FEW = 4 if SIMULATOR else 32
 #: threads of such a block in the lowest tier, and in the others, whose levels are wider
-FEW_THREADS = (4, 4) if SIMULATOR else (64, 128)
+FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
 #: groups of arcs that it has in shared memory at a time, for every row of a bundle
 FEW_GROUPS = 4
 #: blocks of a multiprocessor at a time: where there are more, each takes more lanes
