@@ -26,7 +26,7 @@ from bench.common import Record, options_of
 from bench.graphs import graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
-from sssp.cuda.memory import pinned_array
+from sssp.cuda.memory import device_graph, pinned_array
 from sssp.hierarchy.cuda.resident import DeviceMap, device_map
 from sssp.hierarchy.cuda.rows import LanesSearch
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
@@ -87,6 +87,8 @@ class Bench:
             for size in BATCHES:
                 if size * n * 4 <= 24 << 30:
                     self._trees(size)
+            if n <= COUNTRY_SIZE:
+                self._trees(TREES, with_tails=True)
         self.certify()
         ask: dict[str, Any] = {"device": "cuda", "progress": False}
         one = self._some(1)
@@ -184,11 +186,16 @@ class Bench:
         )
         self.record.add([figure], cells)
 
-    def _trees(self, size: int) -> None:
-        """Time a batch of trees on the device."""
+    def _trees(self, size: int, *, with_tails: bool = False) -> None:
+        """Time a batch of trees on the device, with predecessors or without."""
         n, sources, stream = self.graph.n, self._some(size), cuda.stream()
-        search = LanesSearch(device_map(self.hierarchy, INT32, 0))
+        arcs, tails = None, None
+        if with_tails:
+            arcs = device_graph(self.graph, 0).arcs(self.graph, INT32, reverse=True)
+        search = LanesSearch(device_map(self.hierarchy, INT32, 0), arcs)
         scratch, lanes = search.allocate(size), search.lanes(size)
+        if with_tails:
+            tails = cuda.device_array(n * lanes, INT32)
         batch = Batch(
             size,
             cuda.to_device(sources),
@@ -199,15 +206,28 @@ class Bench:
             None,
             cuda.device_array((size, COUNTERS), np.int64),
             stream,
+            tails,
         )
-        search.fill(batch, scratch)
+
+        def launch(own: Any) -> None:
+            there = replace(batch, stream=own)
+            search.fill(there, scratch)
+            if with_tails:
+                search.find_tails(there, lanes, scratch[-1], turned=False)
+
+        launch(stream)
         stream.synchronize()
-        recording = Recording(lambda own: search.fill(replace(batch, stream=own), scratch))
-        milliseconds = self._replayed(recording, stream)
-        found = scratch[-1].reshape((n, lanes))[:, :CHECKED].copy_to_host().T[: min(size, CHECKED)]
-        flat = sssp.shortest_paths(self.graph, sources[: len(found)], device="cpu", dtype="int32")
-        equal = bool(np.array_equal(found, flat.distances))
-        what = f"{size} trees on the device"
+        milliseconds = self._replayed(Recording(launch), stream)
+        rows = slice(min(size, CHECKED))
+        flat = sssp.shortest_paths(
+            self.graph, sources[rows], device="cpu", dtype="int32", predecessors=with_tails
+        )
+        equal = True
+        for there, expected in ((scratch[-1], flat.distances), (tails, flat.predecessors)):
+            if there is not None:
+                found = there.reshape((n, lanes))[:, rows].copy_to_host().T
+                equal = equal and bool(np.array_equal(found, expected))
+        what = f"{size} trees{' with predecessors' if with_tails else ''} on the device"
         self._add(Figure(self.name, what, milliseconds, size, "events", equal))
 
     def certify(self) -> None:

@@ -63,10 +63,12 @@ APART, GREATEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4
 LEVEL_THREADS = 2 if SIMULATOR else 128
 #: threads of a block of the top
 TOP_THREADS = 2 if SIMULATOR else 128
+#: registers of a thread, so that a block may have so many threads
+REGISTERS = 65536 // 1024
 #: a row of a bundle fits into so many bits of a word
 HALF, LOW_HALF = 16, 0xFFFF
 #: rows up to which a bundle's block has so many threads, which take so many arcs side by side
-CREWS = (48, (32, 16)), (64, (128, 32)), (88, (256, 32)), (1 << HALF, (512, 64))
+CREWS = (48, (32, 16)), (88, (256, 64)), (1 << HALF, (1024, 64))
 
 #: longer arcs count as that long
 FAR = 1e38
@@ -403,7 +405,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     lent, read = _make_bundle_parts(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
 
-    @kernel
+    @kernel(max_registers=REGISTERS)
     def _basic_kernel(
         first_bundle, room, arc_room, across, bundle_first, boundary_first, step_first, steps,
         arcs_first, rows, pair_first, pairs, pair_arcs, weights, spare,
@@ -754,7 +756,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         """Return the part of a word of the stream that all arcs of a member share."""
         return uint32((member << uint32(ROW_BITS)) | (uint32(level) << uint32(LEVEL_AT)))
 
-    @kernel
+    @kernel(max_registers=REGISTERS)
     def _perfect_kernel(
         first_bundle, room, arc_room, across, group, ranks, depth, levels, bundle_first,
         boundary_first, boundary, step_first, steps, arcs_first, heads, rows, pair_first, pairs,
