@@ -649,23 +649,28 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Give the arcs of the top the distances in its matrix, a block a place.
+        """Give the arcs of the top the distances in its matrix, a block a place, and pack them.
 
-        ========== ============= ====== =====================================================
-        argument   shape         dtype  written by
-        ========== ============= ====== =====================================================
-        ranks      (n,)          int32  host: of places
-        places     (n,)          int32  host: of ranks
-        arcs_first (n + 1,)      uint32 host: where the arcs of every place begin
-        heads      (c,)          int32  `placed_arcs_kernel`
-        size       scalar        uint32 host: places of the top
-        matrix     (size * size) number Floyd-Warshall
-        perfect    (2 c,)        number here: of the top
-        lengths    (2, n)        int32  here: of the longest ways to and from the top, of ranks
-        found      (WORDS,)      int32  all kernels: `APART`, `GREATEST`
-        ========== ============= ====== =====================================================
-
-        What follows is packed, as by `_perfect_level_kernel`.
+        ============ ============= ====== ===================================================
+        argument     shape         dtype  written by
+        ============ ============= ====== ===================================================
+        ranks        (n,)          int32  host: of places
+        places       (n,)          int32  host: of ranks
+        depth        (n,)          int32  host: of ranks
+        arcs_first   (n + 1,)      uint32 host: where the arcs of every place begin
+        heads        (c,)          int32  `placed_arcs_kernel`
+        size         scalar        uint32 host: places of the top
+        matrix       (size * size) number Floyd-Warshall
+        perfect      (2 c,)        number here: of the top
+        lengths      (2, n)        int32  here: of the longest ways to and from the top, of ranks
+        found        (WORDS,)      int32  all kernels
+        up_stop      (n,)          uint32 here: where the arcs up end, of ranks
+        up_depths    (c,)          int32  here: depth of their heads
+        up_weights   (c,)          number here
+        down_stop    (n,)          uint32 here: the same of the arcs down
+        down_ends    (c,)          int32  here: their heads, as ranks
+        down_weights (c,)          number here
+        ============ ============= ====== ===================================================
         """
         longest = cuda.shared.array(1, int32)
         own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
