@@ -80,94 +80,115 @@ class DeviceTree:
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
         )
         self.height, self._made = structure.height, Derived()
-        #: of versions that are gone
+        self._lock = threading.Lock()
+        #: of versions that are gone (left without the lock, for that may happen in the midst of it)
         self.idle: deque[DeviceMap] = deque(maxlen=KEPT_MAPS)
         chain, leap = _chains(structure, bundles)
-        counts, start = np.diff(bundles.first), int(bundles.levels[-1])
-        # chordal arcs by place
+        self._arrays = {
+            "rank_of": _there(structure.rank),
+            "ranks": _there(bundles.rank),
+            "places": _there(bundles.place),
+            "vertices": _there(structure.order[bundles.rank]),
+            "order": _there(structure.order),
+            "chain": _there(chain),
+            "leap": _there(leap),
+            "size": _there(structure.size),
+            "depth": _there(structure.depth),
+            "first": _there(structure.first.astype(np.uint32)),
+            "upper": _there(structure.upper),
+            "bundle_first": _there(bundles.first),
+            "lowest": _there(bundles.lowest),
+            "highest": _there(bundles.highest),
+            "boundary_first": _there(bundles.boundary_first),
+            "boundary": _there(bundles.boundary),
+            "boundary_vertices": _there(structure.order[bundles.boundary]),
+        }
+        #: the first place in a bundle, and in which bundle it and those after it are
+        start = int(bundles.levels[-1])
+        counts = np.diff(bundles.first)
+        owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
         degrees = np.diff(structure.first)[bundles.rank]
         firsts = _offsets(degrees)
-        up_first = np.empty(degrees.size, np.uint32)
-        up_first[bundles.rank] = firsts[:-1]
         self.arcs = int(firsts[-1])
-        owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
-        # steps of bundles: members of one depth
-        depths = structure.depth[bundles.rank[start:]]
-        new_bundle = np.diff(owners, prepend=-1) != 0
-        begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
-        steps, passed = np.flatnonzero(begins) + start, np.cumsum(begins, dtype=INDEX)
-        # pairs within boundaries, from the roots of subtrees
-        parents = structure.parent[bundles.rank[start:]]
-        places = np.where(parents >= 0, bundles.place[parents], 0)
-        roots = np.flatnonzero(places < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
-        root_pairs = _offsets(degrees[roots] * (degrees[roots] - 1) // 2)
-        pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
-        # streams, of as many groups as there may be
-        groups = np.empty(degrees.size - start, np.int64)
-        self.rooms = []
-        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
-            first, stop = bundles.first[low], bundles.first[high]
-            size = self.group(tier)
-            groups[first - start : stop - start] = size * np.maximum(
-                1, -(-degrees[first:stop] // size)
-            )
-            arcs = np.diff(firsts[bundles.first[low : high + 1]])
-            self.rooms.append(Room(int(bundles.rooms[tier]), int(arcs.max())))
-        stream_first = _offsets(groups)[bundles.first - start]
-        self.stream_arcs = int(stream_first[-1])
-        arrays = {
-            "rank_of": structure.rank,
-            "ranks": bundles.rank,
-            "places": bundles.place,
-            "vertices": structure.order[bundles.rank],
-            "order": structure.order,
-            "chain": chain,
-            "leap": leap,
-            "size": structure.size,
-            "depth": structure.depth,
-            "first": structure.first.astype(np.uint32),
-            "upper": structure.upper,
-            "arcs_first": firsts.astype(np.uint32),
-            "up_first": up_first,
-            "levels": passed - passed[new_bundle][owners],
-            "bundle_first": bundles.first,
-            "lowest": bundles.lowest,
-            "highest": bundles.highest,
-            "boundary_first": bundles.boundary_first,
-            "boundary": bundles.boundary,
-            "boundary_vertices": structure.order[bundles.boundary],
-            "steps": steps.astype(np.uint32),
-            "step_first": np.searchsorted(steps, bundles.first).astype(np.uint32),
-            "pair_first": pair_first.astype(np.uint32),
-            "stream_first": stream_first.astype(np.uint32),
-        }
-        self._arrays = {name: _there(array) for name, array in arrays.items()}
-        self._place_arcs(owners, start)
-        self._list_pairs(roots, root_pairs)
+        self._place_arcs(owners, start, firsts)
+        self._find_steps(structure.depth[bundles.rank[start:]], owners, start)
+        self._list_pairs(structure.parent[bundles.rank[start:]], owners, degrees, start)
+        self._lay_streams(degrees, start)
+        self.rooms = [
+            Room(int(rows), int(np.diff(firsts[bundles.first[low : high + 1]]).max()))
+            for rows, (low, high) in zip(bundles.rooms, pairwise(bundles.tiers), strict=True)
+        ]
         self.nbytes = sum(array.nbytes for array in self._arrays.values())
 
-    def _place_arcs(self, owners: NDArray[np.int32], start: int) -> None:
-        """Make the arrays of chordal arcs by place."""
+    def _place_arcs(self, owners: NDArray[np.int32], start: int, firsts: NDArray[np.int64]) -> None:
+        """Number the chordal arcs by place."""
         n, size = self.bundles.rank.size, max(1, self.arcs)
+        up_first = np.empty(n, np.uint32)
+        up_first[self.bundles.rank] = firsts[:-1]
         heads, rows = cuda.device_array(size, INDEX), cuda.device_array(size, np.uint32)
+        self._arrays |= {
+            "arcs_first": _there(firsts.astype(np.uint32)),
+            "up_first": _there(up_first),
+            "heads": heads,
+            "rows": rows,
+        }
         if n:
             placed_arcs_kernel[-(-n // THREADS), THREADS](
                 np.uint32(start), *self["ranks places"], _there(owners),
                 *self["bundle_first boundary_first boundary first upper arcs_first"], heads, rows,
             )  # fmt: skip
-        self._arrays |= {"heads": heads, "rows": rows}
 
-    def _list_pairs(self, roots: NDArray[np.int32], root_pairs: NDArray[np.int64]) -> None:
-        """Make the arrays of pairs."""
-        size = max(1, int(root_pairs[-1]))
-        pairs, pair_arcs = (cuda.device_array(size, np.uint32) for _ in range(2))
+    def _find_steps(self, depths: NDArray[np.int32], owners: NDArray[np.int32], start: int) -> None:
+        """Find the steps of bundles: members of one depth."""
+        new_bundle = np.diff(owners, prepend=-1) != 0
+        begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
+        steps, passed = np.flatnonzero(begins) + start, np.cumsum(begins, dtype=INDEX)
+        self._arrays |= {
+            "levels": _there(passed - passed[new_bundle][owners]),
+            "steps": _there(steps.astype(np.uint32)),
+            "step_first": _there(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
+        }
+
+    def _list_pairs(
+        self,
+        parents: NDArray[np.int32],
+        owners: NDArray[np.int32],
+        degrees: NDArray[np.int64],
+        start: int,
+    ) -> None:
+        """List the arcs within boundaries, from the roots of the subtrees in bundles."""
+        bundles = self.bundles
+        above = np.where(parents >= 0, bundles.place[parents], 0)
+        roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
+        root_pairs = _offsets(degrees[roots] * (degrees[roots] - 1) // 2)
+        pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
+        pairs, pair_arcs = (
+            cuda.device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2)
+        )
         if roots.size:
             pairs_kernel[roots.size, PAIR_THREADS](
                 _there(roots), _there(root_pairs.astype(np.uint32)),
                 *self["places arcs_first heads rows"], pairs, pair_arcs,
             )  # fmt: skip
         cuda.synchronize()
-        self._arrays |= {"pairs": pairs, "pair_arcs": pair_arcs}
+        self._arrays |= {
+            "pair_first": _there(pair_first.astype(np.uint32)),
+            "pairs": pairs,
+            "pair_arcs": pair_arcs,
+        }
+
+    def _lay_streams(self, degrees: NDArray[np.int64], start: int) -> None:
+        """Give the stream of every bundle a place, for as many groups as there may be."""
+        bundles = self.bundles
+        sizes = np.empty(degrees.size - start, np.int64)
+        for tier, (low, high) in enumerate(pairwise(bundles.tiers)):
+            first, stop = bundles.first[low], bundles.first[high]
+            group = self.group(tier)
+            groups = np.maximum(1, -(-degrees[first:stop] // group))
+            sizes[first - start : stop - start] = group * groups
+        stream_first = _offsets(sizes)[bundles.first - start]
+        self.stream_arcs = int(stream_first[-1])
+        self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
 
     def __getitem__(self, names: str) -> Any:
         """Return arrays by name, one or several with blanks between them."""
@@ -180,19 +201,23 @@ class DeviceTree:
         return self.bundles.tiers.size - 1
 
     def slots(self, slots: NDArray[np.uint32]) -> Any:
-        """Return where the arcs of a graph stand among the chordal arcs by place; made once."""
+        """Return where the arcs of a graph stand among the chordal arcs by place.
 
-        def make() -> tuple[NDArray[np.uint32], Any]:
+        Made once, and kept as long as that array is there.
+        """
+        key = f"slots {id(slots)}"
+
+        def make() -> Any:
+            weakref.finalize(slots, self._made.pop, key, None).atexit = False
             placed = cuda.device_array(max(1, slots.size), np.uint32)[: slots.size]
             if slots.size:
                 placed_slots_kernel[-(-slots.size // THREADS), THREADS](
                     _there(slots), *self["ranks places first arcs_first"], placed
                 )
                 cuda.synchronize()
-            return slots, placed
+            return placed
 
-        # (with the array itself, so that no other one comes to its place)
-        return self._made.made(f"slots {id(slots)}", make)[1]
+        return self._made.made(key, make)
 
     def weights(self, dtype: np.dtype[Any]) -> Weights:
         """Return what a customization works with; made once."""
@@ -203,11 +228,12 @@ class DeviceTree:
 
         `shifted`: whether the weights are between potentials.
         """
-        for _ in range(len(self.idle)):
-            found = self.idle.popleft()
-            if found.dtype == dtype and (found.shifts.size > 0) == shifted:
-                return found
-            self.idle.append(found)
+        with self._lock:
+            for _ in range(len(self.idle)):
+                found = self.idle.popleft()
+                if found.dtype == dtype and (found.shifts.size > 0) == shifted:
+                    return found
+                self.idle.append(found)
         return DeviceMap(self, dtype, shifted=shifted)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
