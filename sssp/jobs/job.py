@@ -265,8 +265,9 @@ def run(
     A table with fewer targets than sources, of integers and without skims, is searched from the
     targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
 
-    Memory: in this process, beside the graph, a block a thread; on an executor or a cluster less
-    than that. The graph travels as the path of its file, or of a copy beside the table.
+    Memory: in this process, beside the graph, a block a thread, and of a GPU what two calls find
+    (256 MiB each) and what is being written of it; on an executor or a cluster less than that. The
+    graph travels as the path of its file, or of a copy beside the table.
 
     The same table is written whatever does the blocks, to the byte: what ran where is not in it.
 
