@@ -30,7 +30,7 @@ import sssp
 from bench.common import Record, options_of
 from sssp._terminal.arguments import named_graph
 from sssp.jobs.layout import Field, Layout
-from sssp.jobs.runners import WORKERS_A_GPU
+from sssp.jobs.runners import WRITERS_A_GPU
 from sssp.jobs.zarr_store import ZarrStore
 from sssp.kernels.dtypes import INT32
 
@@ -153,13 +153,13 @@ def write_alone(
     values = values.astype(INT32)
     blocks = min(WRITTEN, layout.blocks)
     start = perf_counter()
-    with ThreadPoolExecutor(WORKERS_A_GPU) as writers:
+    with ThreadPoolExecutor(WRITERS_A_GPU) as writers:
         files = writers.map(
             lambda block: store.write(block, {"distances": values}, temporary), range(blocks)
         )
         written = sum(piece.size for pieces in files for piece in pieces)
     seconds = perf_counter() - start
-    what = f"writing alone, two threads, {'zstd' if zstd else 'uncompressed'}"
+    what = f"writing alone, {WRITERS_A_GPU} threads, {'zstd' if zstd else 'uncompressed'}"
     figure = Figure(what, seconds, blocks * values.nbytes, written, written / seconds / disk)
     show(record, figure)
 

@@ -23,7 +23,7 @@ from sssp.results.shortest_paths import ShortestPaths
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["DISTANCES", "Asked", "digest_of", "identity_of"]
+__all__ = ["DISTANCES", "Asked", "digest_of", "identity_of", "some_rows"]
 
 #: the field of a table that holds distances
 DISTANCES = "distances"
@@ -101,6 +101,18 @@ class Asked:
 
         Distances by `verify`; a reduction by that of a search on the graph itself, on the CPU.
 
+        Parameters
+        ----------
+        network : Graph or Hierarchy
+        sources : ndarray, int64
+            Of the block.
+        rows : list of int
+            Which of them.
+        values : mapping of str to ndarray
+            Every field, of all of them.
+        result : ShortestPaths or None
+            Of those rows.
+
         Raises
         ------
         VerificationError
@@ -110,7 +122,7 @@ class Asked:
             return
         graph = network.tree_graph
         if result is not None:
-            verify(graph, _some_rows(result, rows))
+            verify(graph, result)
             return
         assert self.what is not None
         checked = reduce(
@@ -132,7 +144,7 @@ class Asked:
         return BellmanFord() if graph.least_weight < 0 else Dijkstra()
 
 
-def _some_rows(result: ShortestPaths, rows: list[int]) -> ShortestPaths:
+def some_rows(result: ShortestPaths, rows: list[int]) -> ShortestPaths:
     """Return what a call from some of the sources would have returned."""
     query = Query(sources=result.sources[rows], targets=result.targets, limit=result.limit)
     trees = None if result.predecessors is None else result.predecessors[rows]

@@ -1,4 +1,4 @@
-"""One block of a job: the function that every worker runs, and how it comes by its inputs.
+"""Blocks of a job: the functions that every worker runs, and how it comes by its inputs.
 
 What goes to a worker with a block is a `Ticket`: the number of the block, and where the inputs lie
 that all blocks share. Those are read once a process, and kept until another job comes.
@@ -10,8 +10,8 @@ import os
 import pickle
 import platform
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -24,7 +24,7 @@ from sssp.engine.network import reversed_graph
 from sssp.errors import GraphFormatError, JobError
 from sssp.graph.graph import read_graph
 from sssp.hierarchy.prepare import read_hierarchy
-from sssp.jobs.asked import Asked, identity_of
+from sssp.jobs.asked import Asked, identity_of, some_rows
 from sssp.jobs.files import Piece, checksum_of, whole_file
 from sssp.jobs.layout import Layout
 from sssp.jobs.parquet_parts import ParquetParts
@@ -40,11 +40,13 @@ __all__ = [
     "Done",
     "GraphNotSeenError",
     "Inputs",
+    "Solved",
     "Ticket",
     "do_block",
-    "do_block_in_turn",
+    "finish_block",
     "held",
     "read_network",
+    "search_blocks",
     "store_inputs",
 ]
 
@@ -74,6 +76,7 @@ class Solved(NamedTuple):
 
     Attributes
     ----------
+    block : int
     network : Graph or Hierarchy
         What was searched.
     searches : range
@@ -83,17 +86,25 @@ class Solved(NamedTuple):
     values : dict of str to ndarray
         Every field, a row a search.
     result : ShortestPaths or None
-        What the values are of; None: they are reduced.
+        What the values are of, and those of the blocks that were searched with this one; None:
+        they are reduced.
+    first : int
+        Which of its rows is the first of the block.
     device : str
         Where.
+    seconds : float
+        The block's share of the time.
     """
 
+    block: int
     network: Graph
     searches: range
     starts: Array
     values: dict[str, Array]
     result: ShortestPaths | None
+    first: int
     device: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -122,14 +133,27 @@ class Inputs:
     temporary: Path
     sample: Array
 
-    def solve(self, block: int, device: Any, threads: int | None) -> Solved:
-        """Search for a block."""
-        searches = self.layout.searches_of(block)
-        starts, network = self.starts[searches.start : searches.stop], self.network
+    def solve(self, blocks: Sequence[int], device: Any, threads: int | None) -> list[Solved]:
+        """Search for some blocks in one call; return what it has found for each, as views."""
+        begun = perf_counter()
+        searches = [self.layout.searches_of(block) for block in blocks]
+        starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])
+        network = self.network
         if self.layout.by_columns:
             network = reversed_graph(network.open_part())
         question = self.asked.question(network, starts, device, threads)
-        return Solved(network, searches, starts, *self.asked.answered(question))
+        values, result, device = self.asked.answered(question)
+        each = (perf_counter() - begun) / starts.size
+        found, first = [], 0
+        for block, own in zip(blocks, searches, strict=True):
+            rows = slice(first, first + len(own))
+            part = {name: table[rows] for name, table in values.items()}
+            seconds = each * len(own)
+            found.append(
+                Solved(block, network, own, starts[rows], part, result, first, device, seconds)
+            )
+            first = rows.stop
+        return found
 
     def certify(self, solved: Solved) -> int:
         """Certify those searches of a block that are in the sample; return how many they are.
@@ -142,15 +166,18 @@ class Inputs:
         searches = solved.searches
         first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
         rows = (self.sample[first:end] - searches.start).tolist()
-        self.asked.certify(solved.network, solved.starts, rows, solved.values, solved.result)
+        result = solved.result
+        if rows and result is not None:
+            result = some_rows(result, [solved.first + row for row in rows])
+        self.asked.certify(solved.network, solved.starts, rows, solved.values, result)
         return len(rows)
 
-    def write(self, block: int, solved: Solved) -> list[Piece]:
+    def write(self, solved: Solved) -> list[Piece]:
         """Write a block; return its files."""
         values = solved.values
         if self.layout.by_columns:
             values = {name: table.T for name, table in values.items()}
-        return self.sink.write(block, values, self.temporary)
+        return self.sink.write(solved.block, values, self.temporary)
 
 
 class Ticket(NamedTuple):
@@ -220,44 +247,61 @@ def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
 
 
 def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
-    """Find a block and write it, as `do_block_in_turn` does, on a device as the calls take it."""
-    return do_block_in_turn(ticket, block, nullcontext(device), threads)
-
-
-def do_block_in_turn(
-    ticket: Ticket, block: int, turn: AbstractContextManager[Any], threads: int | None
-) -> Done:
     """Find a block and write it; return what the manifest is to say.
 
     Parameters
     ----------
     ticket : Ticket
     block : int
-    turn : context manager
-        Lends the device for as long as the block is searched: while it is certified and written,
-        another one may have it.
+    device : as the calls take it
     threads : int or None
+
+    Raises
+    ------
+    JobError, OSError, VerificationError, SSSPError
+        As `search_blocks` and `finish_block` raise them.
+    """
+    (solved,) = search_blocks(ticket, [block], device, threads)
+    return finish_block(ticket, solved)
+
+
+def search_blocks(
+    ticket: Ticket, blocks: Sequence[int], device: Any, threads: int | None
+) -> list[Solved]:
+    """Find some blocks in one call.
 
     Raises
     ------
     JobError
         This worker does not see what all must see.
+    SSSPError
+        As the calls raise them.
+    """
+    return _inputs_of(ticket).solve(blocks, device, threads)
+
+
+def finish_block(ticket: Ticket, solved: Solved) -> Done:
+    """Certify a block and write it; return what the manifest is to say.
+
+    Raises
+    ------
     OSError
         The block cannot be written.
     VerificationError
         A row is wrong.
-    SSSPError
-        As the calls raise them.
     """
     start = perf_counter()
     inputs = _inputs_of(ticket)
-    with turn as device:
-        solved = inputs.solve(block, device, threads)
     certified = inputs.certify(solved)
-    pieces = inputs.write(block, solved)
-    seconds = perf_counter() - start
+    pieces = inputs.write(solved)
     return Done(
-        block, pieces, len(solved.searches), certified, seconds, solved.device, worker_name()
+        solved.block,
+        pieces,
+        len(solved.searches),
+        certified,
+        solved.seconds + perf_counter() - start,
+        solved.device,
+        worker_name(),
     )
 
 

@@ -36,7 +36,7 @@ from sssp.jobs.blocks import (
     read_network,
     store_inputs,
 )
-from sssp.jobs.layout import Field, Layout, block_size_of, distinct_rows
+from sssp.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
 from sssp.jobs.manifest import Manifest
 from sssp.jobs.parquet_parts import ParquetParts
 from sssp.jobs.runners import LocalRunner, Runner, runner_of
@@ -265,8 +265,9 @@ def run(
     A table with fewer targets than sources, of integers and without skims, is searched from the
     targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
 
-    Memory: in this process, beside the graph, a block a thread; on an executor or a cluster less
-    than that. The graph travels as the path of its file, or of a copy beside the table.
+    Memory: in this process, beside the graph, a block a thread, and of a GPU what two calls find
+    (256 MiB each) and what is being written of it; on an executor or a cluster less than that. The
+    graph travels as the path of its file, or of a copy beside the table.
 
     The same table is written whatever does the blocks, to the byte: what ran where is not in it.
 
@@ -322,8 +323,17 @@ class _Place:
         """
         return (self.device, self.threads) if self.on is None else ("cpu", 1)
 
-    def runner(self, question: Question, blocks: int) -> Runner:
-        """Return what does the blocks."""
+    def runner(self, question: Question, blocks: int, together: int) -> Runner:
+        """Return what does the blocks.
+
+        Parameters
+        ----------
+        question : Question
+        blocks : int
+            How many there are.
+        together : int
+            How many a GPU of this process searches in one call.
+        """
         if self.on is not None:
             return runner_of(self.on, self.device, self.given)
         query, by_rule = question.plan.query, question.plan.by_rule
@@ -333,7 +343,8 @@ class _Place:
         elif devices == ["cpu"]:
             devices = ["cpu"] * max(1, min(self.threads, blocks))
         on_host = max(1, self.threads // len(devices))
-        return LocalRunner(devices, on_host, by_rule=by_rule)
+        on_gpu = any(device != "cpu" for device in devices)
+        return LocalRunner(devices, on_host, together if on_gpu else 1, by_rule=by_rule)
 
 
 class _Job:
@@ -381,16 +392,18 @@ class _Job:
         return (distances, *skims)
 
     def _layout(self, block_size: int | None) -> Layout:
-        searches, rows = self.starts.size, self.distinct.size
+        searches = self.starts.size
         if block_size is None:
-            each = sum(field.row_bytes for field in self.fields)
-            if self.by_columns:
-                each = rows * self.fields[0].dtype.itemsize
-            elif self.asked.skims:
-                each += self.network.n * INDEX.itemsize
             on_gpu = self.question.plan.query.device != "cpu"
-            block_size = block_size_of(searches, each, on_gpu=on_gpu)
-        return Layout(self.fields, rows, searches, block_size, self.by_columns)
+            block_size = block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
+        return Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
+
+    def _search_bytes(self) -> int:
+        """Return what a search keeps until its block is written."""
+        if self.by_columns:
+            return self.distinct.size * self.fields[0].dtype.itemsize
+        trees = self.network.n * INDEX.itemsize if self.asked.skims else 0
+        return sum(field.row_bytes for field in self.fields) + trees
 
     def _identity(self, layout: Layout) -> dict[str, Any]:
         """Return what the manifest says of the job, and compares: all that the table depends on."""
@@ -447,7 +460,8 @@ class _Job:
             done = manifest.done(layout.blocks)
             report.done_before = int(done.sum())
         inputs = self._inputs(layout, manifest, certify)
-        runner = self.place.runner(self.question, layout.blocks)
+        together = blocks_together(layout.block_size, self._search_bytes())
+        runner = self.place.runner(self.question, layout.blocks, together)
         if dry_run:
             _measure(inputs, report, runner)
             return report
@@ -538,14 +552,18 @@ class _Work:
         left = sum(len(layout.searches_of(block)) for block in self._left())
         try:
             with progress_bar(left, progress) as advance:
-                for done in self._outcomes():
-                    self.manifest.add(stream, done.block, done.pieces)
-                    self.done[done.block] = True
-                    report.count(done)
+                for some in self._outcomes():
+                    self.manifest.add(stream, [(done.block, done.pieces) for done in some])
+                    for done in some:
+                        self.done[done.block] = True
+                        report.count(done)
+                        advance(done.searches)
                     if report.estimate is None:
-                        report.estimate = _estimate(done.seconds, done.searches, left, self.runner)
+                        first = some[0]
+                        report.estimate = _estimate(
+                            first.seconds, first.searches, left, self.runner
+                        )
                         logger.info("%s", report.plan())
-                    advance(done.searches)
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
@@ -560,7 +578,7 @@ class _Work:
     def _left(self) -> list[int]:
         return [int(block) for block in np.flatnonzero(~self.done)]
 
-    def _outcomes(self) -> Iterator[Done]:
+    def _outcomes(self) -> Iterator[list[Done]]:
         inputs, file = self.inputs, self.file
         if self.runner.in_process:
             with held(secrets.token_hex(8), inputs) as ticket:
@@ -575,7 +593,7 @@ class _Work:
                 logger.info("%s; so the graph travels", error)
         yield from self._outside(inputs)
 
-    def _outside(self, inputs: Inputs) -> Iterator[Done]:
+    def _outside(self, inputs: Inputs) -> Iterator[list[Done]]:
         key = secrets.token_hex(8)
         path = self.manifest.inputs(key)
         try:
@@ -585,12 +603,14 @@ class _Work:
 
 
 def _measure(inputs: Inputs, report: Report, runner: Runner) -> None:
-    """Find a block here, and forget it."""
+    """Find a block here, or those that are searched together, and forget them."""
     if report.complete:
         return
+    layout = inputs.layout
+    blocks = range(min(runner.together, layout.blocks))
     start = perf_counter()
-    inputs.solve(0, runner.measured_on, runner.threads)
-    layout, searches = inputs.layout, len(inputs.layout.searches_of(0))
+    inputs.solve(blocks, runner.measured_on, runner.threads)
+    searches = sum(len(layout.searches_of(block)) for block in blocks)
     left = layout.searches * (report.blocks - report.done_before) // report.blocks
     report.estimate = _estimate(perf_counter() - start, searches, left, runner)
 

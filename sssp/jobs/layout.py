@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sssp.kernels.dtypes import INT64, unreached
 
-__all__ = ["Field", "Layout", "block_size_of", "distinct_rows"]
+__all__ = ["Field", "Layout", "block_size_of", "blocks_together", "distinct_rows"]
 
 #: bytes of a block, and of one that a GPU finds, which wants more rows side by side
 BLOCK_BYTES, GPU_BLOCK_BYTES = 64 << 20, 256 << 20
@@ -19,6 +19,8 @@ BLOCK_BYTES, GPU_BLOCK_BYTES = 64 << 20, 256 << 20
 FEWEST_BLOCKS = 64
 #: most searches of a block: what a crash costs
 MOST_SEARCHES = 8192
+#: searches that keep a GPU busy: a few take it nearly as long as some hundreds
+GPU_SEARCHES = 1024
 #: sources that are looked up at a time
 PIECE = 1 << 20
 
@@ -111,6 +113,21 @@ def block_size_of(searches: int, search_bytes: int, *, on_gpu: bool) -> int:
     return max(1, min(room, MOST_SEARCHES, -(-searches // FEWEST_BLOCKS)))
 
 
+def blocks_together(block_size: int, search_bytes: int) -> int:
+    """Return how many blocks a GPU searches in one call: enough to keep it busy, if they fit.
+
+    Together they hold no more than one large block may.
+
+    Parameters
+    ----------
+    block_size : int
+    search_bytes : int
+        What a search keeps until its block is written.
+    """
+    room = GPU_BLOCK_BYTES // max(1, block_size * search_bytes)
+    return max(1, min(room, GPU_SEARCHES // block_size))
+
+
 def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], Any]:
     """Return the vertices that differ, as they first appear, and the row of every one of them.
 
@@ -122,8 +139,10 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
     kept: list[NDArray[np.int64]] = []
     for piece in _pieces(vertices):
         unseen = piece[row_of[piece] < 0]
-        new, first = np.unique(unseen, return_index=True)
-        new = new[np.argsort(first, kind="stable")]
+        places = np.arange(unseen.size, dtype=np.int32)
+        # (of several values for one place the last is kept, which is the first from behind)
+        row_of[unseen[::-1]] = places[::-1]
+        new = unseen[row_of[unseen] == places]
         row_of[new] = np.arange(found, found + new.size)
         found += new.size
         kept.append(new)

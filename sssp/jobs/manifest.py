@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -136,9 +136,10 @@ class Manifest:
             stream.truncate()
             yield stream
 
-    def add(self, stream: BinaryIO, block: int, pieces: list[Piece]) -> None:
-        """Write down that a block is done."""
-        stream.write(_line({"block": block, "files": pieces}))
+    def add(self, stream: BinaryIO, blocks: Iterable[tuple[int, list[Piece]]]) -> None:
+        """Write down that some blocks are done, which waits for the disk once."""
+        for block, pieces in blocks:
+            stream.write(_line({"block": block, "files": pieces}))
         stream.flush()
         os.fsync(stream.fileno())
 

@@ -19,20 +19,22 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from sssp.engine.workers import HEARING
 from sssp.errors import DeviceError, JobError
-from sssp.jobs.blocks import Done, Ticket, do_block, do_block_in_turn
+from sssp.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
 
-__all__ = ["WORKERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
+__all__ = ["WRITERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
 
-#: blocks that an executor or a cluster holds for every worker: one under way, one to go on with
+#: blocks that an executor or a cluster holds for every worker, or calls a GPU of this process:
+#: one under way, one to go on with
 AHEAD = 2
-#: threads of this process that share a GPU
-WORKERS_A_GPU = 2
+#: calls that each of several GPUs gets at least, if there are blocks enough
+CALLS = 4
+#: threads of this process that write what a GPU finds
+WRITERS_A_GPU = 4
 
 logger = logging.getLogger("sssp")
 
@@ -48,20 +50,23 @@ class Runner(Protocol):
         Whether that is in this process.
     threads : int
         Of a block.
+    together : int
+        Blocks that are searched in one call.
     measured_on : str or list of str
         The device on which this process measures a block.
     """
 
     in_process: bool
     threads: int
+    together: int
     measured_on: Any
 
     @property
     def slots(self) -> int:
         """How many blocks are done side by side."""
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[Done]:
-        """Yield what became of the blocks, in any order."""
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks, in any order: of those that are done meanwhile."""
 
 
 def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
@@ -85,6 +90,8 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
 class ExecutorRunner:
     """Blocks on whatever executor the caller has."""
 
+    together = 1
+
     def __init__(self, executor: Executor, device: Any, threads: int | None) -> None:
         self.executor, self.device, self.threads = executor, device, threads or 1
         self.in_process = isinstance(executor, ThreadPoolExecutor)
@@ -97,8 +104,8 @@ class ExecutorRunner:
         """How many workers the executor has, as far as it tells."""
         return int(getattr(self.executor, "_max_workers", None) or 1)
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[Done]:
-        """Yield what became of the blocks, in any order.
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks.
 
         Raises
         ------
@@ -113,12 +120,14 @@ class ExecutorRunner:
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 done, under_way = wait(under_way, HEARING, FIRST_COMPLETED)
-                # what is done counts, whatever becomes of another
-                for future in sorted(done, key=lambda one: one.exception() is not None):
-                    yield future.result()
-                    # (now that it is on record: a crash costs a worker one block, not two)
-                    for block in islice(left, 1):
-                        under_way.add(self.submit(ticket, block))
+                some, failed = _sorted_out(done)
+                if some:
+                    yield [future.result() for future in some]
+                # (now that they are on record: a crash costs a worker one block, not two)
+                for future in failed:
+                    future.result()
+                for block in islice(left, len(some)):
+                    under_way.add(self.submit(ticket, block))
         except BrokenExecutor as error:
             raise JobError(
                 f"a worker of the executor has died ({error}); what is done is kept: run the job "
@@ -133,63 +142,105 @@ class ExecutorRunner:
         return self.executor.submit(do_block, ticket, block, self.device, self.threads)
 
 
-class LocalRunner(ExecutorRunner):
-    """Blocks in threads of this process: one for some cores, two for a GPU.
+class LocalRunner:
+    """Blocks in threads of this process: a core does one at a time, a GPU several.
 
-    While the block of one is written, that of the other is searched.
+    A thread a device searches, and others write what it has found: while the blocks of a GPU are
+    written, the next ones are searched.
 
     Parameters
     ----------
     devices : sequence of str
     threads : int
-        Of a block.
+        Of a search.
+    together : int
+        Blocks that are searched in one call, at most; each of them is on record once it is written.
     by_rule : bool
         Whether ``device="auto"`` has chosen GPUs, so that the CPU may take over.
     """
 
-    def __init__(self, devices: Sequence[str], threads: int, *, by_rule: bool = False) -> None:
-        workers = sum(1 if device == "cpu" else WORKERS_A_GPU for device in devices)
-        self._count = len(devices)
-        super().__init__(ThreadPoolExecutor(workers, thread_name_prefix="sssp-job"), None, threads)
-        self.workers = workers
+    in_process = True
+
+    def __init__(
+        self, devices: Sequence[str], threads: int, together: int, *, by_rule: bool = False
+    ) -> None:
+        self.slots, self.threads, self.together = len(devices), threads, together
         self.by_rule, self.measured_on = by_rule, devices[0]
+        writers = sum(1 if device == "cpu" else WRITERS_A_GPU for device in devices)
+        self._searchers = ThreadPoolExecutor(self.slots, thread_name_prefix="sssp-search")
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="sssp-write")
+        #: calls whose blocks are held
+        self._calls = sum(1 if device == "cpu" else AHEAD for device in devices)
         self._idle: queue.SimpleQueue[str] = queue.SimpleQueue()
         for device in devices:
             self._idle.put(device)
 
-    @property
-    def slots(self) -> int:
-        """How many devices there are."""
-        return self._count
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks."""
+        left = iter(self._groups(list(blocks)))
+        #: of every block those that were searched with it and are not on record
+        missing: dict[int, set[int]] = {}
+        searches: set[Future[set[Future[Done]]]] = set()
+        writes: set[Future[Done]] = set()
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[Done]:
-        """Yield what became of the blocks, in any order."""
+        def begin(calls: int) -> None:
+            for group in islice(left, calls):
+                own = set(group)
+                missing.update((block, own) for block in group)
+                searches.add(self._searchers.submit(self._search, ticket, group))
+
         try:
-            yield from super().run(ticket, blocks)
+            begin(self._calls)
+            while searches or writes:
+                # with a timeout, for else Ctrl-C is not heard on every system
+                under_way: set[Future[Any]] = {*searches, *writes}
+                some, failed = _sorted_out(wait(under_way, HEARING, FIRST_COMPLETED).done)
+                written = [future.result() for future in writes.intersection(some)]
+                if written:
+                    yield written
+                for future in failed:
+                    future.result()
+                for search in searches.intersection(some):
+                    writes |= search.result()
+                searches.difference_update(some)
+                writes.difference_update(some)
+                for done in written:
+                    own = missing.pop(done.block)
+                    own.remove(done.block)
+                    if not own:
+                        begin(1)
         finally:
-            self.executor.shutdown(wait=False, cancel_futures=True)
+            for executor in (self._searchers, self._writers):
+                executor.shutdown(wait=False, cancel_futures=True)
 
-    def submit(self, ticket: Ticket, block: int) -> Future[Done]:
-        """Hand out a block."""
-        return self.executor.submit(self._do, ticket, block)
+    def _groups(self, blocks: list[int]) -> list[list[int]]:
+        """Cut blocks into those that are searched in one call, so that all devices get some."""
+        size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
+        return [blocks[first : first + size] for first in range(0, len(blocks), size)]
 
-    def _do(self, ticket: Ticket, block: int) -> Done:
+    def _search(self, ticket: Ticket, group: list[int]) -> set[Future[Done]]:
+        """Search for some blocks on the next device that is free, and hand them to the writers."""
+        device = self._idle.get()
         try:
-            return do_block_in_turn(ticket, block, self._turn(), self.threads)
+            found = self._found(ticket, group, device)
+        finally:
+            self._idle.put(device)
+        return {self._writers.submit(finish_block, ticket, solved) for solved in found}
+
+    def _found(self, ticket: Ticket, group: list[int], device: str) -> list[Solved]:
+        try:
+            return search_blocks(ticket, group, device, self.threads)
         except DeviceError as error:
             if not self.by_rule:
                 raise
             logger.warning("device='auto' falls back to the CPU: %s", error)
-            return do_block(ticket, block, "cpu", self.threads)
+            return search_blocks(ticket, group, "cpu", self.threads)
 
-    @contextmanager
-    def _turn(self) -> Iterator[str]:
-        """Lend the next device that is free."""
-        device = self._idle.get()
-        try:
-            yield device
-        finally:
-            self._idle.put(device)
+
+def _sorted_out(done: Iterable[Future[Any]]) -> tuple[list[Future[Any]], list[Future[Any]]]:
+    """Return what has come to a result and what has failed: what is done counts all the same."""
+    failed = [future for future in done if future.exception() is not None]
+    return [future for future in done if future not in failed], failed
 
 
 class Refused(NamedTuple):
@@ -223,6 +274,7 @@ class DaskRunner:
     """Blocks on a cluster: workers may come and go, and blocks of those that go are done again."""
 
     in_process = False
+    together = 1
 
     def __init__(self, client: Any, device: Any, threads: int | None) -> None:
         self.client, self.device, self.threads = client, device, threads or 1
@@ -240,8 +292,8 @@ class DaskRunner:
         threads: dict[str, int] = self.client.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 
-    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[Done]:
-        """Yield what became of the blocks, in any order.
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks.
 
         Raises
         ------
@@ -280,7 +332,7 @@ class DaskRunner:
                     self._leave_out(outcome)
                     hand_out(outcome.block)
                 else:
-                    yield outcome
+                    yield [outcome]
         finally:
             if under_way:
                 self.client.cancel(list(under_way))

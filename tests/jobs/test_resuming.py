@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -18,6 +19,8 @@ import pytest
 
 import sssp
 from sssp.calls.shortest_paths import solved
+from sssp.jobs.parquet_parts import ParquetParts
+from sssp.jobs.runners import LocalRunner
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
 
 G = ring_with_chords(200)
@@ -56,6 +59,79 @@ def test_threads_and_blocks_of_their_own_executor_write_the_same_bytes(tmp_path:
         sssp.run(G, SOURCES, to=tmp_path / "three", block_size=4, on=executor)
     for name in ("two", "three"):
         assert contents_of(tmp_path / "one") == contents_of(tmp_path / name)
+
+
+def search_by_fours(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let a core search four blocks in one call, as a GPU does; return the sizes of its calls."""
+    calls: list[int] = []
+
+    def counted(question: Any) -> sssp.ShortestPaths:
+        calls.append(question.plan.query.sources.size)
+        return solved(question)
+
+    monkeypatch.setattr("sssp.jobs.asked.solved", counted)
+    monkeypatch.setattr(
+        "sssp.jobs.job.LocalRunner",
+        lambda devices, threads, together, by_rule: LocalRunner(devices, threads, 4),
+    )
+    return calls
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"skim": {"km": G.weights / 4}, "targets": range(50)},
+        {"targets": range(39), "form": "long"},
+        {"reduce": "sum"},
+    ],
+)
+def test_blocks_that_are_searched_in_one_call_are_written_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    whole = sssp.run(G, SOURCES, to=tmp_path / "whole", block_size=1, certify=40, **asked)
+    calls = search_by_fours(monkeypatch)
+    report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=1, certify=40, **asked)
+    assert (report.blocks, report.certified) == (whole.blocks, whole.certified)
+    assert contents_of(tmp_path / "od") == contents_of(tmp_path / "whole")
+    if "reduce" not in asked:
+        assert sorted(calls) == [whole.searches % 4 or 4] + [4] * (-(-whole.searches // 4) - 1)
+
+
+@pytest.mark.gpu
+def test_a_gpu_writes_the_bytes_that_the_cpu_writes(tmp_path: Path, device: str) -> None:
+    for targets in (None, [3, 1, 4, 1, 5]):
+        asked: dict[str, Any] = {"targets": targets, "block_size": 1, "dtype": np.int32}
+        whole, to = tmp_path / f"cpu {targets}", tmp_path / f"gpu {targets}"
+        sssp.run(G, range(9), to=whole, device="cpu", **asked)
+        report = sssp.run(G, range(9), to=to, device=device, **asked)
+        assert contents_of(to) == contents_of(whole)
+        assert set(report.devices) == {"cuda:0"}
+
+
+def test_of_blocks_that_are_searched_in_one_call_only_those_that_are_missing_are_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sssp.run(G, SOURCES, to=tmp_path / "whole", block_size=1)
+    calls, write = search_by_fours(monkeypatch), ParquetParts.write
+    written: list[int] = []
+
+    def full_at_the_seventh(self: Any, block: int, *args: Any) -> Any:
+        if len(written) == 6:
+            raise OSError(errno.ENOSPC, "no room")
+        # what was found and is not written stays bounded
+        assert sum(calls) <= len(written) + 4
+        written.append(block)
+        return write(self, block, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ParquetParts, "write", full_at_the_seventh)
+        with pytest.raises(sssp.JobError, match="6 of 40 blocks are done and kept"):
+            sssp.run(G, SOURCES, to=tmp_path / "od", block_size=1, threads=1)
+    assert calls == [4, 4]
+    report = sssp.run(G, SOURCES, to=tmp_path / "od", threads=1)
+    assert (report.done_before, report.done) == (6, 34)
+    assert contents_of(tmp_path / "od") == contents_of(tmp_path / "whole")
 
 
 def test_a_line_that_was_cut_off_is_a_block_that_is_done_again(tmp_path: Path) -> None:
