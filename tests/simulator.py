@@ -1,106 +1,120 @@
 """Numba's CUDA simulator, mended and made faster for tests.
 
-A thread of the GPU is a thread of Python there, and another one asks all of them in turn, without
-a pause, whether they have come to a barrier: most of the time goes into asking.
+Numba's own runs every thread of the GPU as a thread of Python, and another one asks all of them in
+turn, without a pause, whether they have come to a barrier. Here the threads of a block take turns:
+each runs up to its next barrier, then the next one does. Their order turns around at every barrier:
+what goes wrong for want of one goes wrong every time. Calls of device functions, entries of arrays
+and conversions of numbers, of which kernels are made, go by the shortest way.
 """
 
 from __future__ import annotations
 
 import sys
-import threading
 from typing import Any
 
 import numpy as np
+from greenlet import getcurrent, greenlet
 from numba.core import types
-from numba.cuda.simulator.kernel import BlockManager, BlockThread
-from numba.cuda.simulator.kernelapi import FakeCUDAShared
+from numba.cuda.simulator import kernel as simulated
+from numba.cuda.simulator.cudadrv.devicearray import FakeShape
+from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAModule, FakeCUDAShared, GridGroup
 from numba.np.numpy_support import as_dtype
 
 __all__ = ["prepare"]
 
-_lock = threading.Lock()
+#: what converts to Numba's numbers outside of kernels, by the identity of the type
+NUMBERS = {id(kind): as_dtype(kind).type for kind in types.integer_domain | types.real_domain}
+
+_call_as_usual = simulated.FakeCUDAKernel.__call__
+_convert_as_usual = types.Type.__call__
+#: globals of the modules whose device functions the running kernel has called, and their `cuda`
+_lent: list[tuple[dict[str, Any], Any]] = []
 
 
 def prepare() -> None:
-    """Let threads wait for each other instead of being asked, and find the same shared arrays."""
+    """Let threads take turns, and kernels go by the shortest way."""
     for kind, name, function in (
-        (BlockManager, "run", _run_block),
-        (BlockThread, "syncthreads", lambda thread: thread._manager.meeting.wait()),
+        (simulated.BlockManager, "run", _run_block),
+        (simulated.FakeCUDAKernel, "__call__", _call),
+        (simulated, "FakeWithinKernelCUDAArray", lambda array: array._ary.view(_Entries)),
+        (types.Integer, "__call__", _convert),
+        (types.Float, "__call__", _convert),
+        (FakeCUDAModule, "threadIdx", property(lambda _: getcurrent().index)),
+        (FakeCUDAModule, "blockIdx", property(lambda _: getcurrent().block)),
+        (FakeCUDAModule, "syncthreads", _wait),
+        (GridGroup, "sync", _wait),
         (FakeCUDAShared, "array", _shared_array),
     ):
         setattr(kind, name, function)
 
 
-class _Meeting:
-    """Where the threads of a block meet; those that have ended are not waited for."""
-
-    def __init__(self, threads: int) -> None:
-        self._changed = threading.Condition()
-        self._going = threads
-        self._waiting = self._number = 0
-        self._failed = False
-
-    def wait(self) -> None:
-        """Wait until all that are still going have come here."""
-        with self._changed:
-            number = self._number
-            self._waiting += 1
-            self._go_on_if_all_are_here()
-            self._changed.wait_for(lambda: self._number != number or self._failed)
-            if self._failed:
-                raise threading.BrokenBarrierError("another thread of the block has failed")
-
-    def leave(self, *, failed: bool) -> None:
-        """Count a thread no more."""
-        with self._changed:
-            self._going -= 1
-            self._failed |= failed
-            self._go_on_if_all_are_here()
-
-    def _go_on_if_all_are_here(self) -> None:
-        if self._waiting == self._going or self._failed:
-            self._waiting = 0
-            self._number += 1
-            self._changed.notify_all()
-
-
 def _run_block(block: Any, place: Any, *args: Any) -> None:
-    """Run the threads of a block; raise what the first of them to fail has raised."""
-    threads: list[Any] = []
+    """Run the threads of a block in turns; those that have ended are not waited for."""
+    going = []
+    for index in np.ndindex(*block._block_dim):
+        thread = greenlet(block._f)
+        thread.index, thread.block = Dim3(*index), Dim3(*place)
+        going.append(thread)
+    given = args
+    while going:
+        for thread in going:
+            try:
+                thread.switch(*given)
+            except Exception as error:
+                error.add_note(f"in thread {thread.index} of block {thread.block}")
+                raise
+        going = [thread for thread in reversed(going) if not thread.dead]
+        given = ()
 
-    def run() -> None:
-        failed = True
-        try:
-            block._f(*args)
-            failed = False
-        finally:
-            block.meeting.leave(failed=failed)
 
-    block.meeting = _Meeting(int(np.prod(block._block_dim)))
-    for thread in np.ndindex(*block._block_dim):
-        threads.append(BlockThread(run, block, place, thread, block._debug))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    errors = [thread.exception for thread in threads if thread.exception]
-    errors.sort(key=lambda error: isinstance(error[0], threading.BrokenBarrierError))
-    if errors:
-        raise errors[0][0].with_traceback(errors[0][1])
+def _wait(_: Any) -> None:
+    """Let the other threads of the block come to the barrier too."""
+    getcurrent().parent.switch()
+
+
+def _call(kernel: Any, *args: Any) -> Any:
+    """Launch a kernel, or call a device function from one."""
+    running = simulated._kernel_context
+    if running is not None:
+        names = kernel.fn.__globals__
+        if names.get("cuda", running) is not running:
+            _lent.append((names, names["cuda"]))
+            names["cuda"] = running
+        return kernel.fn(*args)
+    try:
+        return _call_as_usual(kernel, *args)
+    finally:
+        for names, cuda in _lent:
+            names["cuda"] = cuda
+        _lent.clear()
+
+
+class _Entries(np.ndarray[Any, Any]):
+    """An array within a kernel, without what kernels lack."""
+
+    @property  # type: ignore[misc]
+    def shape(self) -> Any:
+        """Its shape, which has no end to count from."""
+        return FakeShape(super().shape)
+
+
+def _convert(kind: Any, *args: Any) -> Any:
+    """Convert a number, or do what else is done with a type that is called."""
+    if len(args) == 1 and isinstance(args[0], (int, float, np.generic)):
+        return NUMBERS[id(kind)](args[0])
+    return _convert_as_usual(kind, *args)
 
 
 def _shared_array(shared: Any, shape: Any, dtype: Any, alignment: None = None) -> Any:
     """Return the array of a line of a kernel, made by the first thread that comes there.
 
-    The simulator's own asks and makes without a lock, so that two threads may get an array each;
-    and it reads the sources of all callers to learn which line that is.
+    The simulator's own reads the sources of all callers to learn which line that is.
     """
     if shape == 0:  # the memory that a launch asks for, seen in some dtype
         return shared._dynshared.view(as_dtype(dtype))
     caller = sys._getframe(1)
     line = (caller.f_code.co_filename, caller.f_lineno)
-    with _lock:
-        if line not in shared._allocations:
-            kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
-            shared._allocations[line] = np.empty(shape, kind)
-        return shared._allocations[line]
+    if line not in shared._allocations:
+        kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
+        shared._allocations[line] = np.empty(shape, kind)
+    return shared._allocations[line]

@@ -67,7 +67,8 @@ def _walks_kernel(
         while vertex >= 0:
             if size == vertices.size:
                 bigger = np.empty(2 * size, np.int32)
-                bigger[:size] = vertices
+                for place in range(size):
+                    bigger[place] = vertices[place]
                 vertices = bigger
             vertices[size] = vertex
             size += 1
@@ -82,7 +83,10 @@ def _walks_kernel(
                         known[vertex] = indices[arc]
                         break
             vertex = np.int64(known[vertex])
-        vertices[firsts[i] : size] = vertices[firsts[i] : size][::-1].copy()
+        first, last = firsts[i], size - 1
+        while first < last:
+            vertices[first], vertices[last] = vertices[last], vertices[first]
+            first, last = first + 1, last - 1
         firsts[i + 1] = size
     return vertices[:size].copy()
 

@@ -68,7 +68,8 @@ def _next_cycle_kernel(predecessors, marks, start, cycle):
                 cycle[length] = vertex
                 length += 1
                 vertex = predecessors[vertex]
-            cycle[:length] = cycle[:length][::-1].copy()
+            for i in range(length // 2):
+                cycle[i], cycle[length - 1 - i] = cycle[length - 1 - i], cycle[i]
             return length, start + 1
         start += 1
     return 0, n

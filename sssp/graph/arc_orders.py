@@ -44,6 +44,36 @@ def _insertion_sort(order, weights, first, last):
 
 
 @njit
+def _sink(order, weights, first, place, stop):
+    """Let an arc of a heap, whose places count from `first`, sink below all that are heavier."""
+    arc = order[first + place]
+    while 2 * place + 1 < stop:
+        child = 2 * place + 1
+        if child + 1 < stop and _heavier(order[first + child + 1], order[first + child], weights):
+            child += 1
+        if not _heavier(order[first + child], arc, weights):
+            break
+        order[first + place] = order[first + child]
+        place = child
+    order[first + place] = arc
+
+
+@njit
+def _heavier(arc, other, weights):
+    return weights[arc] > weights[other] or (weights[arc] == weights[other] and arc > other)
+
+
+@njit
+def _heap_sort(order, weights, first, last):
+    size = last - first
+    for place in range(size // 2 - 1, -1, -1):
+        _sink(order, weights, first, place, size)
+    for stop in range(size - 1, 0, -1):
+        order[first], order[first + stop] = order[first + stop], order[first]
+        _sink(order, weights, first, 0, stop)
+
+
+@njit
 def _order_kernel(indptr, weights, order):
     for i in range(order.size):
         order[i] = i
@@ -52,7 +82,7 @@ def _order_kernel(indptr, weights, order):
         if last - first <= FEW:
             _insertion_sort(order, weights, first, last)
         else:
-            order[first:last] = first + np.argsort(weights[first:last], kind="mergesort")
+            _heap_sort(order, weights, first, last)
 
 
 class ArcsByWeight(NamedTuple):

@@ -237,7 +237,9 @@ def main(file: str, dtypes: list[str]) -> None:
     from numba import cuda
 
     from sssp.cuda import compiler
+    from tests.simulator import prepare
 
+    prepare()
     recorder = Recorder(compiler.kernel)
     # before any other module takes it from there
     compiler.kernel = recorder.kernel

@@ -31,6 +31,7 @@ dispatcher = pytest.importorskip("numba.cuda.dispatcher")
 from numba import types  # noqa: E402
 
 from sssp.cuda.device.grid import barrier_of  # noqa: E402
+from sssp.cuda.matrix.min_plus import tile_side  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 #: the long profile takes every launch in every dtype; else both kinds and both sizes have to do,
@@ -68,6 +69,10 @@ def kernel_of(made: Made) -> Any:
     if "barrier" in signature(factory).parameters:
         # a barrier of the grid needs the driver, so a block's stands in
         arguments["barrier"] = barrier_of(together=False)
+    if "tile" in arguments:
+        # those of the simulator are too small for a GPU's threads
+        with_tails = arguments.get("with_tails", False)
+        arguments["tile"] = tile_side(arguments["dtype"], with_tails=with_tails)
     found = factory(**arguments)
     made_together = found if isinstance(found, tuple) else (found,)
     (kernel,) = (each for each in made_together if each.__name__ == made.kernel)

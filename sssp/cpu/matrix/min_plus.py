@@ -98,11 +98,13 @@ def new_panels(matrix, tails):
 @njit
 def pack(matrix, tails, first, depth, column, width, panel, panel_tails):
     """Copy ``matrix[first : first + depth, column : column + width]`` into a panel."""
+    # (slices would compile what raises if shapes differ, with its text: for seconds)
     for k in range(depth):
-        place = k * TILE
-        panel[place : place + width] = matrix[first + k, column : column + width]
+        for j in range(width):
+            panel[k * TILE + j] = matrix[first + k, column + j]
         if tails is not None:
-            panel_tails[place : place + width] = tails[first + k, column : column + width]
+            for j in range(width):
+                panel_tails[k * TILE + j] = tails[first + k, column + j]
 
 
 @njit

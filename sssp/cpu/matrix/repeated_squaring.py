@@ -36,6 +36,13 @@ def _differs(before, after, row, end, left, right):
 
 
 @njit
+def _copy(after, before, row, end, left, right):
+    for i in range(row, end):
+        for j in range(left, right):
+            after[i, j] = before[i, j]
+
+
+@njit
 def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks, taken, thread):
     """Make `tasks` tiles of the product with others; return whether one of these changed."""
     n = before.shape[0]
@@ -47,9 +54,9 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
         tile = first_task + task
         left, row = tile % strips * TILE, tile // strips * SPAN
         right, end = min(n, left + TILE), min(n, row + SPAN)
-        after[row:end, left:right] = before[row:end, left:right]
+        _copy(after, before, row, end, left, right)
         if tails_after is not None:
-            tails_after[row:end, left:right] = tails_before[row:end, left:right]
+            _copy(tails_after, tails_before, row, end, left, right)
         for first in range(0, n, BLOCK):
             depth, width = min(BLOCK, n - first), right - left
             pack(before, tails_before, first, depth, left, width, panel, panel_tails)

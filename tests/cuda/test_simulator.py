@@ -1,0 +1,93 @@
+"""The simulator that the other tests run kernels in: what it promises in place of a GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import int32, uint32
+
+from sssp.cuda.compiler import cuda, inline, kernel
+from tests.cuda.conftest import SIMULATOR
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not SIMULATOR, reason="a GPU has threads, and no tracebacks"),
+]
+
+THREADS = 4
+
+
+def passed_on(*, barriers: bool) -> list[list[int]]:
+    """Return what threads read of their neighbours, some before them and some after."""
+
+    @inline
+    def wait():
+        if barriers:
+            cuda.syncthreads()
+
+    @kernel
+    def passing_on(found):
+        words = cuda.shared.array(THREADS, int32)
+        thread = cuda.threadIdx.x
+        words[thread] = 0
+        cuda.syncthreads()
+        words[thread] = 7
+        wait()
+        found[0, thread] = words[(thread - 1) % THREADS]
+        cuda.syncthreads()
+        words[thread] = 9
+        wait()
+        found[1, thread] = words[(thread + 1) % THREADS]
+
+    found = np.zeros((2, THREADS), np.int32)
+    passing_on[2, THREADS](found)
+    rows: list[list[int]] = found.tolist()
+    return rows
+
+
+def test_threads_wait_at_a_barrier_and_what_lacks_one_goes_wrong() -> None:
+    assert passed_on(barriers=True) == [[7] * THREADS, [9] * THREADS]
+    missed = passed_on(barriers=False)
+    assert 7 not in missed[0][1:]
+    assert 9 not in missed[1][:-1]
+    assert missed == passed_on(barriers=False)
+
+
+def test_threads_that_have_ended_are_not_waited_for() -> None:
+    @kernel
+    def leaving_one_by_one(counts):
+        for turn in range(cuda.threadIdx.x):
+            cuda.syncthreads()
+            cuda.atomic.add(counts, turn, 1)
+
+    counts = np.zeros(THREADS, np.int32)
+    leaving_one_by_one[1, THREADS](counts)
+    assert counts.tolist() == [3, 2, 1, 0]
+
+
+def test_an_error_names_its_thread_and_the_next_kernel_runs() -> None:
+    @kernel
+    def failing(array):
+        cuda.syncthreads()
+        array[cuda.grid(1)] = 1
+
+    with pytest.raises(IndexError, match="out of bounds") as caught:
+        failing[2, 2](np.zeros(3, np.int32))
+    assert caught.value.__notes__ == ["in thread (1, 0, 0) of block (1, 0, 0)"]
+    failing[2, 2](ones := np.zeros(4, np.int32))
+    assert ones.tolist() == [1] * 4
+
+
+def test_numbers_and_arrays_are_those_of_a_kernel() -> None:
+    @kernel
+    def converting(found):
+        found[0] = uint32(int32(7) - int32(9))
+
+    @kernel
+    def counting_from_the_end(found):
+        found[0] = found.shape[-1]
+
+    converting[1, 1](found := np.zeros(2, np.int64))
+    assert found.tolist() == [2**32 - 2, 0]
+    with pytest.raises(IndexError, match="tuple index"):
+        counting_from_the_end[1, 1](found)
