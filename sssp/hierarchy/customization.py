@@ -202,10 +202,12 @@ class _CycleBelowZeroError(Exception):
 
 
 @njit
-def _fill_kernel(slots, arc_weights, weights, inf):
-    """Give directed chordal arcs the weights of the graph's arcs; all others have none."""
-    weights[:] = inf
-    for arc in range(slots.size):
+def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
+    """Give directed chordal arcs the weights of the graph's arcs low..high-1; all others have none.
+
+    `weights` comes with INF everywhere.
+    """
+    for arc in range(low, high):
         slot = slots[arc]
         # (a closed arc weighs more)
         if slot != NO_SLOT and arc_weights[arc] < inf:
@@ -448,7 +450,7 @@ def customized(
     O(triangles) time.
     """
     work = _Customization(structure, dtype, threads)
-    _fill_kernel(slots, arc_weights, work.weights, work.inf)
+    work.begin(slots, arc_weights)
     try:
         work.find_basic(signed=signed)
     except _CycleBelowZeroError:
@@ -482,6 +484,22 @@ class _Customization:
 
     def _scratch(self) -> NDArray[np.uint32]:
         return np.empty(self.n, np.uint32)
+
+    def begin(self, slots: NDArray[np.uint32], arc_weights: NDArray[Any]) -> None:
+        """Give chordal arcs the weights of the graph's arcs."""
+
+        def clear(piece: tuple[int, int]) -> None:
+            low, high = piece
+            self.weights[2 * int(self.first[low]) : 2 * int(self.first[high])] = self.inf
+
+        def bring(arcs: tuple[int, int]) -> None:
+            _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
+
+        for _ in in_order(clear, self._pieces(), self.threads):
+            pass
+        cuts = np.linspace(0, slots.size, PARTS * self.threads + 1).astype(int).tolist()
+        for _ in in_order(bring, pairwise(cuts), self.threads):
+            pass
 
     def find_basic(self, *, signed: bool) -> None:
         """Do the basic pass.
