@@ -203,7 +203,7 @@ class _CycleBelowZeroError(Exception):
 
 @njit
 def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
-    """Give directed chordal arcs the weights of the graph's arcs low..high-1; all others have none.
+    """Give directed chordal arcs the weights of the graph's arcs low..high-1.
 
     `weights` comes with INF everywhere.
     """
