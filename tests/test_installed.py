@@ -99,14 +99,16 @@ def names_in(wheel: Path) -> list[str]:
         return sorted(archive.namelist())
 
 
-def test_the_wheel_holds_every_module_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_every_module_and_page_and_nothing_else(wheel: Path) -> None:
     """Least of all what an earlier build has left."""
-    modules = {
-        f"sssp/{path.relative_to(ROOT / 'sssp')}"
+    sources = [
+        path
         for folder in (ROOT / "sssp", ROOT / "sssp" / "loaders")
         for path in folder.rglob("*.py*")
         if "__pycache__" not in path.parts
-    }
+    ]
+    pages = (ROOT / "sssp" / "page" / "static").iterdir()
+    modules = {f"sssp/{path.relative_to(ROOT / 'sssp')}" for path in [*sources, *pages]}
     packed = {name for name in names_in(wheel) if ".dist-info/" not in name}
     assert packed == {*modules, "sssp/py.typed"}
 
