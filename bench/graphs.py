@@ -12,13 +12,15 @@ import sssp
 from bench.common import percolated_grid, real_graph
 from sssp._terminal.arguments import named_graph
 
-__all__ = ["continent", "graph_called"]
+__all__ = ["COPIES", "COUNTRY", "COUNTRY_SIZE", "SIDE", "continent", "graph_called"]
 
 Vertices = NDArray[np.int64]
 
 #: places along a side of the grid; copies of a country along that of the continent
 SIDE, COPIES = 5000, 4
 COUNTRY = "NE-synthetic"
+#: most vertices of a country: of what is larger only some is measured
+COUNTRY_SIZE = 4_000_000
 #: share of a side, at each of its ends, that no road crosses
 CORNER = 0.1
 #: weights are multiplied by factors from this to that

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of
-from bench.graphs import graph_called
+from bench.graphs import COUNTRY_SIZE, graph_called
 
 WHAT = "sum"
 SEED = 1
@@ -46,8 +46,6 @@ WARMING, COMPARED = 4096, 4
 RUNS = 2
 #: searches of a block of a job
 BLOCK = 4096
-#: vertices from which on searches without a prepared map take too long
-LARGE = 4_000_000
 #: seconds until the workers of a cluster are there
 PATIENCE = 60.0
 
@@ -118,7 +116,7 @@ class Run:
         """Measure everything."""
         for what, network in self._networks():
             self._calls(what, network)
-        if self.g.n > LARGE:
+        if self.g.n > COUNTRY_SIZE:
             return
         if not self._has("zarr"):
             self._skip("run: a table of sums", "the package zarr is not installed")
@@ -137,7 +135,7 @@ class Run:
         return find_spec(package) is not None
 
     def _networks(self) -> Iterator[tuple[str, Any]]:
-        if self.g.n <= LARGE:
+        if self.g.n <= COUNTRY_SIZE:
             yield "reduce, flat", self.g
         yield "reduce, prepared", sssp.prepare(self.g)
 

@@ -31,14 +31,13 @@ import numpy as np
 
 import sssp
 from bench.common import Record, options_of, percolated_grid
-from bench.graphs import continent
+from bench.graphs import COPIES, COUNTRY, SIDE, continent
 from sssp._terminal.arguments import named_graph
 from sssp.bench.prepared_maps import answers_of, held_bytes, preparing_pays_after, questions
 from sssp.kernels.dtypes import INT32
 
-COUNTRY = "NE-synthetic"
 #: copies, or places, along a side
-SIDES = {"continent": 4, "grid": 5000}
+SIDES = {"continent": COPIES, "grid": SIDE}
 #: vertices of the graph that compiles
 SMALL = 5000
 #: sources and targets of the table; rows and trips that are compared with searches on the graph

@@ -23,7 +23,7 @@ import numpy as np
 
 import sssp
 from bench.common import Record, options_of
-from bench.graphs import graph_called
+from bench.graphs import COUNTRY_SIZE, graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.memory import device_graph, pinned_array
@@ -42,8 +42,6 @@ CHECKED, CERTIFIED = 4, 2
 TABLE = 10_000
 #: sources of a reduction, if that are not all; trips of a call; trees with predecessors
 REDUCED, TRIPS, TREES = 1 << 18, 1_000_000, 256
-#: vertices up to which all that is in the table is asked
-COUNTRY_SIZE = 4_000_000
 
 
 @dataclass

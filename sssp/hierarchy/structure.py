@@ -38,6 +38,7 @@ __all__ = [
     "Structure",
     "make_structure",
     "neighbours",
+    "offsets",
     "slots_of",
 ]
 
@@ -431,11 +432,11 @@ def make_structure(
     triangles = int((counts * (counts - 1) // 2).sum())
     accept(Fill(int(counts.sum()), triangles))
 
-    first = _offsets(counts)
+    first = offsets(counts)
     upper = np.empty(first[-1], INDEX)
     tasks = make_tasks(parent, size, counts)
     _find_chordal_arcs(tasks, threads, above_first, above, parent, first, upper)
-    lower_first = _offsets(np.bincount(upper, minlength=n))
+    lower_first = offsets(np.bincount(upper, minlength=n))
     lower = np.empty((upper.size, 2), np.uint32)
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
     return Structure(
@@ -475,7 +476,8 @@ def _find_chordal_arcs(
     tasks.upward(find, threads, lambda: np.full(n, -1, INDEX))
 
 
-def _offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    offsets = np.zeros(counts.size + 1, OFFSET)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
+def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each of some lists begins, and where the last ends, from their sizes."""
+    begins = np.zeros(counts.size + 1, OFFSET)
+    np.cumsum(counts, out=begins[1:])
+    return begins

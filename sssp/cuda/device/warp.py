@@ -13,7 +13,6 @@ __all__ = [
     "WARP",
     "ballot",
     "from_lane",
-    "least_of_group",
     "least_of_warp",
     "lower_of",
     "rank",
@@ -39,11 +38,6 @@ if SIMULATOR:
     @inline
     def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
-        return value
-
-    @inline
-    def least_of_group(value, size):
-        """Least value of so many neighbours, a power of two, known to them all."""
         return value
 
     @inline
@@ -73,15 +67,6 @@ else:
         offset = 16
         while offset > 0:
             value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
-            offset >>= 1
-        return value
-
-    @inline
-    def least_of_group(value, size):
-        """Least value of so many neighbours, a power of two, known to them all."""
-        offset = size >> 1
-        while offset > 0:
-            value = min(cuda.shfl_xor_sync(FULL_WARP, value, offset), value)
             offset >>= 1
         return value
 

@@ -28,7 +28,7 @@ import numpy as np
 from numba import float32, from_dtype, int32, int64, uint16, uint32, uint64
 
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, number_of
-from sssp.cuda.device.warp import WARP, ballot, least_of_group
+from sssp.cuda.device.warp import WARP, ballot, least_of_warp
 from sssp.cuda.device.warp import rank as before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.hierarchy.cuda.sweeps import ENDS, LEVEL_AT, ROW_BITS, arc_writer
@@ -38,10 +38,9 @@ from sssp.kernels.dtypes import FLOAT32, infinity
 __all__ = [
     "APART",
     "GREATEST",
-    "LEVEL_THREADS",
     "LONGEST_DOWN",
     "LONGEST_UP",
-    "TOP_THREADS",
+    "VERTEX_THREADS",
     "WORDS",
     "Room",
     "make_basic_kernel",
@@ -59,10 +58,8 @@ __all__ = [
 #: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
 #: greatest weight of an arc before the perfect pass, and the longest ways up and down
 APART, GREATEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4
-#: threads of a block of a level
-LEVEL_THREADS = 2 if SIMULATOR else 128
-#: threads of a block of the top
-TOP_THREADS = 2 if SIMULATOR else 128
+#: threads of a block that takes a vertex, on a level or in the top
+VERTEX_THREADS = 2 if SIMULATOR else 128
 #: registers of a thread, so that a block may have so many threads
 REGISTERS = 65536 // 1024
 #: a row of a bundle fits into so many bits of a word
@@ -147,6 +144,24 @@ class Room(NamedTuple):
         return -(-(halves + self.arcs) // 4) * 8
 
 
+@inline
+def _rows_of(word):
+    """Return the rows of the tail and of the head of an arc."""
+    return uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+
+
+@inline
+def _place_of(values, low, high, value):
+    """Return where a value stands in a part of an array that is sorted."""
+    while low < high:
+        middle = uint32((low + high) >> uint32(1))
+        if values[middle] < value:
+            low = uint32(middle + 1)
+        else:
+            high = middle
+    return low
+
+
 # ---- once for a structure
 
 
@@ -180,7 +195,7 @@ def placed_arcs_kernel(
     rank = uint32(ranks[place])
     arc, stop = uint32(first[rank]), uint32(first[uint32(rank + 1)])
     at = uint32(arcs_first[place])
-    bundle, own, begin, end = uint32(0), uint32(0), int32(0), int32(0)
+    bundle, own, begin, end = uint32(0), uint32(0), uint32(0), uint32(0)
     members, low_place = uint32(0), uint32(0)
     inside = place >= start
     if inside:
@@ -188,7 +203,8 @@ def placed_arcs_kernel(
         low_place = uint32(bundle_first[bundle])
         own = uint32(place - low_place)
         members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - low_place)
-        begin, end = boundary_first[bundle], boundary_first[uint32(bundle + 1)]
+        begin = uint32(boundary_first[bundle])
+        end = uint32(boundary_first[uint32(bundle + 1)])
     while arc < stop:
         head = upper[arc]
         heads[at] = head
@@ -197,14 +213,7 @@ def placed_arcs_kernel(
             if row >= low_place:
                 row = uint32(row - low_place)
             else:
-                low, high = begin, end
-                while low < high:
-                    middle = (low + high) >> 1
-                    if boundary[middle] < head:
-                        low = middle + 1
-                    else:
-                        high = middle
-                row = uint32(members + uint32(low - begin))
+                row = uint32(members + (_place_of(boundary, begin, end, head) - begin))
             rows[at] = uint32((own << uint32(HALF)) | row)
         arc, at = uint32(arc + 1), uint32(at + 1)
 
@@ -219,18 +228,6 @@ def up_slot(arc):
 def down_slot(arc):
     """Return where the weight down along a chordal arc stands."""
     return uint32((arc << uint32(1)) | uint32(1))
-
-
-@inline
-def _arc_to(heads, low, high, head):
-    """Return the number of the arc to a rank, among arcs that are sorted by it."""
-    while low < high:
-        middle = uint32((low + high) >> uint32(1))
-        if heads[middle] < head:
-            low = uint32(middle + 1)
-        else:
-            high = middle
-    return low
 
 
 @kernel
@@ -268,7 +265,7 @@ def pairs_kernel(roots, root_pairs, places, arcs_first, heads, rows, pairs, pair
             pairs[own] = ((rows[tail] & uint32(LOW_HALF)) << uint32(HALF)) | (
                 rows[head] & uint32(LOW_HALF)
             )
-            pair_arcs[own] = _arc_to(heads, low, high, heads[head])
+            pair_arcs[own] = _place_of(heads, low, high, heads[head])
             j = uint32(j + cuda.blockDim.x)
         at = uint32(at + degree - i - 1)
         i = uint32(i + 1)
@@ -381,7 +378,7 @@ def _make_bundle_parts(dtype: np.dtype[Any], *, outside: bool) -> tuple[Any, Any
         while i < end:
             arc = uint32(begin + i)
             word = rows[arc]
-            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            tail, head = _rows_of(word)
             halves[uint32(halves_at + i)] = uint16(head)
             matrix[uint32(tail * pitch + head)] = weights[up_slot(arc)]
             matrix[uint32(head * pitch + tail)] = weights[down_slot(arc)]
@@ -464,7 +461,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 high = words[uint32(steps_at + stage + 1)]
             while i < high:
                 word = rows[uint32(begin + i)]
-                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                tail, head = _rows_of(word)
                 own, row = uint32(tail * pitch), uint32(head * pitch)
                 here = matrix[uint32(row + tail)]
                 j = uint32(words[uint32(starts_at + tail)] + part)
@@ -489,7 +486,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         while i < end:
             arc = uint32(begin + i)
             word = rows[arc]
-            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            tail, head = _rows_of(word)
             weights[up_slot(arc)] = matrix[uint32(tail * pitch + head)]
             weights[down_slot(arc)] = matrix[uint32(head * pitch + tail)]
             i = uint32(i + threads)
@@ -497,7 +494,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         last = uint32(pair_first[uint32(bundle + 1)])
         while pair < last:
             word, arc = pairs[pair], pair_arcs[pair]
-            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            tail, head = _rows_of(word)
             up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
             if up < inf:
                 cuda.atomic.min(weights, up_slot(arc), up)
@@ -540,7 +537,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
             j = uint32(i + 1 + thread % WARP)
             while j < degree:
                 other = uint32(begin + j)
-                third = _arc_to(heads, low, high, heads[other])
+                third = _place_of(heads, low, high, heads[other])
                 up = number(descent + weights[up_slot(other)])
                 down = number(climb + weights[down_slot(other)])
                 if up < weights[up_slot(third)]:
@@ -548,7 +545,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
                 if down < weights[down_slot(third)]:
                     cuda.atomic.min(weights, down_slot(third), down)
                 j = uint32(j + WARP)
-            i = uint32(i + LEVEL_THREADS // WARP)
+            i = uint32(i + VERTEX_THREADS // WARP)
 
     return _basic_level_kernel
 
@@ -592,7 +589,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
                 greatest = max(greatest, length_of(up))
             if down < inf:
                 greatest = max(greatest, length_of(down))
-            arc = uint32(arc + TOP_THREADS)
+            arc = uint32(arc + VERTEX_THREADS)
         if int32(_bits(greatest)) > found[GREATEST]:
             cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
 
@@ -685,7 +682,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
                 far = max(far, length_of(distance))
             else:
                 apart = True
-            column = uint32(column + TOP_THREADS)
+            column = uint32(column + VERTEX_THREADS)
         cuda.atomic.max(longest, 0, int32(_bits(far)))
         if apart:
             found[APART] = 1
@@ -695,7 +692,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
             above = uint32(places[heads[arc]])
             perfect[up_slot(arc)] = matrix[uint32(own * size + above)]
             perfect[down_slot(arc)] = matrix[uint32(above * size + own)]
-            arc = uint32(arc + TOP_THREADS)
+            arc = uint32(arc + VERTEX_THREADS)
         cuda.syncthreads()
         if thread == 0:
             lengths[0, ranks[own]], lengths[1, ranks[own]] = longest[0], 0
@@ -835,7 +832,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         last = uint32(pair_first[uint32(bundle + 1)])
         while pair < last:
             word, arc = pairs[pair], pair_arcs[pair]
-            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            tail, head = _rows_of(word)
             matrix[uint32(tail * pitch + head)] = perfect[up_slot(arc)]
             matrix[uint32(head * pitch + tail)] = perfect[down_slot(arc)]
             pair = uint32(pair + threads)
@@ -862,7 +859,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             i = uint32(begins + beside)
             while i < high:
                 word = rows[uint32(begin + i)]
-                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                tail, head = _rows_of(word)
                 own, row = uint32(tail * pitch), uint32(head * pitch)
                 up, down = number(inf), number(inf)
                 j = uint32(words[uint32(starts_at + tail)] + part)
@@ -893,7 +890,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             while i < begins:
                 arc = uint32(begin + i)
                 word = rows[arc]
-                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                tail, head = _rows_of(word)
                 lengthen(
                     signed, uint32(lengths_at + tail), uint32(lengths_at + head),
                     matrix[uint32(tail * pitch + head)], weights[up_slot(arc)],
@@ -915,7 +912,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             if i < end:
                 arc = uint32(begin + i)
                 word = rows[arc]
-                tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+                tail, head = _rows_of(word)
                 up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
                 was_up, was_down = weights[up_slot(arc)], weights[down_slot(arc)]
                 perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
@@ -970,7 +967,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         while i < end:
             arc = uint32(begin + i)
             word = rows[arc]
-            tail, head = uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+            tail, head = _rows_of(word)
             low, bit = words[uint32(starts_at + tail)], uint32(uint32(1) << uint32(i % WARP))
             if words[uint32(up_bits_at + i // WARP)] & bit:
                 place = uint32(begin + low + _kept_between(words, up_bits_at, low, i))
@@ -1020,7 +1017,9 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
             return number(inf)
         low, high = min(tail, head), max(tail, head)
         place = uint32(places[low])
-        arc = _arc_to(heads, uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)]), high)
+        arc = _place_of(
+            heads, uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)]), high
+        )
         return perfect[up_slot(arc)] if tail < head else perfect[down_slot(arc)]
 
     @kernel
@@ -1058,7 +1057,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
         rank = uint32(ranks[place])
         if thread < 3:
             longest[thread] = 0
-        if LEVEL_THREADS < 3 and thread == 0:
+        if VERTEX_THREADS < 3 and thread == 0:
             longest[2] = 0
         cuda.syncthreads()
         lane = uint32(thread % WARP)
@@ -1079,7 +1078,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
                     number(between(heads, arcs_first, places, perfect, own, head) + descent), down
                 )
                 j = uint32(j + WARP)
-            up, down = least_of_group(up, WARP), least_of_group(down, WARP)
+            up, down = least_of_warp(up), least_of_warp(down)
             if lane == 0:
                 perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
                 if was_up < inf:
@@ -1092,7 +1091,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
                     if down == was_down:
                         further = float32(_length(lengths[1, own]) + length_of(down))
                         cuda.atomic.max(longest, 2, int32(_bits(further)))
-            i = uint32(i + LEVEL_THREADS // WARP)
+            i = uint32(i + VERTEX_THREADS // WARP)
         cuda.syncthreads()
         if thread == 0:
             lengths[0, rank], lengths[1, rank] = longest[1], longest[2]

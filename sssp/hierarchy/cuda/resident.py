@@ -21,8 +21,7 @@ from sssp.hierarchy.bundles import Bundles, make_bundles
 from sssp.hierarchy.cuda.customization import (
     APART,
     GREATEST,
-    LEVEL_THREADS,
-    TOP_THREADS,
+    VERTEX_THREADS,
     WORDS,
     Room,
     make_basic_kernel,
@@ -39,7 +38,7 @@ from sssp.hierarchy.cuda.customization import (
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.sweeps import TOP, stream_words
 from sssp.hierarchy.derived import Derived
-from sssp.hierarchy.structure import Structure
+from sssp.hierarchy.structure import Structure, offsets
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ class DeviceTree:
         counts = np.diff(bundles.first)
         owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
         degrees = np.diff(structure.first)[bundles.rank]
-        firsts = _offsets(degrees)
+        firsts = offsets(degrees)
         self.arcs = int(firsts[-1])
         self._place_arcs(owners, start, firsts)
         self._find_steps(structure.depth[bundles.rank[start:]], owners, start)
@@ -160,7 +159,7 @@ class DeviceTree:
         bundles = self.bundles
         above = np.where(parents >= 0, bundles.place[parents], 0)
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
-        root_pairs = _offsets(degrees[roots] * (degrees[roots] - 1) // 2)
+        root_pairs = offsets(degrees[roots] * (degrees[roots] - 1) // 2)
         pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
         pairs, pair_arcs = (
             cuda.device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2)
@@ -186,7 +185,7 @@ class DeviceTree:
             group = self.group(tier)
             groups = np.maximum(1, -(-degrees[first:stop] // group))
             sizes[first - start : stop - start] = group * groups
-        stream_first = _offsets(sizes)[bundles.first - start]
+        stream_first = offsets(sizes)[bundles.first - start]
         self.stream_arcs = int(stream_first[-1])
         self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
 
@@ -427,24 +426,24 @@ class DeviceMap:
             )  # fmt: skip
         levels = list(pairwise(bundles.levels.tolist()))
         for low, high in reversed(levels):
-            make_basic_level_kernel(dtype)[high - low, LEVEL_THREADS, stream](
+            make_basic_level_kernel(dtype)[high - low, VERTEX_THREADS, stream](
                 np.uint32(low), tree["places"], *arcs, basic
             )
         top = bundles.top
         if top:
             size = np.uint32(top)
-            make_to_top_kernel(dtype)[top, TOP_THREADS, stream](
+            make_to_top_kernel(dtype)[top, VERTEX_THREADS, stream](
                 tree["places"], *arcs, basic, size, self.between, found
             )
             matrix = copy(self.matrix)
             matrix.stream = stream
             launch_rounds(matrix)
-            make_from_top_kernel(dtype)[top, TOP_THREADS, stream](
+            make_from_top_kernel(dtype)[top, VERTEX_THREADS, stream](
                 *tree["ranks places depth"], *arcs, size, self.between, perfect, lengths, found,
                 *self.up[1:], *self.down[1:],
             )  # fmt: skip
         for low, high in levels:
-            make_perfect_level_kernel(dtype)[high - low, LEVEL_THREADS, stream](
+            make_perfect_level_kernel(dtype)[high - low, VERTEX_THREADS, stream](
                 np.uint32(low), *tree["ranks places depth"], *arcs, basic, perfect,
                 lengths, found, *self.up[1:], *self.down[1:],
             )  # fmt: skip
@@ -497,12 +496,6 @@ def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> Devic
     tree = structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
     key = f"cuda:{number}, {dtype.char}"
     return hierarchy.derived(key, lambda: _Held(tree, hierarchy, dtype)).map
-
-
-def _offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
-    offsets = np.zeros(counts.size + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    return offsets
 
 
 def _there(array: NDArray[Any]) -> Any:
