@@ -42,6 +42,7 @@ def prepare() -> None:
         (FakeCUDAModule, "threadIdx", property(lambda _: getcurrent().index)),
         (FakeCUDAModule, "blockIdx", property(lambda _: getcurrent().block)),
         (FakeCUDAModule, "syncthreads", _wait),
+        (FakeCUDAModule, "syncthreads_and", _agree),
         (GridGroup, "sync", _wait),
         (FakeCUDAShared, "array", _shared_array),
     ):
@@ -55,6 +56,7 @@ def _run_block(block: Any, place: Any, *args: Any) -> None:
         thread = greenlet(block._f)
         thread.index, thread.block = Dim3(*index), Dim3(*place)
         going.append(thread)
+        thread.crew = going
     given = args
     while going:
         for thread in going:
@@ -63,13 +65,24 @@ def _run_block(block: Any, place: Any, *args: Any) -> None:
             except Exception as error:
                 error.add_note(f"in thread {thread.index} of block {thread.block}")
                 raise
-        going = [thread for thread in reversed(going) if not thread.dead]
+        going[:] = [thread for thread in reversed(going) if not thread.dead]
         given = ()
 
 
 def _wait(_: Any) -> None:
     """Let the other threads of the block come to the barrier too."""
     getcurrent().parent.switch()
+
+
+def _agree(_: Any, value: Any) -> bool:
+    """Return whether a value is true in all threads of the block, which come to this barrier."""
+    thread = getcurrent()
+    thread.vote = bool(value)
+    _wait(_)
+    agreed = all(other.vote for other in thread.crew if not other.dead)
+    # (the next vote is not before all have seen this one)
+    _wait(_)
+    return agreed
 
 
 def _call(kernel: Any, *args: Any) -> Any:

@@ -52,6 +52,27 @@ def test_stops_once_all_targets_are_settled(device):
     assert r.stats["expanded"] == 3
 
 
+@pytest.mark.parametrize("method", ["delta-stepping", "threshold-dijkstra"])
+@pytest.mark.parametrize("sources", [1, MANY])
+@pytest.mark.parametrize("count", [1, 40, 300])
+def test_many_targets_end_a_search_as_a_few_do(count, sources, method, device):
+    vertices = 350 if SIMULATOR else 20_000
+    g = sssp.road_like(vertices)
+    near = np.argsort(sssp.shortest_paths(g, 0).distances, kind="stable")
+    targets = np.random.default_rng(count).permutation(near[:count])
+    whole, some = (
+        sssp.shortest_paths(g, [0] * sources, targets=wanted, method=method, device=device)
+        for wanted in (None, targets)
+    )
+    np.testing.assert_array_equal(some.distances, whole.distances[:, targets])
+    assert (some.stats["phases"] < whole.stats["phases"]).all()
+    # (one that cannot be reached keeps it going to the end)
+    alone = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1], n=4)
+    r = sssp.shortest_paths(alone, 0, targets=[1, 3, 2], method=method, device=device)
+    assert r.reached.tolist() == [True, False, True]
+    assert r.distances[[0, 2]].tolist() == [1, 2]
+
+
 @pytest.mark.parametrize("sources", [1, MANY])
 def test_piles_that_are_full_go_on_in_the_common_ones(sources, device, monkeypatch):
     from sssp.cuda.search import delta_stepping

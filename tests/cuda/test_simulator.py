@@ -91,3 +91,16 @@ def test_numbers_and_arrays_are_those_of_a_kernel() -> None:
     assert found.tolist() == [2**32 - 2, 0]
     with pytest.raises(IndexError, match="tuple index"):
         counting_from_the_end[1, 1](found)
+
+
+def test_threads_agree_where_all_of_them_say_so() -> None:
+    @kernel
+    def voting(found):
+        own = cuda.threadIdx.x
+        for turn in range(2 * THREADS):
+            found[turn, own] = cuda.syncthreads_and(turn >= own)
+
+    found = np.zeros((2 * THREADS, THREADS), np.int32)
+    voting[1, THREADS](found)
+    expected = np.arange(2 * THREADS) >= THREADS - 1
+    assert (found == expected[:, np.newaxis]).all()

@@ -668,21 +668,25 @@ def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     return split
 
 
-def _settled_targets_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: how many targets, in their order, are settled."""
+def _targets_settled_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function: the first of a thread's targets that is not settled.
+
+    The threads of a block deal the targets among themselves. If several blocks work on a row, each
+    looks at all of them: words up to the threshold are final, so they come to the same answer.
+    """
     number_of = _word_functions(dtype)[1]
     nothing = _unreached_word(dtype)
 
     @part
-    def settled_targets(words, targets, count, threshold):
-        while count < targets.size:
-            word = words[targets[count]]
+    def targets_settled(worker, words, targets, place, threshold):
+        while place < targets.size:
+            word = words[targets[place]]
             if word == nothing or number_of(word) > threshold:
                 break
-            count += 1
-        return count
+            place += worker.threads
+        return place
 
-    return settled_targets
+    return targets_settled
 
 
 def _write_out_of(dtype: np.dtype[Any]) -> Any:
@@ -759,7 +763,7 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     meet, worker_of_row = barrier or barrier_of(together=together), worker_of(together=together)
     own_piles, common_piles = _own_piles_of(dtype), _common_piles_of(dtype, together=together)
     seed, expand = _seed_of(dtype), _expand_of(dtype)
-    settled_targets = _settled_targets_of(dtype)
+    targets_settled = _targets_settled_of(dtype)
     end_of_phase = _end_of_phase_of(dtype, together=together)
     write_out = _write_out_of(dtype)
     nothing, unseen, number = _unreached_word(dtype), unreached(dtype), from_dtype(dtype)
@@ -822,7 +826,8 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
         block = Block(worker, _group_of(worker), arcs, words, own, common)
         slots = slots_of(uint32(0), NEAR)
         progress = Progress(uint32(0), 0, slots, number(unseen))
-        rounds, phase, shared, settled = uint32(0), uint32(0), uint32(0), 0
+        rounds, phase, shared = uint32(0), uint32(0), uint32(0)
+        target = int64(worker.thread)
         threshold = min(width, bound)
         near = _near_of_hop(own, progress.hop, slots.now, _near_of_round(common, row, rounds))
         seed(block, sources, first_sources[row], first_sources[row + 1], near)
@@ -845,10 +850,12 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
                 continue
             # the phase is over: all distances up to the threshold are final
             phase = uint32(phase + 1)
-            settled = settled_targets(words, targets, settled, threshold)
-            is_empty = common.sizes[slots_of(phase, COMMON_FAR).now] == 0
-            if is_empty or (settled == targets.size and settled > 0):
+            if common.sizes[slots_of(phase, COMMON_FAR).now] == 0:
                 break
+            if targets.size > 0:
+                target = targets_settled(worker, words, targets, target, threshold)
+                if cuda.syncthreads_and(int32(target >= targets.size)):
+                    break
             threshold, progress = end_of_phase(
                 block, rounds, phase, threshold, bound, width, progress
             )

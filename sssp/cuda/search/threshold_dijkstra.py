@@ -28,7 +28,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import from_dtype, int32, uint32
+from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
@@ -70,9 +70,8 @@ SETTLED = 1
 #: them with more arcs than the lightest
 ARRIVED, TAKEN, GONE, LONG = (SLOTS * what for what in range(4))
 COUNTS = 4 * SLOTS
-#: what a block notices: a status code, `CLIPPED` if a candidate above the bound was dropped; and
-#: whether all targets are settled
-STATUS, STOP, FLAGS = 0, 1, 2
+#: what a block notices: a status code, `CLIPPED` if a candidate above the bound was dropped
+STATUS, FLAGS = 0, 1
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
 # kernel are plain, for the types in a record would be found out anew at every launch
@@ -381,16 +380,13 @@ def _close_ranks(vertex, place, kept, open_vertices, arcs):
 
 
 @part
-def _count_targets(block, targets, target, least):
-    """Count the targets, in their order, that are settled; once all are, raise the flag.
+def _targets_settled(block, targets, target, least):
+    """Return the first of a thread's targets that is not settled; a block deals them.
 
-    Only once all lie below the least open distance: ties of the last are final too.
+    All of a block are once they lie below the least open distance: ties of the last are final too.
     """
-    if block.owner.thread == 0:
-        while target < targets.size and block.state.distances[targets[target]] < least:
-            target += 1
-        if target == targets.size:
-            block.tallies.flags[STOP] = 1
+    while target < targets.size and block.state.distances[targets[target]] < least:
+        target += block.owner.threads
     return target
 
 
@@ -695,7 +691,8 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         cuda.syncthreads()
         # this thread's places are in use up to `end`, those of the block up to `count`
         end, count = owner.first, uint32(0)
-        phase, total_settled, most_open, total_open, target = uint32(0), 0, uint32(0), 0, 0
+        phase, total_settled, most_open, total_open = uint32(0), 0, uint32(0), 0
+        target = int64(owner.thread)
         slots = slots_of(uint32(0), 0)
         while True:
             arrived = tallies.counts[uint32(ARRIVED + slots.now)]
@@ -712,9 +709,8 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             cuda.syncthreads()
             threshold, least = tallies.thresholds[slots.now], tallies.leasts[slots.now]
             if targets.size > 0:
-                target = _count_targets(block, targets, target, least)
-                cuda.syncthreads()
-                if tallies.flags[STOP] != 0:
+                target = _targets_settled(block, targets, target, least)
+                if cuda.syncthreads_and(int32(target >= targets.size)):
                     break
             phase = uint32(phase + 1)
             most_open = max(most_open, count)
