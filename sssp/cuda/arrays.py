@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, address, cuda, select
+from sssp.cuda.compiler import address, cuda, select, wait_for_device
 from sssp.cuda.memory import download
 
 __all__ = ["DeviceArray"]
@@ -115,8 +115,7 @@ class DeviceArray:
         """Return a copy on the host, made when all work on the device is done."""
         host: NDArray[Any] = np.empty(self._flat.size, self.dtype)
         with select(self._number):
-            if not SIMULATOR:
-                cuda.synchronize()
+            wait_for_device()
             download(self._flat, host, cuda.stream())
         if self._pitch is not None:
             return host.reshape(self.shape[1], self._pitch)[:, : self.shape[0]].T

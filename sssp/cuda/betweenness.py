@@ -17,6 +17,7 @@ from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, kernel, select
 from sssp.cuda.fill import blocks_for, fill
 from sssp.cuda.memory import available_bytes, device_graph
+from sssp.cuda.pool import device_array
 from sssp.engine.memory import check_memory
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, unreached
@@ -197,15 +198,15 @@ class Dependencies:
             # as much again for the searches
             self.rows = max(1, min(MOST_ROWS, rows, room // (2 * row)))
             self.nbytes = self.rows * row
-            self._total = cuda.device_array(n, FLOAT64)
+            self._total = device_array(n, FLOAT64)
             fill(self._total, 0.0, cuda.default_stream())
             shape = self.rows, n
             self._scratch = (
-                cuda.device_array(shape, INDEX),
-                cuda.device_array(shape, INDEX),
-                cuda.device_array((self.rows, n + 2), INDEX),
-                cuda.device_array(shape, FLOAT64),
-                cuda.device_array(shape, FLOAT64),
+                device_array(shape, INDEX),
+                device_array(shape, INDEX),
+                device_array((self.rows, n + 2), INDEX),
+                device_array(shape, FLOAT64),
+                device_array(shape, FLOAT64),
             )
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ __all__ = [
     "pin",
     "select",
     "unpin",
+    "wait_for_device",
 ]
 
 INSTALL = 'pip install "sssp[cu13]" (or "sssp[cu12]" for a driver older than 580)'
@@ -179,6 +181,17 @@ def launch(kernel: Any, configuration: tuple[Any, ...], *arguments: Any) -> None
     kernel[configuration](*arguments)
 
 
+#: while launches are recorded, nobody may wait for a whole device
+_recording = threading.RLock()
+
+
+def wait_for_device() -> None:
+    """Return once the current device has done all that was queued, on any stream."""
+    if not SIMULATOR:
+        with _recording:
+            cuda.synchronize()
+
+
 class Recording:
     """Launches on one stream, recorded as a CUDA graph, which starts in a fraction of their time.
 
@@ -198,11 +211,12 @@ class Recording:
         own = self._checked(driver.cuStreamCreate(apart))
         relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         try:
-            self._checked(driver.cuStreamBeginCapture(own, relaxed))
-            try:
-                launches(cuda.external_stream(int(own)))
-            finally:
-                ended = driver.cuStreamEndCapture(own)
+            with _recording:
+                self._checked(driver.cuStreamBeginCapture(own, relaxed))
+                try:
+                    launches(cuda.external_stream(int(own)))
+                finally:
+                    ended = driver.cuStreamEndCapture(own)
             graph = self._checked(ended)
             self._graph = self._checked(driver.cuGraphInstantiate(graph, 0))
             self._checked(driver.cuGraphDestroy(graph))

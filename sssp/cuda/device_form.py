@@ -10,6 +10,7 @@ from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import cuda
 from sssp.cuda.finished import DeviceRows, gather
 from sssp.cuda.narrow import narrowed_device
+from sssp.cuda.pool import device_array
 from sssp.engine.query import Answer, Query
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 
@@ -58,9 +59,9 @@ class DeviceForm:
 
     def reserve(self) -> None:
         """Allocate the matrices."""
-        self._distances = cuda.device_array(self.size, self.dtype)
+        self._distances = device_array(self.size, self.dtype)
         if self.query.predecessors:
-            self._predecessors = cuda.device_array(self.tree_size, INDEX)
+            self._predecessors = device_array(self.tree_size, INDEX)
 
     def place(self, rows: range) -> Any:
         """Where a search writes its distances, if those are what is wanted: into the matrix."""

@@ -18,6 +18,7 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.memory import download
+from sssp.cuda.pool import device_array
 from sssp.engine.decay import ordered_sums
 from sssp.engine.forms import Entries
 from sssp.engine.narrow import convert_into
@@ -199,11 +200,11 @@ class FormScratch:
 
         def matrix(wanted: bool, columns: int, kind: np.dtype[Any]) -> Any:
             # (an empty array cannot be cut)
-            return cuda.device_array((rows, columns or 1), kind) if wanted else None
+            return device_array((rows, columns or 1), kind) if wanted else None
 
         def column(wanted: bool, kind: np.dtype[Any]) -> Any:
             # kernels take all columns, also those that they leave alone
-            return cuda.device_array(rows * n if wanted else 1, kind) if needs.entries else None
+            return device_array(rows * n if wanted else 1, kind) if needs.entries else None
 
         return cls(
             columns=matrix(needs.columns, query.columns(n), dtype),

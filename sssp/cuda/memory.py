@@ -24,6 +24,7 @@ from sssp.cuda.compiler import (
     select,
     unpin,
 )
+from sssp.cuda.pool import device_array, idle_bytes
 from sssp.errors import DeviceError
 from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
 from sssp.graph.graph import Graph
@@ -138,9 +139,11 @@ def upload(array: NDArray[Any], streams: int = STREAMS, piece: int = PIECE) -> A
     -------
     device array
     """
-    if SIMULATOR or array.nbytes <= PLAIN:
-        return cuda.to_device(array)
-    on_device = cuda.device_array(array.shape, array.dtype)
+    on_device = device_array(array.shape, array.dtype)
+    if array.nbytes <= PLAIN or SIMULATOR:
+        if array.size:
+            on_device.copy_to_device(array)
+        return on_device
     here, there = array.ctypes.data, address(on_device)
     # whole pages are pinned; what sticks out at the ends belongs to others too
     first, last = -here % PAGESIZE, array.nbytes - (here + array.nbytes) % PAGESIZE
@@ -259,13 +262,13 @@ def available_bytes(memory_limit: int, held: int = 0) -> int:
 
 
 def free_bytes() -> int:
-    """Bytes of the current device that are free."""
+    """Bytes of the current device that are free, or wait for whoever asks next."""
     if SIMULATOR:
         return 1 << 30
     context = cuda.current_context()
     # what this process has dropped but Numba not yet freed
     context.deallocations.clear()
-    return int(context.get_memory_info().free)
+    return int(context.get_memory_info().free) + idle_bytes(context.device.id)
 
 
 class DeviceGraph:

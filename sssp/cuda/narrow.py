@@ -9,6 +9,7 @@ from numba import int32, int64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS
+from sssp.cuda.pool import device_array
 from sssp.engine.narrow import refuse_narrow
 from sssp.kernels.dtypes import INT32, INT64, unreached
 
@@ -71,7 +72,7 @@ def narrowed_device(
         if asked is None:
             return flat
         raise refuse_narrow(magnitude)
-    narrow = cuda.device_array(flat.size, INT32)
+    narrow = device_array(flat.size, INT32)
     _narrow_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), narrow, unreached(INT32))
     stream.synchronize()
     return narrow

@@ -15,6 +15,8 @@ import numpy as np
 from numba import float64, int64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.memory import upload
+from sssp.cuda.pool import device_array
 from sssp.engine.query import Reduction
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -204,9 +206,9 @@ class Words(NamedTuple):
         floats = reduction.what == "eccentricity" and dtype.kind == "f"
         kind = FLOAT64 if floats else INT64
         return cls(
-            cuda.device_array((rows, BLOCKS, 2), kind),
-            cuda.device_array((rows, columns, 2), kind),
-            cuda.device_array((rows, columns), FLOAT64),
+            device_array((rows, BLOCKS, 2), kind),
+            device_array((rows, columns, 2), kind),
+            device_array((rows, columns), FLOAT64),
         )
 
 
@@ -223,7 +225,7 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     weights = reduction.vertex_weights
     if weights is None or reduction.decay is not None:
         weights = np.zeros((1, 1), FLOAT64 if dtype.kind == "f" else INT64)
-    return cuda.to_device(np.ascontiguousarray(weights.T))
+    return upload(np.ascontiguousarray(weights.T))
 
 
 def fold(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:

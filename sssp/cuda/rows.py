@@ -24,8 +24,9 @@ from sssp.cuda.compiler import after, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_form import DeviceForm
 from sssp.cuda.finished import DeviceRows, FormScratch, form_bytes
-from sssp.cuda.memory import DeviceGraph, available_bytes, device_graph
+from sssp.cuda.memory import DeviceGraph, available_bytes, device_graph, upload
 from sssp.cuda.overflow import overflowed
+from sssp.cuda.pool import device_array
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
 from sssp.engine.checks import physical_memory
 from sssp.engine.forms import make_form
@@ -160,8 +161,8 @@ class _Rows:
             self.form.reserve()
         targets = np.empty(0, np.int64) if query.targets is None else query.targets
         firsts = [0, query.sources.size] if query.nearest else range(self.size + 1)
-        self.sources, self.targets = cuda.to_device(query.sources), cuda.to_device(targets)
-        self.firsts = cuda.to_device(np.array(firsts, np.int64))
+        self.sources, self.targets = upload(query.sources), upload(targets)
+        self.firsts = upload(np.array(firsts, np.int64))
         self.vertex_weights = self._upload_vertex_weights()
         idle = [self._lane() for _ in range(lanes)]
         if query.stream is not None:
@@ -231,12 +232,12 @@ class _Rows:
         leaves_tails = query.wants_tree and not self.finds_trees and self.on_host
         return _Lane(
             stream=cuda.stream(),
-            distances=None if self.in_place else cuda.device_array(shape, self.dtype),
-            counters=cuda.device_array((rows, COUNTERS), np.int64),
+            distances=None if self.in_place else device_array(shape, self.dtype),
+            counters=device_array((rows, COUNTERS), np.int64),
             scratch=self.search.allocate(rows),
             form_scratch=FormScratch.allocate(n, query, self.dtype, rows, self.vertex_weights),
             tree=allocate_tree(self.graph, query, rows, self.dtype) if self.finds_trees else None,
-            tails=cuda.device_array((rows, n), INDEX) if leaves_tails else None,
+            tails=device_array((rows, n), INDEX) if leaves_tails else None,
         )
 
     def _start(self, lane: _Lane, rows: range) -> None:

@@ -16,6 +16,7 @@ from numba import int32
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for
+from sssp.cuda.pool import device_array
 from sssp.engine.query import Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
@@ -317,17 +318,17 @@ def allocate_tree(graph: Graph, query: Query, rows: int, dtype: np.dtype[Any]) -
     """Return scratch for at most so many rows."""
 
     def words(*, wanted: bool) -> Any:
-        return cuda.device_array((rows, graph.n) if wanted else (1, 1), INDEX)
+        return device_array((rows, graph.n) if wanted else (1, 1), INDEX)
 
     return Scratch(
         predecessors=words(wanted=query.predecessors and query.output != "device"),
         hops=words(wanted=query.predecessors),
         queue=words(wanted=query.predecessors),
-        finals=cuda.device_array(rows, dtype),
-        tolerances=cuda.device_array(rows, dtype),
-        ties=cuda.device_array(rows, INDEX),
-        changed=cuda.device_array(1, INDEX),
-        origin=cuda.device_array(graph.n if query.nearest else 1, INDEX),
+        finals=device_array(rows, dtype),
+        tolerances=device_array(rows, dtype),
+        ties=device_array(rows, INDEX),
+        changed=device_array(1, INDEX),
+        origin=device_array(graph.n if query.nearest else 1, INDEX),
     )
 
 

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_array
 
-__all__ = ["Graph", "read_graph"]
+__all__ = ["ON_FREE_DEVICE", "Graph", "read_graph"]
 
 Array = NDArray[Any]
 T = TypeVar("T")
@@ -82,6 +82,8 @@ T = TypeVar("T")
 #: A text file is believed to have as many vertices as this (a quarter of a GiB of ``indptr``),
 #: or as these for each of its arcs: a part of a continent may keep the continent's numbers.
 BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
+#: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
+ON_FREE_DEVICE: list[Callable[[], None]] = []
 
 
 class Graph:
@@ -556,7 +558,8 @@ class Graph:
     def free_device(self) -> None:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
 
-        Those of graphs that were made from it for solvers go too, such as its `open_part`.
+        Those of graphs that were made from it for solvers go too, such as its `open_part`; and the
+        memory that waits on devices for the next call, of whatever graph.
         """
         with self._lock:
             for key, value in list(self._derived.items()):
@@ -564,6 +567,8 @@ class Graph:
                     del self._derived[key]
                 elif isinstance(value, Graph):
                     value.free_device()
+        for release in ON_FREE_DEVICE:
+            release()
 
     @property
     def labels(self) -> Array | None:

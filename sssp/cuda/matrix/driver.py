@@ -19,6 +19,7 @@ from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, se
 from sssp.cuda.fill import fill
 from sssp.cuda.memory import available_bytes, device_graph, download, upload
 from sssp.cuda.narrow import narrowed_device
+from sssp.cuda.pool import device_array
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_query import (
     MatrixQuery,
@@ -150,9 +151,9 @@ class Matrix:
 
     def __init__(self, n: int, dtype: np.dtype[Any], stream: Any, *, with_tails: bool) -> None:
         self.n, self.stream = n, stream
-        self.flat = cuda.device_array(n * n, dtype)
-        self.tails = cuda.device_array(n * n, INDEX) if with_tails else None
-        self.flags = cuda.device_array(3, INDEX)
+        self.flat = device_array(n * n, dtype)
+        self.tails = device_array(n * n, INDEX) if with_tails else None
+        self.flags = device_array(3, INDEX)
 
     @classmethod
     def of(cls, query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Matrix:
@@ -208,7 +209,7 @@ class Matrix:
 
     def partials(self, run: Callable[[Any], None]) -> NDArray[Any]:
         """Return what the threads of a pass over the matrix found, an entry each."""
-        found = cuda.device_array(BLOCKS * THREADS, self.flat.dtype)
+        found = device_array(BLOCKS * THREADS, self.flat.dtype)
         run(found)
         host: NDArray[Any] = found.copy_to_host(stream=self.stream)
         self.stream.synchronize()
@@ -288,7 +289,7 @@ def _empty(query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Answer:
 
     def nothing(dtype: np.dtype[Any]) -> Any:
         if query.output == "device":
-            return DeviceArray(cuda.device_array(0, dtype), (0, 0), number)
+            return DeviceArray(device_array(0, dtype), (0, 0), number)
         return np.empty((0, 0), dtype)
 
     tails = nothing(INDEX) if query.predecessors else None
@@ -344,7 +345,7 @@ class _Trees:
         )
         n = query.n
         flat = query.output == "device"
-        self.on_device = cuda.device_array(n * n, INDEX) if flat else None
+        self.on_device = device_array(n * n, INDEX) if flat else None
         self.on_host = None if flat else np.empty((n, n), INDEX)
 
     def found(self) -> Any:

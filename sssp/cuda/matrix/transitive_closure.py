@@ -30,6 +30,7 @@ from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import from_lane
 from sssp.cuda.fill import fill
 from sssp.cuda.memory import available_bytes, download, upload
+from sssp.cuda.pool import device_array
 from sssp.engine.matrix_query import ClosureQuery
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.packing import WORD
@@ -313,7 +314,7 @@ def _sweep_all(query: ClosureQuery, reach: Any, stream: Any) -> Any:
 
 
 def _square_all(query: ClosureQuery, reach: Any, stream: Any, *, early_stop: bool) -> Any:
-    after, changed = cuda.device_array(reach.size, np.uint64), cuda.device_array(1, INDEX)
+    after, changed = device_array(reach.size, np.uint64), device_array(1, INDEX)
     with progress_bar(query.squarings, query.progress, "round") as advance:
         for _ in range(query.squarings):
             fill(changed, INDEX.type(0), stream)

@@ -39,6 +39,7 @@ from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import ballot, from_lane
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import typical_weight
@@ -900,7 +901,7 @@ def _first_arcs_kernel(indptr, indices, weights, table):
 
 def _first_arcs(indptr: Any, indices: Any, bits: Any) -> Any:
     """Return the table of `_first_arcs_kernel`, in words for `_arc_function`."""
-    table = cuda.device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
+    table = device_array(2 * GROUP * (indptr.size - 1), bits.dtype)
     stream = cuda.stream()
     _first_arcs_kernel[blocks_for(table.size), THREADS, stream](indptr, indices, bits, table)
     stream.synchronize()
@@ -931,10 +932,10 @@ class _DeltaSearch(Search):
         """Scratch of a batch: common near and far piles, their sizes, least far distances."""
         n = self.graph.n
         return (
-            cuda.device_array((rows, 2, n), np.uint32),
-            cuda.device_array((rows, 2, n), np.uint32),
-            cuda.device_array((rows, COMMON_SIZES), np.uint32),
-            cuda.device_array((rows, SLOTS), self.unsigned),
+            device_array((rows, 2, n), np.uint32),
+            device_array((rows, 2, n), np.uint32),
+            device_array((rows, COMMON_SIZES), np.uint32),
+            device_array((rows, SLOTS), self.unsigned),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:

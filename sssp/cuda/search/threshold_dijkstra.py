@@ -37,6 +37,7 @@ from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import arcs_by_weight
@@ -794,12 +795,12 @@ class _ThresholdSearch(Search):
         """Scratch: settled flags, pointers, lightest arcs in, distances seen, lists."""
         n_in, entries_in = (self.n, self._entries) if self.in_out else (1, 1)
         return (
-            cuda.device_array((rows, self.n), np.uint8),
-            cuda.device_array((rows, self.n), INDEX),
-            cuda.device_array((rows, n_in), INDEX),
-            cuda.device_array((rows, entries_in), self.dtype),
-            cuda.device_array((rows, self._entries), self.dtype),
-            cuda.device_array((rows, 3, self._entries), np.uint32),
+            device_array((rows, self.n), np.uint8),
+            device_array((rows, self.n), INDEX),
+            device_array((rows, n_in), INDEX),
+            device_array((rows, entries_in), self.dtype),
+            device_array((rows, self._entries), self.dtype),
+            device_array((rows, 3, self._entries), np.uint32),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:

@@ -21,6 +21,7 @@ from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import barrier_of, worker_of
 from sssp.cuda.device.slots import SLOTS, slots_of
 from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
@@ -290,9 +291,9 @@ class PullSearch(BellmanFordSearch):
         """Scratch of a batch: the other generation, whether anything changed, predecessors."""
         n = self.graph.n
         return (
-            cuda.device_array((rows, n), self.integer),
-            cuda.device_array((rows, SLOTS), np.uint32),
-            cuda.device_array((rows, n), INDEX),
+            device_array((rows, n), self.integer),
+            device_array((rows, SLOTS), np.uint32),
+            device_array((rows, n), INDEX),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:

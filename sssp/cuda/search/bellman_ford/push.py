@@ -26,6 +26,7 @@ from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import barrier_of, worker_of
 from sssp.cuda.device.slots import SLOTS, slots_of
 from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
@@ -440,18 +441,18 @@ class PushSearch(BellmanFordSearch):
         """Scratch of a batch: words and marks, lists and their sizes, predecessors."""
         n, narrow = self.graph.n, self.dtype.itemsize == 4
         return (
-            cuda.device_array((rows, n if narrow else 1), np.int64),
-            cuda.device_array((rows, 1 if narrow else n), np.uint32),
-            cuda.device_array((rows, 2, PARTS, n), np.uint32),
-            cuda.device_array((rows, SLOTS), np.uint32),
-            cuda.device_array((rows, n if self.negative else 1), INDEX),
+            device_array((rows, n if narrow else 1), np.int64),
+            device_array((rows, 1 if narrow else n), np.uint32),
+            device_array((rows, 2, PARTS, n), np.uint32),
+            device_array((rows, SLOTS), np.uint32),
+            device_array((rows, n if self.negative else 1), INDEX),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources."""
         self._start(batch, scratch)
-        nothing = cuda.device_array((1, 1), np.uint8)
-        places = cuda.device_array(1, np.int32)
+        nothing = device_array((1, 1), np.uint8)
+        places = device_array(1, np.int32)
         chunks = Chunks(np.uint32(0), places, nothing[0], nothing)
         counts, predecessors = scratch[3:]
         launch = self.launcher(batch, scratch, self.arcs, chunks)

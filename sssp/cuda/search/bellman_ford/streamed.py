@@ -17,6 +17,7 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
 from sssp.cuda.device.slots import slots_of
 from sssp.cuda.memory import CHUNK, STAGING, DeviceGraph
+from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
 from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
 from sssp.graph.graph import Graph
@@ -169,9 +170,9 @@ class StreamedSearch(PushSearch):
         """Return the scratch of a batch; pending flags and the slots last."""
         return (
             *super().allocate(rows),
-            cuda.device_array((rows, self.graph.n), np.uint8),
-            cuda.device_array(self.room, np.uint32),
-            cuda.device_array(self.room, self.dtype),
+            device_array((rows, self.graph.n), np.uint8),
+            device_array(self.room, np.uint32),
+            device_array(self.room, self.dtype),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
@@ -180,8 +181,8 @@ class StreamedSearch(PushSearch):
         scratch = tuple(of_push)
         chunks = Chunks(
             self.chunk_bits,
-            cuda.device_array(self.chunks, np.int32),
-            cuda.device_array(self.chunks, np.uint8),
+            device_array(self.chunks, np.int32),
+            device_array(self.chunks, np.uint8),
             pending,
         )
         for array, value in ((chunks.places, ABSENT), (chunks.wanted, 0), (pending, 0)):
