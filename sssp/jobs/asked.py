@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sssp.certificate import verify
 from sssp.engine.network import own_methods
 from sssp.engine.query import Answer, Query
 from sssp.errors import VerificationError
+from sssp.jobs.buffers import Buffers
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
 from sssp.results.shortest_paths import ShortestPaths
 
@@ -80,11 +81,18 @@ class Asked:
             return ask(network, sources, options, from_either_end=True)
         return ask_reduced(network, sources, self.what, options, self.vertex_weights, self.decay)
 
-    def answered(self, question: Question) -> tuple[dict[str, Array], ShortestPaths | None, str]:
+    def answered(
+        self, question: Question, buffers: Buffers
+    ) -> tuple[dict[str, Array], ShortestPaths | None, str]:
         """Return every field's rows, the result that they are of, and where it was found."""
         if self.what is not None:
             answer = answered(question.plan)
             return {self.what: answer.distances}, None, answer.device
+        if question.turned is None:
+            plan = question.plan
+            shape = plan.query.rows, plan.query.columns(plan.network.n)
+            query = replace(plan.query, out=buffers.take(shape, np.dtype(self.dtype)))
+            question = question._replace(plan=plan._replace(query=query))
         result = solved(question)
         fields = {name: result.skim(values) for name, values in self.skims.items()}
         return {DISTANCES: result.distances, **fields}, result, result.device

@@ -12,7 +12,7 @@ import platform
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,6 +25,7 @@ from sssp.errors import GraphFormatError, JobError
 from sssp.graph.graph import read_graph
 from sssp.hierarchy.prepare import read_hierarchy
 from sssp.jobs.asked import Asked, identity_of, some_rows
+from sssp.jobs.buffers import Buffers
 from sssp.jobs.files import Piece, checksum_of, whole_file
 from sssp.jobs.layout import Layout
 from sssp.jobs.parquet_parts import ParquetParts
@@ -123,6 +124,8 @@ class Inputs:
         Where files are made.
     sample : ndarray, int64
         The searches that are certified, ascending.
+    buffers : Buffers
+        For what is found.
     """
 
     network: Any
@@ -132,6 +135,7 @@ class Inputs:
     sink: ZarrStore | ParquetParts
     temporary: Path
     sample: Array
+    buffers: Buffers = field(default_factory=Buffers)
 
     def solve(self, blocks: Sequence[int], device: Any, threads: int | None) -> list[Solved]:
         """Search for some blocks in one call; return what it has found for each, as views."""
@@ -142,7 +146,7 @@ class Inputs:
         if self.layout.by_columns:
             network = reversed_graph(network.open_part())
         question = self.asked.question(network, starts, device, threads)
-        values, result, device = self.asked.answered(question)
+        values, result, device = self.asked.answered(question, self.buffers)
         each = (perf_counter() - begun) / starts.size
         found, first = [], 0
         for block, own in zip(blocks, searches, strict=True):
