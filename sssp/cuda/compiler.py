@@ -30,6 +30,7 @@ __all__ = [
     "number_of",
     "part",
     "pin",
+    "repeat_word",
     "select",
     "unpin",
     "wait_for_device",
@@ -252,6 +253,11 @@ def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:
     What Numba's arrays do, without the views of them that a piece would take.
     """
     cuda.cudadrv.driver.driver.cuMemcpyAsync(to, start, nbytes, int(stream.handle))
+
+
+def repeat_word(array: Any, word: int, times: int, stream: Any) -> None:
+    """Write a 32-bit word again and again from a device array's first entry on, in stream order."""
+    cuda.cudadrv.driver.driver.cuMemsetD32Async(address(array), word, times, int(stream.handle))
 
 
 def is_pinned(start: int, nbytes: int) -> bool:

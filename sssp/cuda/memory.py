@@ -177,9 +177,12 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
     """
     if array.size == 0:
         return
-    if SIMULATOR or array.nbytes <= PLAIN_BACK:
-        on_device.copy_to_host(array, stream=stream)
+    if array.nbytes <= PLAIN_BACK:
+        # (which returns when all of it is there, of pageable memory)
+        fetch(on_device, array, stream)
         stream.synchronize()
+    elif SIMULATOR:
+        on_device.copy_to_host(array)
     elif is_pinned(array.ctypes.data, array.nbytes):
         fetch(on_device, array, stream)
         stream.synchronize()
@@ -211,7 +214,10 @@ def send(array: NDArray[Any], on_device: Any, stream: Any) -> None:
 
 
 def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
-    """Copy a device array into a pinned one of as many bytes, in the order of a stream."""
+    """Copy a device array into a contiguous one of as many bytes, in the order of a stream.
+
+    If that is not pinned, the driver takes a detour, and comes back when it is done.
+    """
     if SIMULATOR:
         on_device.copy_to_host(array)
     else:

@@ -23,7 +23,7 @@ from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import after, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_form import DeviceForm
-from sssp.cuda.finished import DeviceRows, FormScratch, form_bytes
+from sssp.cuda.finished import DeviceRows, FormScratch, form_bytes, on_host
 from sssp.cuda.memory import DeviceGraph, available_bytes, device_graph, upload
 from sssp.cuda.overflow import overflowed
 from sssp.cuda.pool import device_array
@@ -252,17 +252,22 @@ class _Rows:
             self.targets,
             self.bound,
             self.unseen,
-            self.form.place(rows) if self.in_place else lane.distances[: len(rows)],
-            lane.counters[: len(rows)],
+            self.form.place(rows) if self.in_place else self._first(lane.distances, rows),
+            self._first(lane.counters, rows),
             lane.stream,
         )
         if self.query.wants_tree and not self.finds_trees:
-            batch.tails = lane.tails[: len(rows)] if self.on_host else self.form.tree_place(rows)
+            place = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
+            batch.tails = place
         lane.batch, lane.rows = batch, rows
         if not self.search.writes_all:
             batch.fill(batch.distances, self.unseen)
         batch.fill(batch.counters, 0)
         self.search.launch(batch, lane.scratch)
+
+    def _first(self, array: Any, rows: range) -> Any:
+        """Return so many rows of a lane's array, which has them all but for the last batch."""
+        return array if len(rows) == self.size else array[: len(rows)]
 
     def _finish(self, lane: _Lane) -> bool:
         """Wait for the batch of a lane, if it has one, and hand it to the form.
@@ -272,8 +277,7 @@ class _Rows:
         batch, rows = lane.batch, lane.rows
         if batch is None:
             return True
-        counters = batch.counters.copy_to_host(stream=lane.stream)
-        lane.stream.synchronize()
+        counters = on_host(batch.counters, lane.stream)
         status = counters[:, CLIPPED_ROW]
         if (status == OVERFLOW).any() or self._is_too_narrow(batch, status):
             return False

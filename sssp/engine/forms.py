@@ -373,8 +373,7 @@ class ReducedForm:
         if make is not None:
             kept[:, 0] = make(found.rows, *parts)
         elif parts[0].ndim == 3:
-            for row, columns in zip(kept, parts[0].tolist(), strict=True):
-                row[:] = [joined_halves(*halves) for halves in columns]
+            kept[...] = joined_halves(parts[0])
         else:
             kept[...] = parts[0].reshape(kept.shape)
 
@@ -424,15 +423,26 @@ def least_number(dtype: np.dtype[Any]) -> Any:
     return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def joined_halves(high: int, low: int) -> int:
-    """Return the sum of integers, from the sums of their upper and of their lower 32 bits.
+def joined_halves(halves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sums of integers, from the sums of their upper and of their lower 32 bits.
+
+    Parameters
+    ----------
+    halves : ndarray, shape (..., 2), int64
+
+    Returns
+    -------
+    ndarray, shape (...), int64
 
     Raises
     ------
     DistanceOverflowError
-        It does not fit int64.
+        One does not fit int64.
     """
-    total = (int(high) << 32) + int(low)
-    if not -(1 << 63) <= total < 1 << 63:
-        raise DistanceOverflowError(f"a sum of {total} does not fit int64")
-    return total
+    high, low = halves[..., 0], halves[..., 1]
+    upper = high + (low >> 32)
+    misfits = np.argwhere((upper < -(1 << 31)) | (upper >= 1 << 31))
+    if misfits.size:
+        above, below = halves[tuple(misfits[0])].tolist()
+        raise DistanceOverflowError(f"a sum of {(above << 32) + below} does not fit int64")
+    return (upper << 32) | (low & 0xFFFFFFFF)
