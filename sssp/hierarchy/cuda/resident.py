@@ -36,7 +36,8 @@ from sssp.hierarchy.cuda.customization import (
     placed_slots_kernel,
 )
 from sssp.hierarchy.cuda.launches import Launches
-from sssp.hierarchy.cuda.sweeps import TOP, stream_words
+from sssp.hierarchy.cuda.selection import Arrays, Selections, Streams
+from sssp.hierarchy.cuda.sweeps import TOP, Pass, stream_words
 from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.structure import Structure, offsets
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
@@ -60,7 +61,7 @@ PAIR_THREADS = 2 if SIMULATOR else 32
 ROUNDED_UP = 1 + 1 / 1024
 
 
-class DeviceTree:
+class DeviceTree(Arrays):
     """The pieces of an elimination tree on one device; all versions of a map share them.
 
     Attributes
@@ -69,6 +70,12 @@ class DeviceTree:
         On the host.
     height : int
         Most vertices on a path from a root.
+    size : int
+        Vertices.
+    passes : list of Pass
+        Tiers of bundles, from above.
+    selections : Selections
+        For sweeps to some targets.
     nbytes : int
         Bytes of the device.
     """
@@ -79,6 +86,13 @@ class DeviceTree:
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
         )
         self.height, self._made = structure.height, Derived()
+        self.size, self.selections = bundles.rank.size, Selections()
+        self.passes = [
+            Pass(low, high, room, self.group(tier), tier == self.tiers - 1)
+            for tier, ((low, high), room) in enumerate(
+                zip(pairwise(bundles.tiers.tolist()), bundles.rooms.tolist(), strict=True)
+            )
+        ]
         self._lock = threading.Lock()
         #: of versions that are gone (left without the lock, for that may happen in the midst of it)
         self.idle: deque[DeviceMap] = deque(maxlen=KEPT_MAPS)
@@ -189,11 +203,6 @@ class DeviceTree:
         self.stream_arcs = int(stream_first[-1])
         self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
 
-    def __getitem__(self, names: str) -> Any:
-        """Return arrays by name, one or several with blanks between them."""
-        found = [self._arrays[name] for name in names.split()]
-        return found[0] if len(found) == 1 else found
-
     @property
     def tiers(self) -> int:
         """How many there are."""
@@ -244,7 +253,7 @@ class DeviceTree:
 
     def group(self, tier: int) -> int:
         """How many arcs a group of the stream of a tier has."""
-        lowest = tier == self.bundles.tiers.size - 2
+        lowest = tier == self.tiers - 1
         return GROUPS[0] if lowest else GROUPS[1]
 
 
@@ -318,8 +327,11 @@ class DeviceMap:
         weights.
     down : tuple of device arrays
         The same of the arcs down, with ranks of their heads.
-    stream_first, stream_stop, stream : device arrays
-        Arcs down into bundles, as they are swept.
+    streams : tuple of device arrays
+        Arcs down into bundles, as they are swept: where those of every bundle begin and end, and
+        all of them.
+    selected : Streams
+        The same of selections.
     between : device array, shape (top * top,)
         Distances within the top.
     shifts : device array, shape (n,) or (0,)
@@ -349,10 +361,12 @@ class DeviceMap:
             for _ in range(2)
         ]
         self.up, self.down = ((tree["up_first"], *arrays) for arrays in packed)
-        self.stream_first = tree["stream_first"]
-        self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
-        words = max(1, tree.stream_arcs) * stream_words(dtype)
-        self.stream = cuda.device_array(words, INT64)
+        self.streams = (
+            tree["stream_first"],
+            cuda.device_array(max(1, bundles.lowest.size), np.uint32),
+            cuda.device_array(max(1, tree.stream_arcs) * stream_words(dtype), INT64),
+        )
+        self.selected = Streams(dtype, self.streams)
         self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
         self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
         self.between = self.matrix.flat
@@ -360,7 +374,7 @@ class DeviceMap:
         # (between what is kept stands anything, but always a rank)
         fill(self.down[2], INDEX.type(0), self.matrix.stream)
         self._launches = Launches()
-        own = *packed[0], *packed[1], self.stream_stop, self.stream, self.between
+        own = *packed[0], *packed[1], *self.streams[1:], self.between
         self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
         self.joined = self.fits = False
 
@@ -385,6 +399,7 @@ class DeviceMap:
         if potentials is not None:
             self.shifts.copy_to_device(potentials)
         placed = self.tree.slots(slots)
+        self.selected.renew()
         with weights.lock:
             brought = weights.brought(arc_weights, stream)
             self._launches.do(
@@ -454,8 +469,8 @@ class DeviceMap:
                     "ranks depth levels bundle_first boundary_first boundary step_first steps "
                     "arcs_first heads rows pair_first pairs pair_arcs"
                 ],
-                basic, perfect, lengths, found, *self.up[1:], *self.down[1:], self.stream_first,
-                self.stream_stop, self.stream, weights.spare,
+                basic, perfect, lengths, found, *self.up[1:], *self.down[1:], *self.streams,
+                weights.spare,
             )  # fmt: skip
 
     def _launch_tier(self, make: Any, tier: int, stream: Any, *arguments: Any) -> None:

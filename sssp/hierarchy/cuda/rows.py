@@ -24,7 +24,8 @@ from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.ready import answer_at_once
-from sssp.hierarchy.cuda.resident import DeviceMap, device_map
+from sssp.hierarchy.cuda.resident import DeviceMap, DeviceTree, device_map
+from sssp.hierarchy.cuda.selection import Packed, Selection
 from sssp.hierarchy.cuda.sweeps import (
     CLIMB_THREADS,
     LANES,
@@ -65,6 +66,9 @@ FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
 FEW_GROUPS = 4
 #: blocks of a multiprocessor at a time: where there are more, each takes more lanes
 FEW_BLOCKS = 16
+#: part of the vertices up to which targets are selected, for so many distances if that has to be
+#: done first
+SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 8, 1 << 25)
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 64
 
@@ -154,12 +158,21 @@ class LanesSearch(Search):
     #: up to so many rows are swept by the kernel for a few
     few = FEW
 
-    def __init__(self, on_device: DeviceMap, trees: tuple[Any, ...] | None = None) -> None:
+    def __init__(
+        self,
+        on_device: DeviceMap,
+        trees: tuple[Any, ...] | None = None,
+        packed: Packed | None = None,
+    ) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
-        self.n: int = self.tree.bundles.rank.size
-        fitting = BYTES // max(1, self.n * self.dtype.itemsize)
+        self.n, self.packed = self.tree.size, packed
+        self.pieces: DeviceTree | Selection = self.tree if packed is None else packed.selection
+        self.streams = on_device.streams if packed is None else packed.streams
+        self.size = self.n if packed is None else rounded_up(self.pieces.size)
+        fitting = BYTES // max(1, self.size * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
+        self.places_wanted = self.wanted
         if trees is not None:  # (which are found by tiles of lanes)
             self.few = 0
         self.trees: tuple[Any, ...] = trees or ()
@@ -169,12 +182,12 @@ class LanesSearch(Search):
     def row_bytes(self) -> int:
         """Bytes of scratch for one row."""
         height: int = self.tree.height
-        return (self.n + height) * self.dtype.itemsize + 8 * height
+        return (self.size + height) * self.dtype.itemsize + 8 * height
 
     @property
     def fixed_bytes(self) -> int:
         """Bytes of the map, and of lanes that only fill up the last of them."""
-        held: int = self.map.nbytes
+        held: int = self.map.nbytes + (0 if self.packed is None else self.packed.nbytes)
         return held + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
@@ -187,12 +200,12 @@ class LanesSearch(Search):
         Before them stands what was launched in it.
         """
         lanes = self.lanes(rows)
-        return self.map.pool.take((type(self), lanes)) or self.fresh(lanes)
+        return self.map.pool.take((type(self), self.size, lanes)) or self.fresh(lanes)
 
     def release(self, scratch: tuple[Any, ...]) -> None:
         """Leave scratch for the calls after this one."""
         arrays = [part for part in scratch if hasattr(part, "nbytes")]
-        key = type(self), arrays[0].size
+        key = type(self), self.size, arrays[0].size
         self.map.pool.leave(key, sum(part.nbytes for part in arrays), scratch)
 
     def fresh(self, lanes: int) -> tuple[Any, ...]:
@@ -209,8 +222,8 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for the distances of all vertices; lanes that nobody fills hold numbers."""
-        memory = cuda.device_array(max(1, self.n * lanes), self.dtype)
+        """Return memory for all distances; lanes that nobody fills hold numbers."""
+        memory = cuda.device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
@@ -225,7 +238,8 @@ class LanesSearch(Search):
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
-        asked = batch.rows, self.pitch, batch.bound, *map(address, places)
+        serial = 0 if self.packed is None else self.packed.serial
+        asked = serial, batch.rows, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
         self.hand_over(batch, scratch)
 
@@ -252,14 +266,14 @@ class LanesSearch(Search):
 
     def climb(self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any) -> None:
         """Climb from the sources."""
-        tree, on_device = self.tree, self.map
+        pieces, on_device = self.pieces, self.map
         starts, stops, ways, source_ranks = scratch
         make_climb_kernel(self.dtype)[batch.rows, CLIMB_THREADS, batch.stream](
             batch.sources,
-            *tree["rank_of ranks places vertices chain leap depth"],
+            *pieces["rank_of ranks places vertices chain leap depth"],
             *on_device.up,
-            *tree["first upper"],
-            np.uint32(tree.bundles.top),
+            *pieces["first upper"],
+            np.uint32(self.tree.bundles.top),
             on_device.between,
             starts,
             stops,
@@ -272,14 +286,13 @@ class LanesSearch(Search):
 
     def sweep(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
         """Sweep levels and bundles; with `totals` fold what is found."""
-        tree, on_device, bundles = self.tree, self.map, self.tree.bundles
         width, stream = self.lanes(batch.rows), batch.stream
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
-        for low, high in pairwise(bundles.levels.tolist()):
+        for low, high in pairwise(self.tree.bundles.levels.tolist()):
             grid, block = (high - low, width // together), (together, slices)
             make_level_kernel(self.dtype)[grid, block, stream](
-                np.uint32(low), *tree["ranks order size depth"], *on_device.down, *lanes
+                np.uint32(low), *self.pieces["ranks order size depth"], *self.map.down, *lanes
             )
         if batch.rows <= self.few:
             self._sweep_few(width, lanes, stream)
@@ -288,10 +301,9 @@ class LanesSearch(Search):
 
     def _sweep_few(self, width: int, lanes: tuple[Any, ...], stream: Any) -> None:
         """Sweep bundles, a thread an arc."""
-        tree, bundles, sweep = self.tree, self.tree.bundles, make_few_kernel(self.dtype)
-        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
-            lowest, room = tier == bundles.tiers.size - 2, int(bundles.rooms[tier])
-            arcs = FEW_GROUPS * tree.group(tier) * room
+        pieces, sweep = self.pieces, make_few_kernel(self.dtype)
+        for low, high, room, group, lowest in pieces.passes:
+            arcs = FEW_GROUPS * group * room
             threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
             together = self._few_together(width, high - low, room, arcs, threads)
             sweep[
@@ -299,11 +311,9 @@ class LanesSearch(Search):
                 few_bytes(self.dtype, room, together, arcs),
             ](
                 *map(np.uint32, (low, room, arcs)),
-                *tree["bundle_first boundary_first boundary_vertices lowest highest"],
-                *tree["vertices ranks size depth"],
-                self.map.stream_first,
-                self.map.stream_stop,
-                self.map.stream,
+                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
+                *pieces["vertices ranks size depth"],
+                *self.streams,
                 *lanes,
             )  # fmt: skip
 
@@ -319,31 +329,27 @@ class LanesSearch(Search):
 
     def _sweep_many(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
         """Sweep bundles, a thread a lane."""
-        tree, on_device, bundles = self.tree, self.map, self.tree.bundles
-        width, stream = self.lanes(batch.rows), batch.stream
+        pieces, width, stream = self.pieces, self.lanes(batch.rows), batch.stream
         if totals is not None:
-            count, (_, _, pitch, swept) = int(bundles.levels[-1]), lanes
+            count, (_, _, pitch, swept) = int(self.tree.bundles.levels[-1]), lanes
             grid = max(1, min(SLOTS, -(-count // SLICES))), width // LANES
             make_fold_kernel(self.dtype)[grid, (LANES, SLICES), stream](
-                np.uint32(count), tree["vertices"], pitch, batch.bound, swept, totals
+                np.uint32(count), pieces["vertices"], pitch, batch.bound, swept, totals
             )
-        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
-            lowest, room = tier == bundles.tiers.size - 2, int(bundles.rooms[tier])
+        for low, high, room, group, lowest in pieces.passes:
             threads = self._together(width, room, lowest=lowest)
             folds = totals is not None
             make_sweep_kernel(
-                self.dtype, tree.group(tier), folds=folds, stores=not (folds and lowest)
+                self.dtype, group, folds=folds, stores=not (folds and lowest)
             )[
                 (high - low, width // threads), threads, stream,
                 shared_bytes(self.dtype, room, threads),
             ](
                 np.uint32(low),
                 np.uint32(room),
-                *tree["bundle_first boundary_first boundary_vertices lowest highest"],
-                *tree["vertices ranks size depth"],
-                on_device.stream_first,
-                on_device.stream_stop,
-                on_device.stream,
+                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
+                *pieces["vertices ranks size depth"],
+                *self.streams,
                 *lanes,
                 batch.bound,
                 totals if folds else self.totals,
@@ -384,12 +390,15 @@ class _Turned(LanesSearch):
         trees: tuple[Any, ...] | None = None,
         *,
         direct: bool = False,
+        packed: Packed | None = None,
     ) -> None:
-        super().__init__(on_device, trees)
+        super().__init__(on_device, trees, packed)
         self.direct = direct and trees is None
         self.columns = None if targets is None else targets.size
-        if targets is not None:
-            self.wanted = cuda.to_device(targets)
+        if packed is not None:
+            self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
+        elif targets is not None:
+            self.wanted = self.places_wanted = cuda.to_device(targets)
 
     def is_row(self, rows: int) -> bool:
         """Whether the only lane is the row itself."""
@@ -415,6 +424,7 @@ class _Turned(LanesSearch):
             scratch[6],
             np.uint32(lanes),
             self.wanted,
+            self.places_wanted,
             batch.bound,
             self.map.shifts,
             batch.sources,
@@ -506,6 +516,12 @@ class FoldedRows(DeviceRows):
         return numbers[reduction.what]
 
 
+def rounded_up(size: int) -> int:
+    """Return for how many places memory is taken: much the same for selections of a kind."""
+    step = 1 << max(0, size.bit_length() - 4)
+    return -(-size // step) * step
+
+
 def whole_lanes(rows: int) -> int:
     """Return how many lanes some rows take."""
     return -(-rows // LANES) * LANES
@@ -519,13 +535,25 @@ def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | Non
     if (query.predecessors and (trees is None or query.targets is not None)) or not plain:
         return _Turned(on_device, None, trees, direct=whole)
     if query.targets is not None:
-        return _Turned(on_device, query.targets)
+        return _Turned(
+            on_device, query.targets, packed=_packed(on_device, query.targets, query.rows)
+        )
     if reduction is not None and dtype == INT32 and not on_device.shifts.size:
         return _Folded(on_device)
     filled = query.rows > FEW and dtype != INT64
     if query.output == "device" and reduction is None and whole and filled:
         return _SideBySide(on_device, query.rows, trees)
     return _Turned(on_device, None, trees, direct=whole)
+
+
+def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:
+    """Return what is swept for some targets, if that takes less time than to sweep all vertices."""
+    tree = on_device.tree
+    if not 0 < targets.size <= tree.size * SELECTED:
+        return None
+    if rows * tree.size < WORTH_SELECTING and tree.selections.known(targets) is None:
+        return None
+    return on_device.selected.of(tree.selections.of(tree, targets))
 
 
 def _is_whole(on_device: DeviceMap, query: Query) -> bool:
