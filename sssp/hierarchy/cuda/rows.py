@@ -54,7 +54,7 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["FEW", "LanesSearch", "solve", "solve_trips", "whole_lanes"]
+__all__ = ["FEW", "MOST_ROWS", "LanesSearch", "solve", "solve_trips", "whole_lanes"]
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES

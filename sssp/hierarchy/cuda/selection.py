@@ -551,10 +551,9 @@ class Packed:
         )
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
-    def pack(self, streams: tuple[Any, ...]) -> None:
+    def launch(self, streams: tuple[Any, ...], stream: Any) -> None:
         """Pack them from those of all arcs."""
-        selection, stream = self.selection, cuda.default_stream()
-        first, stop, arcs = self.streams
+        selection, (first, stop, arcs) = self.selection, self.streams
         size = selection["chosen"].size
         if size:
             make_pack_kernel(self.dtype)[size, PACK_THREADS, stream, 3 * 4 * selection.room](
@@ -562,7 +561,6 @@ class Packed:
                 selection["renumbered_first"], selection.renumbered, *streams,
                 selection["bundle_first"], first, stop, arcs,
             )  # fmt: skip
-        stream.synchronize()
 
 
 class Streams:
@@ -594,6 +592,7 @@ class Streams:
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
             if found.version != self._version:
-                found.pack(self._all)
+                found.launch(self._all, cuda.default_stream())
+                cuda.default_stream().synchronize()
                 found.version = self._version
             return found
