@@ -166,7 +166,8 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
                     prepared, rows, predecessors=True, output="device", device="cuda"
                 )
     if dtype == np.int32:
-        sssp.reduce(h, [0, 1], "sum", device="cuda")
+        for targets in (None, [1, 2]):
+            sssp.reduce(h, [0, 1], "sum", targets=targets, device="cuda")
 
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:

@@ -327,9 +327,8 @@ class DeviceMap:
         weights.
     down : tuple of device arrays
         The same of the arcs down, with ranks of their heads.
-    streams : tuple of device arrays
-        Arcs down into bundles, as they are swept: where those of every bundle begin and end, and
-        all of them.
+    stream_first, stream_stop, stream : device arrays
+        Arcs down into bundles, as they are swept.
     selected : Streams
         The same of selections.
     between : device array, shape (top * top,)
@@ -361,11 +360,10 @@ class DeviceMap:
             for _ in range(2)
         ]
         self.up, self.down = ((tree["up_first"], *arrays) for arrays in packed)
-        self.streams = (
-            tree["stream_first"],
-            cuda.device_array(max(1, bundles.lowest.size), np.uint32),
-            cuda.device_array(max(1, tree.stream_arcs) * stream_words(dtype), INT64),
-        )
+        self.stream_first = tree["stream_first"]
+        self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
+        words = max(1, tree.stream_arcs) * stream_words(dtype)
+        self.stream = cuda.device_array(words, INT64)
         self.selected = Streams(dtype, self.streams)
         self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
         self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
@@ -374,9 +372,14 @@ class DeviceMap:
         # (between what is kept stands anything, but always a rank)
         fill(self.down[2], INDEX.type(0), self.matrix.stream)
         self._launches = Launches()
-        own = *packed[0], *packed[1], *self.streams[1:], self.between
+        own = *packed[0], *packed[1], self.stream_stop, self.stream, self.between
         self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
         self.joined = self.fits = False
+
+    @property
+    def streams(self) -> tuple[Any, ...]:
+        """Where the stream of every bundle begins and ends, and all of them."""
+        return self.stream_first, self.stream_stop, self.stream
 
     def customize(
         self,
@@ -469,8 +472,8 @@ class DeviceMap:
                     "ranks depth levels bundle_first boundary_first boundary step_first steps "
                     "arcs_first heads rows pair_first pairs pair_arcs"
                 ],
-                basic, perfect, lengths, found, *self.up[1:], *self.down[1:], *self.streams,
-                weights.spare,
+                basic, perfect, lengths, found, *self.up[1:], *self.down[1:], self.stream_first,
+                self.stream_stop, self.stream, weights.spare,
             )  # fmt: skip
 
     def _launch_tier(self, make: Any, tier: int, stream: Any, *arguments: Any) -> None:

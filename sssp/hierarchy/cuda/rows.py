@@ -66,9 +66,11 @@ FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
 FEW_GROUPS = 4
 #: blocks of a multiprocessor at a time: where there are more, each takes more lanes
 FEW_BLOCKS = 16
-#: part of the vertices up to which targets are selected, for so many distances if that has to be
-#: done first
-SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 8, 1 << 25)
+#: part of the vertices up to which targets are selected; for targets that nobody has asked for
+#: before, so many distances of all vertices pay for it
+SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 4, 1 << 30)
+#: bytes of a table that is answered at once
+TABLE_BYTES = 512 << 20
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 64
 
@@ -103,11 +105,11 @@ def _swept(
             trees = on_device.arcs(graph, dtype, reverse=True)
         return _search_for(there, query, trees)
 
-    if _is_plain(query):
+    if query.rows and query.stream is None and not query.predecessors:
         with select(number):
             there = device_map(hierarchy, dtype, number)
-            search = _Turned(there, None, direct=_is_whole(there, query))
-            answer = answer_at_once(there.pool, search, query, method)
+            search = _ready_search(there, query)
+            answer = None if search is None else answer_at_once(search, query, method)
         if answer is not None:
             return answer
     return solve_rows(graph, query, method, dtype, make_search)
@@ -139,16 +141,23 @@ def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
         return device_map(hierarchy, dtype, number).fits
 
 
-def _is_plain(query: Query) -> bool:
-    """Whether it asks for whole rows of a few sources, on the host."""
-    return (
-        0 < query.rows <= FEW
-        and query.output == "host"
-        and query.targets is None
-        and query.reduction is None
-        and query.stream is None
-        and not query.predecessors
-    )
+def _ready_search(on_device: DeviceMap, query: Query) -> LanesSearch | None:
+    """Return the search for what is answered at once; None: it is not.
+
+    Those are whole rows of a few sources, on the host, and what comes of targets that have been
+    selected before.
+    """
+    if query.targets is None:
+        plain = query.rows <= FEW and query.output == "host" and query.reduction is None
+        return _Turned(on_device, None, direct=_is_whole(on_device, query)) if plain else None
+    selection = on_device.tree.selections.known(query.targets)
+    nbytes = query.rows * query.targets.size * on_device.dtype.itemsize
+    if selection is None or query.output == "sparse" or not _is_light(query):
+        return None
+    search = _targets_search(on_device, query, on_device.selected.of(selection))
+    assert search.rows_at_once is not None
+    fits = query.rows <= search.rows_at_once if query.reduction is not None else True
+    return search if fits and nbytes <= TABLE_BYTES else None
 
 
 class LanesSearch(Search):
@@ -157,6 +166,8 @@ class LanesSearch(Search):
     writes_all, together = True, LANES
     #: up to so many rows are swept by the kernel for a few
     few = FEW
+    #: whether lanes are what results have, so that a single one is the row itself
+    direct = False
 
     def __init__(
         self,
@@ -169,6 +180,8 @@ class LanesSearch(Search):
         self.pieces: DeviceTree | Selection = self.tree if packed is None else packed.selection
         self.streams = on_device.streams if packed is None else packed.streams
         self.size = self.n if packed is None else rounded_up(self.pieces.size)
+        #: of what is swept in which weights: no others share it, but for all vertices of the map
+        self.serial = 0 if packed is None else packed.serial
         fitting = BYTES // max(1, self.size * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
@@ -238,8 +251,7 @@ class LanesSearch(Search):
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
-        serial = 0 if self.packed is None else self.packed.serial
-        asked = serial, batch.rows, self.pitch, batch.bound, *map(address, places)
+        asked = self.serial, batch.rows, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
         self.hand_over(batch, scratch)
 
@@ -331,11 +343,8 @@ class LanesSearch(Search):
         """Sweep bundles, a thread a lane."""
         pieces, width, stream = self.pieces, self.lanes(batch.rows), batch.stream
         if totals is not None:
-            count, (_, _, pitch, swept) = int(self.tree.bundles.levels[-1]), lanes
-            grid = max(1, min(SLOTS, -(-count // SLICES))), width // LANES
-            make_fold_kernel(self.dtype)[grid, (LANES, SLICES), stream](
-                np.uint32(count), pieces["vertices"], pitch, batch.bound, swept, totals
-            )
+            above, (_, _, pitch, swept) = int(self.tree.bundles.levels[-1]), lanes
+            self.fold(batch, pieces["vertices"][:above], pitch, swept, totals)
         for low, high, room, group, lowest in pieces.passes:
             threads = self._together(width, room, lowest=lowest)
             folds = totals is not None
@@ -354,6 +363,13 @@ class LanesSearch(Search):
                 batch.bound,
                 totals if folds else self.totals,
             )  # fmt: skip
+
+    def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
+        """Fold the distances of some places, which are swept."""
+        grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
+        make_fold_kernel(self.dtype)[grid, (LANES, SLICES), batch.stream](
+            places, lanes, batch.bound, swept, totals
+        )
 
     def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
         """Find predecessors from lanes, for lanes or for rows."""
@@ -375,13 +391,7 @@ class LanesSearch(Search):
 
 
 class _Turned(LanesSearch):
-    """Lanes are turned into rows, of all vertices or of the targets.
-
-    Attributes
-    ----------
-    direct : bool
-        Whether lanes are what results have, so that a single one is the row itself.
-    """
+    """Lanes are turned into rows, of all vertices or of the targets."""
 
     def __init__(
         self,
@@ -474,6 +484,9 @@ class _Folded(LanesSearch):
 
     columns = few = 0
 
+    def __init__(self, on_device: DeviceMap, packed: Packed | None = None) -> None:
+        super().__init__(on_device, packed=packed)
+
     def fresh(self, lanes: int) -> tuple[Any, ...]:
         """Allocate memory, also for the numbers."""
         totals = cuda.device_array((SLOTS, 3, lanes), INT64)
@@ -483,7 +496,12 @@ class _Folded(LanesSearch):
         """Launch all kernels."""
         *_, swept, totals, words = scratch
         batch.fill(totals, 0)
-        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), swept, totals)
+        lanes = whole_lanes(batch.rows)
+        if self.packed is None:
+            self.fill_lanes(batch, scratch, lanes, swept, totals)
+        else:
+            self.fill_lanes(batch, scratch, lanes, swept)
+            self.fold(batch, self.packed.selection.columns, np.uint32(lanes), swept, totals)
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
 
@@ -546,12 +564,31 @@ def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | Non
     return _Turned(on_device, None, trees, direct=whole)
 
 
+def _targets_search(on_device: DeviceMap, query: Query, packed: Packed | None) -> LanesSearch:
+    """Choose what becomes of lanes that targets are found in."""
+    assert query.targets is not None
+    if query.reduction is not None and packed is not None and _folds(on_device):
+        return _Folded(on_device, packed)
+    return _Turned(on_device, query.targets, packed=packed)
+
+
+def _is_light(query: Query) -> bool:
+    """Whether it asks for distances, or only how many there are, their sum, and the greatest."""
+    reduction = query.reduction
+    return reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
+
+
+def _folds(on_device: DeviceMap) -> bool:
+    """Whether lanes are folded as they are."""
+    return on_device.dtype == INT32 and not on_device.shifts.size
+
+
 def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:
     """Return what is swept for some targets, if that takes less time than to sweep all vertices."""
     tree = on_device.tree
     if not 0 < targets.size <= tree.size * SELECTED:
         return None
-    if rows * tree.size < WORTH_SELECTING and tree.selections.known(targets) is None:
+    if rows * tree.size < WORTH_SELECTING and not tree.selections.come_again(targets):
         return None
     return on_device.selected.of(tree.selections.of(tree, targets))
 

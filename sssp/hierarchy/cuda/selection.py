@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for, fill
+from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.sweeps import (
     ENDS,
     LEVEL_AT,
@@ -60,7 +61,7 @@ _serials = count(1)
 
 
 @kernel
-def _mark_kernel(targets, rank_of, places, chain, leap, top, marks):
+def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
     """Mark targets and all above them but for the top, a block a target, chain by chain.
 
     ======== ====== ====== =========================================
@@ -147,7 +148,7 @@ def _count_kernel(
     ============== ======== ====== ====================================================
     argument       shape    dtype  written by
     ============== ======== ====== ====================================================
-    marks          (n,)     uint8  `_mark_kernel`: of places
+    marks          (n,)     uint8  `_mark_above_kernel`: of places
     lowest_tier    scalar   uint32 host: its first bundle
     group          scalar   uint32 host: arcs of a group of a stream
     lowest_group   scalar   uint32 host: the same in the lowest tier
@@ -176,17 +177,19 @@ def _count_kernel(
 
 
 @kernel
-def _number_kernel(
+def _renumber_kernel(
     marks, chosen, lowest_tier, group, lowest_group, bundle_first, boundary_first, boundary, lowest,
     highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
     own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
 ):  # fmt: skip
     """Number anew what is wanted of a bundle, a block a bundle of which something is.
 
+    Rows, and the one that arcs come from which only fill up their group.
+
     ================== ========= ====== =====================================================
     argument           shape     dtype  written by
     ================== ========= ====== =====================================================
-    marks              (n,)      uint8  `_mark_kernel`: of places
+    marks              (n,)      uint8  `_mark_above_kernel`: of places
     chosen             (s,)      int32  host: bundles
     lowest_tier        scalar    uint32 host: its first bundle
     group              scalar    uint32 host: arcs of a group of a stream
@@ -208,8 +211,7 @@ def _number_kernel(
     own_boundary       (y,)      int32  here: places of the tree
     own_lowest         (s,)      int32  here
     own_highest        (s,)      int32  here
-    renumbered         (z,)      int16  here: of every row, and of that which fills up groups, the
-                                        row in the selection, or -1
+    renumbered         (z,)      int16  here: of every row and one more, in the selection; -1
     ================== ========= ====== =====================================================
     """
     flags, sums = cuda.shared.array(0, int32), cuda.shared.array(COUNTS, int32)
@@ -248,32 +250,34 @@ def _number_kernel(
 
 @kernel
 def _name_kernel(
-    start, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names, columns
-):
+    start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
+    columns,
+):  # fmt: skip
     """Find out where in a selection boundaries and targets are, and what is above its bundles.
 
     ============ ======= ====== ==============================================================
     argument     shape   dtype  written by
     ============ ======= ====== ==============================================================
     start        scalar  uint32 host: the first place in a bundle; those before are as they are
+    bounded      scalar  uint32 host: rows of boundaries
     targets      (t,)    int64  host
     rank_of      (n,)    int32  host: of vertices
     places       (n,)    int32  host: of ranks
     ranks        (n,)    int32  host: of places
-    own_places   (n,)    int32  `_number_kernel`
-    own_boundary (y,)    int32  `_number_kernel`: places of the tree; here: in the selection
-    own_ranks    (size,) int32  `_number_kernel`; here: up to `start`
+    own_places   (n,)    int32  `_renumber_kernel`
+    own_boundary (y,)    int32  `_renumber_kernel`: places of the tree; here: in the selection
+    own_ranks    (size,) int32  `_renumber_kernel`; here: up to `start`
     names        (size,) int32  here: where the distances of every place stand: there
     columns      (t,)    int64  here: where those of every target stand
     ============ ======= ====== ==============================================================
     """
     i, stride = cuda.grid(1), cuda.gridsize(1)
-    while i < max(names.size, own_boundary.size, targets.size):
+    while i < max(names.size, bounded, targets.size):
         if i < names.size:
             names[i] = i
             if i < start:
                 own_ranks[i] = ranks[i]
-        if i < own_boundary.size:
+        if i < bounded:
             place = own_boundary[i]
             if place >= start:
                 own_boundary[i] = own_places[place]
@@ -309,7 +313,7 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
         lowest_group     scalar   uint32 host: the same in the lowest tier
         room             scalar   uint32 host: most members of a bundle
         renumbered_first (s + 1,) int32  host
-        renumbered       (z,)     int16  `_number_kernel`
+        renumbered       (z,)     int16  `_renumber_kernel`
         stream_first     (b,)     uint32 host: where the stream of every bundle begins
         stream_stop      (b,)     uint32 customization: where it ends
         stream           (words,) int64  customization
@@ -396,6 +400,8 @@ class Selection(Arrays):
     Attributes
     ----------
     targets : ndarray, shape (t,), int64
+    serial : int
+        No other has it.
     size : int
         Places: those of the top and the levels, and what is selected below.
     passes : list of Pass
@@ -407,7 +413,7 @@ class Selection(Arrays):
     """
 
     def __init__(self, tree: DeviceTree, targets: NDArray[np.int64]) -> None:
-        self.targets = targets.copy()
+        self.targets, self.serial = targets.copy(), next(_serials)
         self.wanted = cuda.to_device(self.targets)
         #: first bundle of the lowest tier, arcs of a group above it, and in it
         lowest_tier = int(tree.bundles.tiers[-2]) if tree.tiers else 0
@@ -418,7 +424,7 @@ class Selection(Arrays):
         start, n = int(bundles.levels[-1]), bundles.rank.size
         marks = cuda.device_array(n, np.uint8)
         fill(marks, np.uint8(0), stream)
-        _mark_kernel[targets.size, MARK_THREADS](
+        _mark_above_kernel[targets.size, MARK_THREADS](
             self.wanted, *tree["rank_of places chain leap"], np.uint32(bundles.top), marks
         )
         room = 4 * int(bundles.rooms.max(initial=1))
@@ -470,7 +476,7 @@ class Selection(Arrays):
             "order": tree["places"],
         }
         if chosen.size:
-            _number_kernel[chosen.size, MARK_THREADS, stream, room](
+            _renumber_kernel[chosen.size, MARK_THREADS, stream, room](
                 marks, chosen_there, *self.groups,
                 *tree[
                     "bundle_first boundary_first boundary lowest highest places ranks arcs_first "
@@ -480,8 +486,8 @@ class Selection(Arrays):
                 own_boundary, lowest, highest, self.renumbered,
             )  # fmt: skip
         _name_kernel[blocks_for(max(self.size, own_boundary.size, targets.size)), THREADS](
-            np.uint32(start), self.wanted, *tree["rank_of places ranks"], own_places, own_boundary,
-            own_ranks, names, self.columns,
+            np.uint32(start), np.uint32(boundaries[-1]), self.wanted,
+            *tree["rank_of places ranks"], own_places, own_boundary, own_ranks, names, self.columns,
         )  # fmt: skip
         own = laid, own_boundary, own_ranks, names, lowest, highest, self.columns, self.renumbered
         self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
@@ -506,12 +512,21 @@ class Selections:
 
     def __init__(self) -> None:
         self._kept = deque[Selection](maxlen=KEPT)
+        self._asked = deque[NDArray[np.int64]](maxlen=KEPT)
         self._lock = threading.Lock()
 
     def known(self, targets: NDArray[np.int64]) -> Selection | None:
         """Return the selection of some targets, if it is there."""
         kept = list(self._kept)
         return next((each for each in kept if np.array_equal(each.targets, targets)), None)
+
+    def come_again(self, targets: NDArray[np.int64]) -> bool:
+        """Whether there was the same question about targets before; from now on there was."""
+        with self._lock:
+            if any(np.array_equal(before, targets) for before in self._asked):
+                return True
+            self._asked.append(targets.copy())
+            return False
 
     def of(self, tree: DeviceTree, targets: NDArray[np.int64]) -> Selection:
         """Return the selection of some targets in the tree."""
@@ -543,6 +558,7 @@ class Packed:
 
     def __init__(self, selection: Selection, dtype: np.dtype[Any]) -> None:
         self.selection, self.dtype, self.serial, self.version = selection, dtype, next(_serials), 0
+        self._launches = Launches()
         bundles = max(1, selection["chosen"].size)
         self.streams = (
             selection["stream_first"],
@@ -551,8 +567,14 @@ class Packed:
         )
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
+    def pack(self, streams: tuple[Any, ...]) -> None:
+        """Pack them from those of all arcs, always the same arrays."""
+        stream = cuda.default_stream()
+        self._launches.do((), stream, lambda own: self.launch(streams, own))
+        stream.synchronize()
+
     def launch(self, streams: tuple[Any, ...], stream: Any) -> None:
-        """Pack them from those of all arcs."""
+        """Launch what packs them."""
         selection, (first, stop, arcs) = self.selection, self.streams
         size = selection["chosen"].size
         if size:
@@ -592,7 +614,6 @@ class Streams:
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
             if found.version != self._version:
-                found.launch(self._all, cuda.default_stream())
-                cuda.default_stream().synchronize()
+                found.pack(self._all)
                 found.version = self._version
             return found

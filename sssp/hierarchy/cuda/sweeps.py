@@ -757,17 +757,16 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that folds what stands above the bundles."""
+    """Return the kernel that folds what stands above the bundles, or targets."""
 
     @kernel
-    def _fold_kernel(count, vertices, lanes, bound, distances, totals):
-        """Count, add up and compare the distances of the first places, a block some lanes.
+    def _fold_kernel(places, lanes, bound, distances, totals):
+        """Count, add up and compare distances, a block some places and lanes.
 
         ========= ================= ====== ==================================================
         argument  shape             dtype  written by
         ========= ================= ====== ==================================================
-        count     scalar            uint32 host: of places
-        vertices  (n,)              int32  host: of places
+        places    (count,)          int    host: where they stand
         lanes     scalar            uint32 host
         bound     scalar            number host: greatest distance of interest
         distances (n * lanes,)      number the sweep
@@ -777,15 +776,14 @@ def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
         lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
         step = uint32(cuda.gridDim.x * SLICES)
         reached, total, greatest = int64(0), int64(0), int64(0)
-        place = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
-        while place < count:
-            vertex = uint64(uint32(vertices[place]))
-            found = distances[vertex * uint64(lanes) + uint64(lane)]
+        i = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
+        while i < places.size:
+            found = distances[uint64(uint32(places[i])) * uint64(lanes) + uint64(lane)]
             if found <= bound:
                 reached += 1
                 total += int64(found)
                 greatest = max(greatest, int64(found))
-            place = uint32(place + step)
+            i = uint32(i + step)
         slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
         cuda.atomic.add(totals, (slot, 0, lane), reached)
         cuda.atomic.add(totals, (slot, 1, lane), total)
