@@ -28,7 +28,8 @@ from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.memory import device_graph, pinned_array
 from sssp.hierarchy.cuda.resident import DeviceMap, device_map
-from sssp.hierarchy.cuda.rows import LanesSearch
+from sssp.hierarchy.cuda.rows import MOST_ROWS, LanesSearch
+from sssp.hierarchy.cuda.selection import Packed
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 RUNS = 10
@@ -38,8 +39,8 @@ SEED = 1
 CLICKS = 100
 #: rows of a batch that are compared; rows that are certified
 CHECKED, CERTIFIED = 4, 2
-#: rows and columns of the table, and entries that it may have
-TABLE = 10_000
+#: rows and columns of the tables
+TABLES = 1_000, 10_000
 #: sources of a reduction, if that are not all; trips of a call; trees with predecessors
 REDUCED, TRIPS, TREES = 1 << 18, 1_000_000, 256
 
@@ -105,12 +106,8 @@ class Bench:
             TREES,
             lambda: sssp.shortest_paths(hierarchy, trees, predecessors=True, **ask),
         )
-        ends = self._some(TABLE)
-        self._call(
-            "table",
-            TABLE * TABLE,
-            lambda: sssp.shortest_paths(hierarchy, ends, targets=ends[::-1], **ask),
-        )
+        for size in TABLES:
+            self._table(size)
         del ask["output"]
         chosen = np.arange(min(n, self.sources or REDUCED))
         for what in ("eccentricity", "closeness"):
@@ -184,13 +181,40 @@ class Bench:
         )
         self.record.add([figure], cells)
 
-    def _trees(self, size: int, *, with_tails: bool = False) -> None:
-        """Time a batch of trees on the device, with predecessors or without."""
+    def _table(self, size: int) -> None:
+        """Time tables that are left on the device, to the same targets and to others each time."""
+        hierarchy, sources, targets = self.hierarchy, self._some(size), self._some(size)
+
+        def table(targets: Any) -> Any:
+            return sssp.shortest_paths(
+                hierarchy, sources, targets=targets, device="cuda", output="device", progress=False
+            )
+
+        what = f"table {size:,} x {size:,}"
+        found = self._call(what, size * size, lambda: table(targets))
+        rows = slice(CHECKED)
+        flat = sssp.shortest_paths(
+            self.graph, sources[rows], targets=targets, device="cpu", dtype="int32"
+        )
+        equal = bool(np.array_equal(found.to_host().distances[rows], flat.distances))
+        self.record.rows[-1]["equal"] = equal
+        print(f"{self.name}: rows of it are {'equal' if equal else 'WRONG'}", file=sys.stderr)
+        self._call(f"{what}, other targets", size * size, lambda: table(self._some(size)))
+        with select(0):
+            there = device_map(hierarchy, INT32, 0)
+            packed = there.selected.of(there.tree.selections.of(there.tree, targets))
+            self._trees(min(size, MOST_ROWS), packed=packed)
+            recording = Recording(lambda own: packed.launch(there.streams, own))
+            times = self._replayed(recording, cuda.stream())
+            self._add(Figure(self.name, f"streams of {size:,} targets", times, 1, "events"))
+
+    def _trees(self, size: int, *, with_tails: bool = False, packed: Packed | None = None) -> None:
+        """Time a batch of trees on the device, with predecessors or without, or to some targets."""
         n, sources, stream = self.graph.n, self._some(size), cuda.stream()
         arcs, tails = None, None
         if with_tails:
             arcs = device_graph(self.graph, 0).arcs(self.graph, INT32, reverse=True)
-        search = LanesSearch(device_map(self.hierarchy, INT32, 0), arcs)
+        search = LanesSearch(device_map(self.hierarchy, INT32, 0), arcs, packed)
         scratch, lanes = search.allocate(size), search.lanes(size)
         if with_tails:
             tails = cuda.device_array(n * lanes, INT32)
@@ -223,9 +247,14 @@ class Bench:
         equal = True
         for there, expected in ((scratch[-1], flat.distances), (tails, flat.predecessors)):
             if there is not None:
-                found = there.reshape((n, lanes))[:, rows].copy_to_host().T
+                found = there.reshape((search.size, lanes))[:, rows].copy_to_host().T
+                if packed is not None:
+                    places = packed.selection.columns.copy_to_host()
+                    found, expected = found[:, places], expected[:, packed.selection.targets]
                 equal = equal and bool(np.array_equal(found, expected))
         what = f"{size} trees{' with predecessors' if with_tails else ''} on the device"
+        if packed is not None:
+            what = f"{size} trees to {packed.selection.targets.size:,} targets on the device"
         self._add(Figure(self.name, what, milliseconds, size, "events", equal))
 
     def certify(self) -> None:

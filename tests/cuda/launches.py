@@ -98,7 +98,7 @@ def ask(recorder: Recorder, dtypes: list[str]) -> None:
     """Ask every solver for everything, in some dtypes."""
     for dtype in map(np.dtype, dtypes):
         ask_searches(recorder, {"device": "cuda", "dtype": dtype})
-        ask_prepared(dtype)
+        ask_prepared(recorder, dtype)
         ask_matrices(dtype)
     ask_reductions(dtypes)
     ask_closures()
@@ -140,7 +140,7 @@ def ask_searches(recorder: Recorder, common: dict[str, Any]) -> None:
         sssp.shortest_paths(pair, 0, method=streamed, **common)
 
 
-def ask_prepared(dtype: np.dtype[Any]) -> None:
+def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
     import sssp
 
     # random arcs, so that there are levels between the bundles and the top
@@ -152,6 +152,11 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
     for rows in ([0, 1], range(20)):
         sssp.shortest_paths(h, rows, device="cuda")
     sssp.pairs(h, [0, 1], [1, 0], device="cuda")
+    # what is selected for targets is numbered and packed for what has been counted
+    line = np.arange(19)
+    small = sssp.Graph.from_arcs(line, line + 1, (line % 3 * heavy).astype(dtype))
+    with recorder.really():
+        sssp.shortest_paths(sssp.prepare(small, threads=1), 0, targets=range(20), device="cuda")
     if dtype.kind == "i":
         # lanes are turned, or are the answer where each vertex reaches each
         there_and_back = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1])
@@ -161,7 +166,8 @@ def ask_prepared(dtype: np.dtype[Any]) -> None:
                     prepared, rows, predecessors=True, output="device", device="cuda"
                 )
     if dtype == np.int32:
-        sssp.reduce(h, [0, 1], "sum", device="cuda")
+        for targets in (None, [1, 2]):
+            sssp.reduce(h, [0, 1], "sum", targets=targets, device="cuda")
 
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:

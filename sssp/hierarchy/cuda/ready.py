@@ -1,6 +1,6 @@
-"""Rows of a few sources on their way to the host, again and again: as for a map that is clicked on.
+"""What is asked again and again: rows of a few sources, as of a map that is clicked on, and tables.
 
-Such rows are found in less time than it takes Python to launch one kernel. So what a call needs is
+Both are found in less time than it takes Python to launch a few kernels. So what a call needs is
 made by the first of its kind, and waits for the next in the map's pool: memory, and from the
 second call on its launches, recorded from the sources on pinned memory to what was counted. What
 is left is to write the sources down, replay, and copy the rows to where they are wanted.
@@ -8,12 +8,15 @@ is left is to write the sources down, replay, and copy the rows to where they ar
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sssp.cuda import reduce
 from sssp.cuda.batch import COUNTERS, Batch
-from sssp.cuda.compiler import cuda
+from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, device_number
+from sssp.cuda.device_form import DeviceForm
 from sssp.cuda.finished import DeviceRows, FormScratch
 from sssp.cuda.memory import SHARE, fetch, free_bytes, send
 from sssp.engine.checks import physical_memory
@@ -21,9 +24,11 @@ from sssp.engine.forms import make_form
 from sssp.engine.memory import FEWER_ROWS, check_memory
 from sssp.engine.query import Answer, Query
 from sssp.hierarchy.cuda.launches import Launches
-from sssp.hierarchy.cuda.resident import Pool
 from sssp.kernels.dtypes import INT64, unreached
 from sssp.methods import Method
+
+if TYPE_CHECKING:
+    from sssp.hierarchy.cuda.rows import LanesSearch
 
 __all__ = ["answer_at_once"]
 
@@ -33,63 +38,94 @@ class Ready:
 
     Parameters
     ----------
-    search : Search
+    search : LanesSearch
         Of the map: it fills the distances of a batch.
     query : Query
-        For so many rows, dense and on the host; others like it may follow.
+        For so many rows; others like it may follow.
 
     Attributes
     ----------
+    rows, together : int
+        How many there are, and how many are swept side by side, batch by batch.
     nothing : FormScratch
-        Of such a query.
+        What the form of such a query asks for.
+    distances : device array, shape (rows, columns)
     nbytes : int
         Bytes of the device.
     """
 
-    def __init__(self, search: Any, query: Query) -> None:
-        self.rows = rows = query.rows
-        self.scratch, self.launches = search.allocate(rows), Launches()
-        self.nothing = FormScratch.allocate(search.n, query, search.dtype, rows, None)
-        self.given, self.sources = cuda.pinned_array(rows, INT64), cuda.device_array(rows, INT64)
-        shape = rows, COUNTERS
+    def __init__(self, search: LanesSearch, query: Query) -> None:
+        self.rows, self.together = query.rows, _together(search, query.rows)
+        self.scratch, self.launches = search.allocate(self.together), Launches()
+        weights = None
+        if query.reduction is not None:
+            weights = reduce.on_device(query.reduction, search.dtype)
+        # (of targets there are no other columns)
+        whole = replace(query, targets=None)
+        self.nothing = FormScratch.allocate(search.n, whole, search.dtype, self.rows, weights)
+        self.given = cuda.pinned_array(self.rows, INT64)
+        self.sources = cuda.device_array(self.rows, INT64)
+        shape = self.rows, COUNTERS
         self.counters, self.counted = (
             cuda.to_device(np.zeros(shape, INT64)),
             cuda.pinned_array(shape, INT64),
         )
-        self.distances = cuda.device_array((rows, search.n), search.dtype)
+        self.distances = cuda.device_array((self.rows, _columns(search)), search.dtype)
         self.stream = cuda.stream()
         parts = (*self.scratch, self.sources, self.counters, self.distances)
         self.nbytes = sum(getattr(part, "nbytes", 0) for part in parts)
 
-    def launch(self, search: Any, query: Query) -> Batch:
+    def launch(self, search: LanesSearch, query: Query) -> Batch:
         """Queue all that is to be done on the device."""
         bound = query.bound(search.dtype)
 
-        def batch(stream: Any) -> Batch:
+        def batch(first: int, stop: int, stream: Any) -> Batch:
             return Batch(
-                self.rows, self.sources, None, None, bound, unreached(search.dtype), self.distances,
-                self.counters, stream,
+                stop - first, self.sources[first:stop], None, None, bound, unreached(search.dtype),
+                self.distances[first:stop], self.counters[first:stop], stream,
             )  # fmt: skip
 
         def launches(stream: Any) -> None:
             send(self.given, self.sources, stream)
-            search.fill(batch(stream), self.scratch)
-            search.hand_over(batch(stream), self.scratch)
+            for first in range(0, self.rows, self.together):
+                some = batch(first, min(first + self.together, self.rows), stream)
+                search.fill(some, self.scratch)
+                search.hand_over(some, self.scratch)
             fetch(self.counters, self.counted, stream)
 
         self.given[:] = query.sources
-        self.launches.do((bound, search.direct), self.stream, launches)
-        return batch(self.stream)
+        self.launches.do((search.serial, bound, search.direct), self.stream, launches)
+        return batch(0, self.rows, self.stream)
 
 
-def answer_at_once(pool: Pool, search: Any, query: Query, method: Method) -> Answer | None:
-    """Answer for whole rows of a few sources, on the host; None if there is no room for that.
+def _columns(search: LanesSearch) -> int:
+    """Return how many distances a row has; one where there are none, for such cannot be cut."""
+    return max(1, search.n if search.columns is None else search.columns)
+
+
+def _copy(array: Any, to: Any, stream: Any) -> None:
+    """Copy an array of the device to another of the same shape there, in the order of a stream."""
+    if SIMULATOR:
+        to.copy_to_device(array)
+    else:
+        copy_bytes(address(to), address(array), array.nbytes, stream)
+
+
+def _together(search: LanesSearch, rows: int) -> int:
+    """Return how many rows a batch has, all alike."""
+    most = search.rows_at_once or rows
+    if rows <= most:
+        return rows
+    alike = -(-rows // -(-rows // most))
+    return -(-alike // search.together) * search.together
+
+
+def answer_at_once(search: LanesSearch, query: Query, method: Method) -> Answer | None:
+    """Answer for some rows; None if there is no room for that.
 
     Parameters
     ----------
-    pool : Pool
-        Of the map.
-    search : Search
+    search : LanesSearch
         Of the map; its device is current.
     query : Query
     method : Method
@@ -100,11 +136,21 @@ def answer_at_once(pool: Pool, search: Any, query: Query, method: Method) -> Ans
     DeviceError
         The answer does not fit into the memory of the host.
     """
-    n, dtype, rows = search.n, search.dtype, query.rows
-    key = Ready, rows
-    needed = search.fixed_bytes + rows * (search.row_bytes + n * dtype.itemsize)
+    n, dtype, rows, pool = search.n, search.dtype, query.rows, search.map.pool
+    reduction, on_host = query.reduction, query.output == "host"
+    form: Any = (
+        make_form(n, query, dtype)
+        if on_host
+        else DeviceForm(n, query, dtype, device_number(query.device))
+    )
+    needed = search.fixed_bytes + _together(search, rows) * search.row_bytes
+    needed += rows * _columns(search) * dtype.itemsize
+    needed += 0 if on_host else form.device_bytes
+    needed += 0 if reduction is None else rows * reduce.row_bytes(reduction)
     if needed > query.memory_limit:
         return None
+    selected = 0 if search.packed is None else search.packed.selection.serial
+    key = Ready, type(search), selected, rows, query.output, reduction and reduction.what
     kept = pool.take(key)
     if kept is None and needed - search.map.nbytes > free_bytes() * SHARE:
         return None
@@ -112,9 +158,12 @@ def answer_at_once(pool: Pool, search: Any, query: Query, method: Method) -> Ans
     try:
         batch = ready.launch(search, query)
         # (what follows is done while the device works)
-        form: Any = make_form(n, query, dtype)
         check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
-        form.take(DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads))
+        if not on_host:
+            form.reserve()
+            _copy(batch.distances, form.place(range(rows)), ready.stream)
+        found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads)
+        form.take(search.finished(found, ready.scratch))
     finally:
         # (whatever has happened: the memory may go, or be used by others)
         ready.stream.synchronize()

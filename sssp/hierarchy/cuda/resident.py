@@ -36,7 +36,8 @@ from sssp.hierarchy.cuda.customization import (
     placed_slots_kernel,
 )
 from sssp.hierarchy.cuda.launches import Launches
-from sssp.hierarchy.cuda.sweeps import TOP, stream_words
+from sssp.hierarchy.cuda.selection import Arrays, Selections, Streams
+from sssp.hierarchy.cuda.sweeps import TOP, Pass, stream_words
 from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.structure import Structure, offsets
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
@@ -60,7 +61,7 @@ PAIR_THREADS = 2 if SIMULATOR else 32
 ROUNDED_UP = 1 + 1 / 1024
 
 
-class DeviceTree:
+class DeviceTree(Arrays):
     """The pieces of an elimination tree on one device; all versions of a map share them.
 
     Attributes
@@ -69,6 +70,12 @@ class DeviceTree:
         On the host.
     height : int
         Most vertices on a path from a root.
+    size : int
+        Vertices.
+    passes : list of Pass
+        Tiers of bundles, from above.
+    selections : Selections
+        For sweeps to some targets.
     nbytes : int
         Bytes of the device.
     """
@@ -79,6 +86,13 @@ class DeviceTree:
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
         )
         self.height, self._made = structure.height, Derived()
+        self.size, self.selections = bundles.rank.size, Selections()
+        self.passes = [
+            Pass(low, high, room, self.group(tier), tier == self.tiers - 1)
+            for tier, ((low, high), room) in enumerate(
+                zip(pairwise(bundles.tiers.tolist()), bundles.rooms.tolist(), strict=True)
+            )
+        ]
         self._lock = threading.Lock()
         #: of versions that are gone (left without the lock, for that may happen in the midst of it)
         self.idle: deque[DeviceMap] = deque(maxlen=KEPT_MAPS)
@@ -189,11 +203,6 @@ class DeviceTree:
         self.stream_arcs = int(stream_first[-1])
         self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
 
-    def __getitem__(self, names: str) -> Any:
-        """Return arrays by name, one or several with blanks between them."""
-        found = [self._arrays[name] for name in names.split()]
-        return found[0] if len(found) == 1 else found
-
     @property
     def tiers(self) -> int:
         """How many there are."""
@@ -244,7 +253,7 @@ class DeviceTree:
 
     def group(self, tier: int) -> int:
         """How many arcs a group of the stream of a tier has."""
-        lowest = tier == self.bundles.tiers.size - 2
+        lowest = tier == self.tiers - 1
         return GROUPS[0] if lowest else GROUPS[1]
 
 
@@ -320,6 +329,8 @@ class DeviceMap:
         The same of the arcs down, with ranks of their heads.
     stream_first, stream_stop, stream : device arrays
         Arcs down into bundles, as they are swept.
+    selected : Streams
+        The same of selections.
     between : device array, shape (top * top,)
         Distances within the top.
     shifts : device array, shape (n,) or (0,)
@@ -353,6 +364,7 @@ class DeviceMap:
         self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
         words = max(1, tree.stream_arcs) * stream_words(dtype)
         self.stream = cuda.device_array(words, INT64)
+        self.selected = Streams(dtype, self.streams)
         self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
         self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
         self.between = self.matrix.flat
@@ -363,6 +375,11 @@ class DeviceMap:
         own = *packed[0], *packed[1], self.stream_stop, self.stream, self.between
         self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
         self.joined = self.fits = False
+
+    @property
+    def streams(self) -> tuple[Any, ...]:
+        """Where the stream of every bundle begins and ends, and all of them."""
+        return self.stream_first, self.stream_stop, self.stream
 
     def customize(
         self,
@@ -385,6 +402,7 @@ class DeviceMap:
         if potentials is not None:
             self.shifts.copy_to_device(potentials)
         placed = self.tree.slots(slots)
+        self.selected.renew()
         with weights.lock:
             brought = weights.brought(arc_weights, stream)
             self._launches.do(

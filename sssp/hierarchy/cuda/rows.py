@@ -24,7 +24,8 @@ from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.ready import answer_at_once
-from sssp.hierarchy.cuda.resident import DeviceMap, device_map
+from sssp.hierarchy.cuda.resident import DeviceMap, DeviceTree, device_map
+from sssp.hierarchy.cuda.selection import Packed, Selection
 from sssp.hierarchy.cuda.sweeps import (
     CLIMB_THREADS,
     LANES,
@@ -53,7 +54,7 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["FEW", "LanesSearch", "solve", "solve_trips", "whole_lanes"]
+__all__ = ["FEW", "MOST_ROWS", "LanesSearch", "solve", "solve_trips", "whole_lanes"]
 
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
@@ -65,6 +66,11 @@ FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
 FEW_GROUPS = 4
 #: blocks of a multiprocessor at a time: where there are more, each takes more lanes
 FEW_BLOCKS = 16
+#: part of the vertices up to which targets are selected; for targets that nobody has asked for
+#: before, so many distances of all vertices pay for it
+SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 4, 1 << 30)
+#: bytes of a table that is answered at once
+TABLE_BYTES = 512 << 20
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
 MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 64
 
@@ -99,11 +105,11 @@ def _swept(
             trees = on_device.arcs(graph, dtype, reverse=True)
         return _search_for(there, query, trees)
 
-    if _is_plain(query):
+    if query.rows and query.stream is None and not query.predecessors:
         with select(number):
             there = device_map(hierarchy, dtype, number)
-            search = _Turned(there, None, direct=_is_whole(there, query))
-            answer = answer_at_once(there.pool, search, query, method)
+            search = _ready_search(there, query)
+            answer = None if search is None else answer_at_once(search, query, method)
         if answer is not None:
             return answer
     return solve_rows(graph, query, method, dtype, make_search)
@@ -135,16 +141,23 @@ def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
         return device_map(hierarchy, dtype, number).fits
 
 
-def _is_plain(query: Query) -> bool:
-    """Whether it asks for whole rows of a few sources, on the host."""
-    return (
-        0 < query.rows <= FEW
-        and query.output == "host"
-        and query.targets is None
-        and query.reduction is None
-        and query.stream is None
-        and not query.predecessors
-    )
+def _ready_search(on_device: DeviceMap, query: Query) -> LanesSearch | None:
+    """Return the search for what is answered at once; None: it is not.
+
+    Those are whole rows of a few sources, on the host, and what comes of targets that have been
+    selected before.
+    """
+    if query.targets is None:
+        plain = query.rows <= FEW and query.output == "host" and query.reduction is None
+        return _Turned(on_device, None, direct=_is_whole(on_device, query)) if plain else None
+    selection = on_device.tree.selections.known(query.targets)
+    nbytes = query.rows * query.targets.size * on_device.dtype.itemsize
+    if selection is None or query.output == "sparse" or not _is_light(query):
+        return None
+    search = _targets_search(on_device, query, on_device.selected.of(selection))
+    assert search.rows_at_once is not None
+    fits = query.rows <= search.rows_at_once if query.reduction is not None else True
+    return search if fits and nbytes <= TABLE_BYTES else None
 
 
 class LanesSearch(Search):
@@ -153,13 +166,26 @@ class LanesSearch(Search):
     writes_all, together = True, LANES
     #: up to so many rows are swept by the kernel for a few
     few = FEW
+    #: whether lanes are what results have, so that a single one is the row itself
+    direct = False
 
-    def __init__(self, on_device: DeviceMap, trees: tuple[Any, ...] | None = None) -> None:
+    def __init__(
+        self,
+        on_device: DeviceMap,
+        trees: tuple[Any, ...] | None = None,
+        packed: Packed | None = None,
+    ) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
-        self.n: int = self.tree.bundles.rank.size
-        fitting = BYTES // max(1, self.n * self.dtype.itemsize)
+        self.n, self.packed = self.tree.size, packed
+        self.pieces: DeviceTree | Selection = self.tree if packed is None else packed.selection
+        self.streams = on_device.streams if packed is None else packed.streams
+        self.size = self.n if packed is None else rounded_up(self.pieces.size)
+        #: of what is swept in which weights: no others share it, but for all vertices of the map
+        self.serial = 0 if packed is None else packed.serial
+        fitting = BYTES // max(1, self.size * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
+        self.places_wanted = self.wanted
         if trees is not None:  # (which are found by tiles of lanes)
             self.few = 0
         self.trees: tuple[Any, ...] = trees or ()
@@ -169,12 +195,12 @@ class LanesSearch(Search):
     def row_bytes(self) -> int:
         """Bytes of scratch for one row."""
         height: int = self.tree.height
-        return (self.n + height) * self.dtype.itemsize + 8 * height
+        return (self.size + height) * self.dtype.itemsize + 8 * height
 
     @property
     def fixed_bytes(self) -> int:
         """Bytes of the map, and of lanes that only fill up the last of them."""
-        held: int = self.map.nbytes
+        held: int = self.map.nbytes + (0 if self.packed is None else self.packed.nbytes)
         return held + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
@@ -187,12 +213,12 @@ class LanesSearch(Search):
         Before them stands what was launched in it.
         """
         lanes = self.lanes(rows)
-        return self.map.pool.take((type(self), lanes)) or self.fresh(lanes)
+        return self.map.pool.take((type(self), self.size, lanes)) or self.fresh(lanes)
 
     def release(self, scratch: tuple[Any, ...]) -> None:
         """Leave scratch for the calls after this one."""
         arrays = [part for part in scratch if hasattr(part, "nbytes")]
-        key = type(self), arrays[0].size
+        key = type(self), self.size, arrays[0].size
         self.map.pool.leave(key, sum(part.nbytes for part in arrays), scratch)
 
     def fresh(self, lanes: int) -> tuple[Any, ...]:
@@ -209,8 +235,8 @@ class LanesSearch(Search):
         )
 
     def lanes_memory(self, lanes: int) -> Any:
-        """Return memory for the distances of all vertices; lanes that nobody fills hold numbers."""
-        memory = cuda.device_array(max(1, self.n * lanes), self.dtype)
+        """Return memory for all distances; lanes that nobody fills hold numbers."""
+        memory = cuda.device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
@@ -225,7 +251,7 @@ class LanesSearch(Search):
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
-        asked = batch.rows, self.pitch, batch.bound, *map(address, places)
+        asked = self.serial, batch.rows, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
         self.hand_over(batch, scratch)
 
@@ -252,14 +278,14 @@ class LanesSearch(Search):
 
     def climb(self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any) -> None:
         """Climb from the sources."""
-        tree, on_device = self.tree, self.map
+        pieces, on_device = self.pieces, self.map
         starts, stops, ways, source_ranks = scratch
         make_climb_kernel(self.dtype)[batch.rows, CLIMB_THREADS, batch.stream](
             batch.sources,
-            *tree["rank_of ranks places vertices chain leap depth"],
+            *pieces["rank_of ranks places vertices chain leap depth"],
             *on_device.up,
-            *tree["first upper"],
-            np.uint32(tree.bundles.top),
+            *pieces["first upper"],
+            np.uint32(self.tree.bundles.top),
             on_device.between,
             starts,
             stops,
@@ -272,14 +298,13 @@ class LanesSearch(Search):
 
     def sweep(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
         """Sweep levels and bundles; with `totals` fold what is found."""
-        tree, on_device, bundles = self.tree, self.map, self.tree.bundles
         width, stream = self.lanes(batch.rows), batch.stream
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
-        for low, high in pairwise(bundles.levels.tolist()):
+        for low, high in pairwise(self.tree.bundles.levels.tolist()):
             grid, block = (high - low, width // together), (together, slices)
             make_level_kernel(self.dtype)[grid, block, stream](
-                np.uint32(low), *tree["ranks order size depth"], *on_device.down, *lanes
+                np.uint32(low), *self.pieces["ranks order size depth"], *self.map.down, *lanes
             )
         if batch.rows <= self.few:
             self._sweep_few(width, lanes, stream)
@@ -288,10 +313,9 @@ class LanesSearch(Search):
 
     def _sweep_few(self, width: int, lanes: tuple[Any, ...], stream: Any) -> None:
         """Sweep bundles, a thread an arc."""
-        tree, bundles, sweep = self.tree, self.tree.bundles, make_few_kernel(self.dtype)
-        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
-            lowest, room = tier == bundles.tiers.size - 2, int(bundles.rooms[tier])
-            arcs = FEW_GROUPS * tree.group(tier) * room
+        pieces, sweep = self.pieces, make_few_kernel(self.dtype)
+        for low, high, room, group, lowest in pieces.passes:
+            arcs = FEW_GROUPS * group * room
             threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
             together = self._few_together(width, high - low, room, arcs, threads)
             sweep[
@@ -299,11 +323,9 @@ class LanesSearch(Search):
                 few_bytes(self.dtype, room, together, arcs),
             ](
                 *map(np.uint32, (low, room, arcs)),
-                *tree["bundle_first boundary_first boundary_vertices lowest highest"],
-                *tree["vertices ranks size depth"],
-                self.map.stream_first,
-                self.map.stream_stop,
-                self.map.stream,
+                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
+                *pieces["vertices ranks size depth"],
+                *self.streams,
                 *lanes,
             )  # fmt: skip
 
@@ -319,35 +341,35 @@ class LanesSearch(Search):
 
     def _sweep_many(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
         """Sweep bundles, a thread a lane."""
-        tree, on_device, bundles = self.tree, self.map, self.tree.bundles
-        width, stream = self.lanes(batch.rows), batch.stream
+        pieces, width, stream = self.pieces, self.lanes(batch.rows), batch.stream
         if totals is not None:
-            count, (_, _, pitch, swept) = int(bundles.levels[-1]), lanes
-            grid = max(1, min(SLOTS, -(-count // SLICES))), width // LANES
-            make_fold_kernel(self.dtype)[grid, (LANES, SLICES), stream](
-                np.uint32(count), tree["vertices"], pitch, batch.bound, swept, totals
-            )
-        for tier, (low, high) in enumerate(pairwise(bundles.tiers.tolist())):
-            lowest, room = tier == bundles.tiers.size - 2, int(bundles.rooms[tier])
+            above, (_, _, pitch, swept) = int(self.tree.bundles.levels[-1]), lanes
+            self.fold(batch, pieces["vertices"][:above], pitch, swept, totals)
+        for low, high, room, group, lowest in pieces.passes:
             threads = self._together(width, room, lowest=lowest)
             folds = totals is not None
             make_sweep_kernel(
-                self.dtype, tree.group(tier), folds=folds, stores=not (folds and lowest)
+                self.dtype, group, folds=folds, stores=not (folds and lowest)
             )[
                 (high - low, width // threads), threads, stream,
                 shared_bytes(self.dtype, room, threads),
             ](
                 np.uint32(low),
                 np.uint32(room),
-                *tree["bundle_first boundary_first boundary_vertices lowest highest"],
-                *tree["vertices ranks size depth"],
-                on_device.stream_first,
-                on_device.stream_stop,
-                on_device.stream,
+                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
+                *pieces["vertices ranks size depth"],
+                *self.streams,
                 *lanes,
                 batch.bound,
                 totals if folds else self.totals,
             )  # fmt: skip
+
+    def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
+        """Fold the distances of some places, which are swept."""
+        grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
+        make_fold_kernel(self.dtype)[grid, (LANES, SLICES), batch.stream](
+            places, lanes, batch.bound, swept, totals
+        )
 
     def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
         """Find predecessors from lanes, for lanes or for rows."""
@@ -369,13 +391,7 @@ class LanesSearch(Search):
 
 
 class _Turned(LanesSearch):
-    """Lanes are turned into rows, of all vertices or of the targets.
-
-    Attributes
-    ----------
-    direct : bool
-        Whether lanes are what results have, so that a single one is the row itself.
-    """
+    """Lanes are turned into rows, of all vertices or of the targets."""
 
     def __init__(
         self,
@@ -384,12 +400,15 @@ class _Turned(LanesSearch):
         trees: tuple[Any, ...] | None = None,
         *,
         direct: bool = False,
+        packed: Packed | None = None,
     ) -> None:
-        super().__init__(on_device, trees)
+        super().__init__(on_device, trees, packed)
         self.direct = direct and trees is None
         self.columns = None if targets is None else targets.size
-        if targets is not None:
-            self.wanted = cuda.to_device(targets)
+        if packed is not None:
+            self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
+        elif targets is not None:
+            self.wanted = self.places_wanted = cuda.to_device(targets)
 
     def is_row(self, rows: int) -> bool:
         """Whether the only lane is the row itself."""
@@ -415,6 +434,7 @@ class _Turned(LanesSearch):
             scratch[6],
             np.uint32(lanes),
             self.wanted,
+            self.places_wanted,
             batch.bound,
             self.map.shifts,
             batch.sources,
@@ -464,6 +484,9 @@ class _Folded(LanesSearch):
 
     columns = few = 0
 
+    def __init__(self, on_device: DeviceMap, packed: Packed | None = None) -> None:
+        super().__init__(on_device, packed=packed)
+
     def fresh(self, lanes: int) -> tuple[Any, ...]:
         """Allocate memory, also for the numbers."""
         totals = cuda.device_array((SLOTS, 3, lanes), INT64)
@@ -473,7 +496,12 @@ class _Folded(LanesSearch):
         """Launch all kernels."""
         *_, swept, totals, words = scratch
         batch.fill(totals, 0)
-        self.fill_lanes(batch, scratch, whole_lanes(batch.rows), swept, totals)
+        lanes = whole_lanes(batch.rows)
+        if self.packed is None:
+            self.fill_lanes(batch, scratch, lanes, swept, totals)
+        else:
+            self.fill_lanes(batch, scratch, lanes, swept)
+            self.fold(batch, self.packed.selection.columns, np.uint32(lanes), swept, totals)
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
 
@@ -506,6 +534,12 @@ class FoldedRows(DeviceRows):
         return numbers[reduction.what]
 
 
+def rounded_up(size: int) -> int:
+    """Return for how many places memory is taken: much the same for selections of a kind."""
+    step = 1 << max(0, size.bit_length() - 4)
+    return -(-size // step) * step
+
+
 def whole_lanes(rows: int) -> int:
     """Return how many lanes some rows take."""
     return -(-rows // LANES) * LANES
@@ -519,13 +553,44 @@ def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | Non
     if (query.predecessors and (trees is None or query.targets is not None)) or not plain:
         return _Turned(on_device, None, trees, direct=whole)
     if query.targets is not None:
-        return _Turned(on_device, query.targets)
+        return _Turned(
+            on_device, query.targets, packed=_packed(on_device, query.targets, query.rows)
+        )
     if reduction is not None and dtype == INT32 and not on_device.shifts.size:
         return _Folded(on_device)
     filled = query.rows > FEW and dtype != INT64
     if query.output == "device" and reduction is None and whole and filled:
         return _SideBySide(on_device, query.rows, trees)
     return _Turned(on_device, None, trees, direct=whole)
+
+
+def _targets_search(on_device: DeviceMap, query: Query, packed: Packed | None) -> LanesSearch:
+    """Choose what becomes of lanes that targets are found in."""
+    assert query.targets is not None
+    if query.reduction is not None and packed is not None and _folds(on_device):
+        return _Folded(on_device, packed)
+    return _Turned(on_device, query.targets, packed=packed)
+
+
+def _is_light(query: Query) -> bool:
+    """Whether it asks for distances, or only how many there are, their sum, and the greatest."""
+    reduction = query.reduction
+    return reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
+
+
+def _folds(on_device: DeviceMap) -> bool:
+    """Whether lanes are folded as they are."""
+    return on_device.dtype == INT32 and not on_device.shifts.size
+
+
+def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:
+    """Return what is swept for some targets, if that takes less time than to sweep all vertices."""
+    tree = on_device.tree
+    if not 0 < targets.size <= tree.size * SELECTED:
+        return None
+    if rows * tree.size < WORTH_SELECTING and not tree.selections.come_again(targets):
+        return None
+    return on_device.selected.of(tree.selections.of(tree, targets))
 
 
 def _is_whole(on_device: DeviceMap, query: Query) -> bool:

@@ -25,7 +25,7 @@ No row is filled first: whether a source has climbed past a vertex shows in thei
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
@@ -39,13 +39,17 @@ __all__ = [
     "ENDS",
     "LANES",
     "LEVEL_AT",
+    "MEMBER",
     "PITCH",
     "ROW_BITS",
     "SLICES",
     "SLOTS",
+    "STREAM_ROW",
     "TILE",
     "TOP",
     "TURNS",
+    "Pass",
+    "arc_reader",
     "arc_writer",
     "few_bytes",
     "make_climb_kernel",
@@ -95,6 +99,28 @@ STREAM_ROW, MEMBER, LEVEL = (1 << ROW_BITS) - 1, (1 << MEMBER_BITS) - 1, (1 << (
 ROW, ENDS = 0x7FFFFFFF, 0x80000000
 
 
+class Pass(NamedTuple):
+    """A tier of bundles, which is one launch.
+
+    Attributes
+    ----------
+    low, high : int
+        Its first bundle, and that after its last.
+    room : int
+        Most rows of any.
+    group : int
+        Arcs of a group of a stream.
+    lowest : bool
+        Whether it is the lowest tier.
+    """
+
+    low: int
+    high: int
+    room: int
+    group: int
+    lowest: bool
+
+
 def stream_words(dtype: np.dtype[Any]) -> int:
     """Words of 64 bits that an arc of a stream takes."""
     return 1 if dtype.itemsize == 4 else 2
@@ -140,6 +166,11 @@ def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
             stream[2 * place + 1] = int64(row)
 
     return read, write
+
+
+def arc_reader(dtype: np.dtype[Any]) -> Any:
+    """Return the device function that reads an arc of a stream."""
+    return _make_arc_functions(dtype)[0]
 
 
 def arc_writer(dtype: np.dtype[Any]) -> Any:
@@ -726,17 +757,16 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that folds what stands above the bundles."""
+    """Return the kernel that folds what stands above the bundles, or targets."""
 
     @kernel
-    def _fold_kernel(count, vertices, lanes, bound, distances, totals):
-        """Count, add up and compare the distances of the first places, a block some lanes.
+    def _fold_kernel(places, lanes, bound, distances, totals):
+        """Count, add up and compare distances, a block some places and lanes.
 
         ========= ================= ====== ==================================================
         argument  shape             dtype  written by
         ========= ================= ====== ==================================================
-        count     scalar            uint32 host: of places
-        vertices  (n,)              int32  host: of places
+        places    (count,)          int    host: where they stand
         lanes     scalar            uint32 host
         bound     scalar            number host: greatest distance of interest
         distances (n * lanes,)      number the sweep
@@ -746,15 +776,14 @@ def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
         lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
         step = uint32(cuda.gridDim.x * SLICES)
         reached, total, greatest = int64(0), int64(0), int64(0)
-        place = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
-        while place < count:
-            vertex = uint64(uint32(vertices[place]))
-            found = distances[vertex * uint64(lanes) + uint64(lane)]
+        i = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
+        while i < places.size:
+            found = distances[uint64(uint32(places[i])) * uint64(lanes) + uint64(lane)]
             if found <= bound:
                 reached += 1
                 total += int64(found)
                 greatest = max(greatest, int64(found))
-            place = uint32(place + step)
+            i = uint32(i + step)
         slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
         cuda.atomic.add(totals, (slot, 0, lane), reached)
         cuda.atomic.add(totals, (slot, 1, lane), total)
@@ -802,15 +831,16 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
     number, as_distance = from_dtype(dtype), _make_as_distance(dtype)
 
     @kernel
-    def _turn_kernel(swept, lanes, wanted, bound, shifts, sources, distances):
+    def _turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
         """Copy lanes to rows, a block a tile of both; what is too far is not reached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by
         ========= =============== ====== ============================================
-        swept     (n * lanes,)    number the sweep
+        swept     (size * lanes,) number the sweep
         lanes     scalar          uint32 host
         wanted    (t,)            int64  host: targets; empty: all vertices
+        places    (t,)            int64  host: where their lanes stand
         bound     scalar          number host: greatest distance of interest
         shifts    (n,) or (0,)    number host: potentials, if weights are between them
         sources   (rows,)         int64  host
@@ -826,10 +856,10 @@ def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
         while i < TILE:
             column, row = uint32(first + i), uint32(first_row + x)
             if column < columns and row < rows:
-                vertex = uint64(column)
+                vertex = place = uint64(column)
                 if wanted.size != 0:
-                    vertex = uint64(wanted[column])
-                found = swept[vertex * uint64(lanes) + uint64(row)]
+                    vertex, place = uint64(wanted[column]), uint64(places[column])
+                found = swept[place * uint64(lanes) + uint64(row)]
                 tile[i, x] = as_distance(found, bound, shifts, vertex, sources, row)
             i = uint32(i + TURNS)
         cuda.syncthreads()
@@ -849,15 +879,16 @@ def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
     as_distance = _make_as_distance(dtype)
 
     @kernel
-    def _few_turn_kernel(swept, lanes, wanted, bound, shifts, sources, distances):
+    def _few_turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
         """Copy lanes to rows, a thread a column; what is too far is not reached.
 
         ========= =============== ====== ============================================
         argument  shape           dtype  written by
         ========= =============== ====== ============================================
-        swept     (n * lanes,)    number the sweep
+        swept     (size * lanes,) number the sweep
         lanes     scalar          uint32 host
         wanted    (t,)            int64  host: targets; empty: all vertices
+        places    (t,)            int64  host: where their lanes stand
         bound     scalar          number host: greatest distance of interest
         shifts    (n,) or (0,)    number host: potentials, if weights are between them
         sources   (rows,)         int64  host
@@ -867,12 +898,12 @@ def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
         column = uint32(cuda.grid(1))
         if column >= distances.shape[1]:
             return
-        vertex = uint64(column)
+        vertex = place = uint64(column)
         if wanted.size != 0:
-            vertex = uint64(wanted[column])
+            vertex, place = uint64(wanted[column]), uint64(places[column])
         for i in range(distances.shape[0]):
             row = uint32(i)
-            found = swept[vertex * uint64(lanes) + uint64(row)]
+            found = swept[place * uint64(lanes) + uint64(row)]
             distances[row, column] = as_distance(found, bound, shifts, vertex, sources, row)
 
     return _few_turn_kernel
