@@ -182,30 +182,38 @@ def make_add_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 @kernel
-def _volumes_kernel(volumes, row_stride, vertex_stride, above, flows, greatest, found):
-    """Bring volumes to where they travel, row by row; find the greatest.
+def _volumes_kernel(
+    row_stride, vertex_stride, memory_rows, n, rows, volumes, volume_row, volume_vertex, above,
+    flows, greatest, found,
+):  # fmt: skip
+    """Bring volumes to where they travel; find the greatest.
 
     ============= ========== ====== ==========================================================
     argument      shape      dtype  written by
     ============= ========== ====== ==========================================================
-    volumes       (rows, n)  int64  caller
     row_stride    scalar     int64  host
     vertex_stride scalar     int64  host
+    memory_rows   scalar     int64  host: in memory
+    n             scalar     int64  host
+    rows          scalar     int64  host: of the answer
+    volumes       (x,)       int64  caller
+    volume_row    scalar     int64  host: between rows there
+    volume_vertex scalar     int64  host: between vertices there
     above         (entries,) int32  `_roots_kernel`
-    flows         (entries,) int64  host: zeros; here
+    flows         (entries,) int64  here
     greatest      (2,)       int64  host: zeros; here: the greatest volume, and of the negative
     found         (WORDS,)   int32  host: zeros; here: whether one leads to what is not reached
     ============= ========== ====== ==========================================================
     """
-    n = volumes.shape[1]
     most, least = int64(0), int64(0)
-    for i in range(cuda.grid(1), volumes.size, cuda.gridsize(1)):
-        row, vertex = i // n, i % n
-        volume = volumes[row, vertex]
-        most, least = max(most, volume), min(least, volume)
-        entry = row * row_stride + vertex * vertex_stride
-        if volume != 0 and above[entry] == NOTHING:
-            found[ODD] = 1
+    for entry in range(cuda.grid(1), flows.size, cuda.gridsize(1)):
+        row, vertex = _place_of(entry, row_stride, vertex_stride, memory_rows, n)
+        volume = int64(0)
+        if row < uint64(rows):
+            volume = volumes[row * uint64(volume_row) + vertex * uint64(volume_vertex)]
+            most, least = max(most, volume), min(least, volume)
+            if volume != 0 and above[entry] == NOTHING:
+                found[ODD] = 1
         flows[entry] = volume
     if most > greatest[0]:
         cuda.atomic.max(greatest, 0, most)
@@ -343,32 +351,22 @@ class TreeSumsThere:
             flat = cuda.to_device(np.ascontiguousarray(sums).reshape(-1))
         return DeviceArray(flat, sums.shape, number)
 
-    def as_volumes(self, volumes: Any) -> Any:
-        """Return volumes on the device as Numba's array.
-
-        Raises
-        ------
-        TypeError
-            They are not int64, or their rows do not stand one behind the other.
-        """
-        strides = volumes.__cuda_array_interface__["strides"]
-        whole = strides is None or strides == (INT64.itemsize * volumes.shape[-1], INT64.itemsize)
-        if volumes.dtype != INT64 or not whole:
-            raise TypeError(
-                "volumes on a GPU are int64 there, row by row without gaps; those of the host "
-                "may be any numbers"
-            )
+    def on_host(self, volumes: Any) -> NDArray[Any]:
+        """Return volumes on the host, wherever they are."""
+        if isinstance(volumes, np.ndarray):
+            return volumes
         if isinstance(volumes, DeviceArray):
-            return volumes.for_kernels()
+            return volumes.to_host()
         with select(self.predecessors.number):
-            return cuda.as_cuda_array(volumes)
+            array: NDArray[Any] = cuda.as_cuda_array(volumes).copy_to_host()
+        return array
 
     def load(self, volumes: Any) -> NDArray[np.int64] | None:
         """Send volumes along the way to every vertex, and add them up.
 
         Parameters
         ----------
-        volumes : ndarray or device array, shape (rows, n), int64
+        volumes : ndarray or array of a GPU library, shape (rows, n), int64
 
         Returns
         -------
@@ -378,23 +376,23 @@ class TreeSumsThere:
 
         Raises
         ------
+        TypeError
+            Those on the device are not int64, or there are gaps between them.
         DeviceError
             There is not so much memory on the device.
         """
         with select(self.predecessors.number):
-            on_host = isinstance(volumes, np.ndarray)
-            self._check_memory((3 if on_host else 2) * INT64.itemsize)
+            self._check_memory((3 if isinstance(volumes, np.ndarray) else 2) * INT64.itemsize)
+            there = self._brought_volumes(volumes)
             above, further = self._above(), cuda.device_array(self.entries, INDEX)
             flows, wider = (cuda.device_array(self.entries, INT64) for _ in range(2))
             found = cuda.to_device(np.zeros(WORDS, INDEX))
             greatest = cuda.to_device(np.zeros(2, INT64))
-            fill(flows, INT64.type(0), self.stream)
-            there = upload(np.ascontiguousarray(volumes)) if on_host else volumes
-            _volumes_kernel[blocks_for(there.size), THREADS, self.stream](
-                there, *self.strides, above, flows, greatest, found
+            _volumes_kernel[blocks_for(self.entries), THREADS, self.stream](
+                *self._layout, self.rows, *there, above, flows, greatest, found
             )
             most, least = greatest.copy_to_host().tolist()
-            if found.copy_to_host()[ODD] or is_wide(max(most, -least), there.size):
+            if found.copy_to_host()[ODD] or is_wide(max(most, -least), self.entries):
                 return None
             wider.copy_to_device(flows, stream=self.stream)
             while self._is_left(found, _give_kernel, *self._layout, above, flows, further, wider):
@@ -410,6 +408,23 @@ class TreeSumsThere:
             by_arc: NDArray[np.int64] = np.empty(self.graph.m, INT64)
             by_arc[order] = loads.copy_to_host()[: self.graph.m]
             return by_arc
+
+    def _brought_volumes(self, volumes: Any) -> tuple[Any, int, int]:
+        """Return volumes on the device, one behind the other, and the strides of both axes."""
+        rows, n = self.predecessors.shape
+        if isinstance(volumes, np.ndarray):
+            return upload(np.ascontiguousarray(volumes).reshape(-1)), n, 1
+        if volumes.dtype == INT64:
+            if isinstance(volumes, DeviceArray):
+                return volumes.flat, *((n, 1) if volumes.pitch is None else (1, volumes.pitch))
+            array = cuda.as_cuda_array(volumes)
+            if array.is_c_contiguous():
+                return array.reshape(array.size), n, 1
+            if array.is_f_contiguous():
+                return array.T.reshape(array.size), 1, rows
+        raise TypeError(
+            "volumes on a GPU are int64 there, without gaps; those of the host may be any numbers"
+        )
 
     @property
     def _layout(self) -> tuple[int, ...]:

@@ -311,7 +311,7 @@ class ShortestPaths:
         ----------
         volumes : array_like, shape of `distances` (sparse distances: (k, n))
             How much travels from the source of the row to each vertex (or target). Of a result
-            on a GPU they may be there as well: int64, row by row.
+            on a GPU they may be there as well: int64, without gaps.
 
         Returns
         -------
@@ -708,14 +708,14 @@ class ShortestPaths:
 
     def _load_there(self, volumes: Any) -> NDArray[Any]:
         """Load where the trees are; what does not go there, on the host."""
-        trees, found = self._trees_there(), None
         there = _is_on_device(volumes)
-        flows: Any = trees.as_volumes(volumes) if there else as_numbers(volumes, "volumes")
-        self._check_volumes_shape(flows.shape)
-        if flows.size and flows.dtype == INT64:
+        flows = volumes if there else as_numbers(volumes, "volumes")
+        self._check_volumes_shape(tuple(flows.shape))
+        trees, found = self._trees_there(), None
+        if self.predecessors.size and (there or flows.dtype == INT64):
             found = trees.load(flows.reshape((self.rows, self.graph.n)))
         if found is None:
-            return self.to_host().load(flows.copy_to_host() if there else flows)
+            return self.to_host().load(trees.on_host(flows))
         return flow_on_input(self.graph, [found])
 
     def _trees_there(self) -> Any:

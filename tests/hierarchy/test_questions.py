@@ -347,6 +347,21 @@ def test_rows_are_the_same_each_time_and_from_every_thread(
 
 @needs_speed
 @pytest.mark.gpu
+def test_rows_with_trees_and_without_take_turns_in_the_same_memory(
+    roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
+) -> None:
+    g, h = roads
+    sources, targets = np.arange(16) * 9, np.arange(0, g.n, 30)
+    wanted = sssp.shortest_paths(h, sources, predecessors=True)
+    for _ in range(4):
+        trees = sssp.shortest_paths(h, sources, predecessors=True, device=device)
+        table = sssp.shortest_paths(h, sources, targets=targets, device=device)
+        np.testing.assert_array_equal(trees.predecessors, wanted.predecessors)
+        np.testing.assert_array_equal(table.distances, wanted.distances[:, targets])
+
+
+@needs_speed
+@pytest.mark.gpu
 def test_two_threads_with_streams_and_weights_of_their_own(
     roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
 ) -> None:

@@ -225,7 +225,7 @@ class LanesSearch(Search):
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
-        asked = batch.rows, self.pitch, batch.bound, *map(address, places)
+        asked = batch.rows, self.few, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
         self.hand_over(batch, scratch)
 
