@@ -32,6 +32,9 @@ THREADS = (2, 16)
 ROADS = (1_000, 10_000, 100_000, 1_000_000, 4_000_000)
 SOURCES = (1, 4, 16, 64, 512)
 REAL = "USA-road-d.NY"
+#: of a prepared map: sources; targets of each; trips of a call
+PREPARED_SOURCES = (1, 16, 64, 256, 1024)
+PREPARED_TARGETS, TRIPS = 1000, (10_000, 100_000, 1_000_000)
 #: share of the eccentricity that an isochrone reaches
 REACH = 20
 DENSE = (100, 300, 1000, 3000, 10_000)
@@ -68,7 +71,7 @@ class Case:
     what: str
     name: str
     rows: int
-    graph: sssp.Graph
+    graph: sssp.Graph | sssp.Hierarchy
     call: Call
     few_threads: bool = True
 
@@ -76,7 +79,7 @@ class Case:
         """Time it on a fresh copy of the graph, and again, on CPU and CUDA."""
         expected, found = None, []
         for place in self._places():
-            graph = self.graph.with_weights(self.graph.weights)
+            graph = self.graph.with_weights(self.graph.tree_graph.weights)
             call = partial(self.call, graph, **place)
             first, result = _timed(call)
             if expected is None:
@@ -133,8 +136,12 @@ def _pairs(method: str) -> Call:
     return lambda graph, **place: sssp.all_pairs(graph, method=method, **place)
 
 
-def _sums(sources: Any) -> Call:
-    return lambda graph, **place: sssp.reduce(graph, sources, "sum", **place)
+def _sums(sources: Any, **options: Any) -> Call:
+    return lambda graph, **place: sssp.reduce(graph, sources, "sum", **options, **place)
+
+
+def _trips(sources: Any, targets: Any) -> Call:
+    return lambda graph, **place: sssp.pairs(graph, sources, targets, **place)
 
 
 def _sources(graph: sssp.Graph, count: int) -> Any:
@@ -157,6 +164,10 @@ def _starts() -> Iterator[Case]:
     }
     for what, call in calls.items():
         yield Start(f"start, {what}", "road_like", 0, graph, call)
+    hierarchy = sssp.prepare(graph, progress=False)
+    for count in (1, 512):
+        call = _paths(_sources(graph, count))
+        yield Start(f"start, prepared, {count}", "road_like", count, hierarchy, call)
 
 
 def _searches(name: str, graph: sssp.Graph) -> Iterator[Case]:
@@ -188,6 +199,23 @@ def _forms(name: str, graph: sssp.Graph) -> Iterator[Case]:
         yield Case("sums", name, count, graph, call, _few_threads(graph, count))
 
 
+def _prepared(name: str, graph: sssp.Graph) -> Iterator[Case]:
+    """A prepared map: rows, trees, tables, sums and trips."""
+    hierarchy = sssp.prepare(graph, progress=False)
+    for count in PREPARED_SOURCES:
+        sources = _sources(graph, count)
+        few = _few_threads(graph, count)
+        yield Case("prepared", name, count, hierarchy, _paths(sources), few)
+        yield Case("prepared, sums", name, count, hierarchy, _sums(sources))
+        call = _paths(sources, predecessors=True)
+        yield Case("prepared, trees", name, count, hierarchy, call, few)
+        call = _paths(sources, targets=_sources(graph, PREPARED_TARGETS))
+        yield Case("prepared, targets", name, count, hierarchy, call)
+    for count in TRIPS:
+        trips = np.random.default_rng(SEED).integers(0, graph.n, (2, count))
+        yield Case("prepared, trips", name, count, hierarchy, _trips(*trips))
+
+
 def _all_pairs(n: int) -> Iterator[Case]:
     """Floyd-Warshall, and searches from every vertex of graphs of several degrees."""
     few = n**3 <= STEPS_OF_FEW
@@ -210,6 +238,7 @@ def _all_cases() -> Iterator[Case]:
     if graph is not None:
         yield from _searches(REAL, graph)
         yield from _forms(REAL, graph)
+        yield from _prepared(REAL, graph)
 
 
 def _cells(figures: list[Figure]) -> list[str]:

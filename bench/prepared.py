@@ -160,7 +160,8 @@ class Run:
 
     def ask(self, hierarchy: sssp.Hierarchy, preparing: float) -> None:
         """Time trees, a table and trips, beside a part of each on the graph."""
-        prepared, flat = (answers_of(g, self.threads) for g in (hierarchy, hierarchy.graph))
+        options = {"threads": self.threads, "device": "cpu", "progress": False}
+        prepared, flat = (answers_of(g, **options) for g in (hierarchy, hierarchy.graph))
         for question in questions(self.random, hierarchy.n, TABLE):
             # (memory that is new takes longer)
             question.ask(prepared)

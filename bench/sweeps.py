@@ -106,6 +106,7 @@ class Bench:
             TREES,
             lambda: sssp.shortest_paths(hierarchy, trees, predecessors=True, **ask),
         )
+        self._along(trees, ask)
         for size in TABLES:
             self._table(size)
         del ask["output"]
@@ -256,6 +257,14 @@ class Bench:
         if packed is not None:
             what = f"{size} trees to {packed.selection.targets.size:,} targets on the device"
         self._add(Figure(self.name, what, milliseconds, size, "events", equal))
+
+    def _along(self, sources: Any, ask: dict[str, Any]) -> None:
+        """Time sums along trees that stay on the device."""
+        trees = sssp.shortest_paths(self.hierarchy, sources, predecessors=True, **ask)
+        values = self.random.integers(0, 1000, self.graph.m)
+        volumes = trees.skim(values)
+        self._call("skim along trees on the device", TREES, lambda: trees.skim(values))
+        self._call("load onto trees on the device", TREES, lambda: trees.load(volumes))
 
     def certify(self) -> None:
         """Check some trees by their certificate."""

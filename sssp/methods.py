@@ -58,8 +58,12 @@ class Method:
     weighted : bool
         Whether the method looks at the weights at all.
     seconds : float or None
-        Of one core, for a vertex of a search, or for one of the n^3 steps on a matrix: what
-        ``device="auto"`` goes by. None: it stays on the CPU.
+        Of one core, for a vertex of a search or sweep, or for one of the n^3 steps on a matrix:
+        what ``device="auto"`` goes by. None: it stays on the CPU.
+    tree_seconds : float or None
+        The same where trees are wanted, if that takes much longer.
+    kernels : str or None
+        Where its kernels for a GPU stand, if that is not the module of its solver.
     """
 
     name: ClassVar[str]
@@ -69,6 +73,8 @@ class Method:
     negative_weights: ClassVar[bool] = False
     weighted: ClassVar[bool] = True
     seconds: ClassVar[float | None] = None
+    tree_seconds: ClassVar[float | None] = None
+    kernels: ClassVar[str | None] = None
 
 
 def _twins(module: str) -> dict[str, str]:
@@ -216,6 +222,10 @@ class Sweep(Method):
         "climbed": "vertices passed on the way up",
         "swept": "vertices whose distance was found from those above",
     }
+    # on NY, many side by side; trees are found one by one
+    seconds: ClassVar[float | None] = 1.2e-9
+    tree_seconds: ClassVar[float | None] = 30e-9
+    kernels: ClassVar[str | None] = "sssp.hierarchy.cuda"
     negative_weights: ClassVar[bool] = True
 
 

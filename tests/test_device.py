@@ -22,12 +22,13 @@ from sssp.calls.placement import (
     Work,
     choose_device,
     search_work,
+    trip_work,
 )
 from sssp.calls.question import Options, _estimate, ask
 from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.kernels import store
-from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, as_method
+from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Sweep, as_method
 from sssp.papers.methods import BaselineDijkstra, BaselineFloydWarshall
 
 #: what a process takes that has to compile as well
@@ -114,6 +115,54 @@ def test_auto_takes_what_measured_faster(method, n, m, rows, threads, faster):
     work = search_work(as_method(method), n, m, rows, threads)
     chosen = choose_device("auto", as_method(method), work)
     assert chosen == (Place("cuda:0", by_rule=True) if faster else Place("cpu"))
+
+
+# the same of a prepared map: rows, threads, options, and whether the GPU, with the map there, was
+# faster by much (True) or not
+PREPARED = [
+    (1, 2, {}, False),
+    (64, 16, {}, False),
+    (256, 2, {}, True),
+    (256, 16, {}, False),
+    (1024, 16, {}, False),
+    (256, 2, {"reduced": True}, True),
+    (1024, 16, {"reduced": True}, True),
+    (64, 2, {"trees": True}, True),
+    (256, 16, {"trees": True}, True),
+    (16, 2, {"targets": 1000}, False),
+]
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("rows", "threads", "options", "faster"), PREPARED)
+def test_auto_takes_what_measured_faster_on_prepared_maps(rows, threads, options, faster):
+    choose_device("cuda", Sweep(), None)
+    options = dict(options)
+    columns = options.get("targets", NY[0]) * (2 if options.get("trees") else 1)
+    host_bytes = 0 if options.pop("reduced", False) else 4 * rows * columns
+    work = search_work(Sweep(), *NY, rows, threads, host_bytes=host_bytes, is_there=True, **options)
+    assert (choose_device("auto", Sweep(), work).device == "cuda:0") == faster
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_prepared_map_is_brought_to_a_gpu_for_what_is_worth_that():
+    choose_device("cuda", Sweep(), None)
+    h = sssp.prepare(sssp.road_like(300))
+    networks: list[Any] = [h, h.graph]
+    for network in networks:
+        plan = ask(network, range(300), Options()).plan
+        work = _estimate(network, plan.method, plan.query)
+        assert work is not None
+        assert (work.bringing > 0) == (network is h)
+    assert ask(h, [0], Options(nearest=True)).plan.query.device == "cpu"
+    for size, is_there, chosen in (
+        (NY, True, "cuda:0"),
+        (NY, False, "cuda:0"),
+        ((24_400_000, 60_000_000), True, "cuda:0"),
+        ((24_400_000, 60_000_000), False, "cpu"),
+    ):
+        work = trip_work(*size, 100_000, 2, is_there=is_there)
+        assert choose_device("auto", Sweep(), work).device == chosen
 
 
 def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():

@@ -76,7 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--table",
         choices=(*TABLES, *TABLES_OF_GRAPHS),
         help="set our figures beside published ones, with the graphs, sources, methods and "
-        "devices of that table in place of those given here (hierarchy: with your graphs)",
+        "devices of that table in place of those given here (hierarchy: with your graphs and "
+        "devices)",
     )
     parser.add_argument(
         "--side",
@@ -253,7 +254,9 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
         graphs = options.graphs or [
             graph for graph in _default_graphs() if graph.path is None or graph.name == REAL
         ]
-        table = PreparedMaps(plan, options.seed, report, graphs, options.rivals, options.side)
+        table = PreparedMaps(
+            plan, options.seed, report, graphs, options.rivals, options.side, options.devices
+        )
     else:
         table = DenseTable(options.table, plan, options.seed, report)
     with _progress(table.steps) as progress:

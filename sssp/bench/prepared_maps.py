@@ -224,6 +224,8 @@ class PreparedMaps:
         Those that prepare maps are asked.
     side : int
         Sources and targets of the table that is asked for.
+    devices : sequence of str
+        On the first both the prepared map and the graph are asked, on the others the map alone.
     """
 
     def __init__(
@@ -234,8 +236,10 @@ class PreparedMaps:
         graphs: Sequence[NamedGraph],
         rivals: Sequence[Rival] = (),
         side: int = 1000,
+        devices: Sequence[str] = ("cpu",),
     ) -> None:
         self.plan, self.report, self.graphs, self.side = plan, report, graphs, side
+        self.devices = devices
         self.rivals = [rival for rival in rivals if rival.mapped is not None]
         self.random = np.random.default_rng(seed)
         self._progress: Callable[[str], None] = lambda text: None
@@ -247,7 +251,8 @@ class PreparedMaps:
 
     def measure(self, progress: Callable[[str], None]) -> None:
         """Measure everything; what is done by the time of an error stands in the report."""
-        names = [f">{rival.name} ms" for rival in self.rivals]
+        others = [*self.devices[1:], *(rival.name for rival in self.rivals)]
+        names = [f">{name} ms" for name in others]
         columns = ("<graph", "<asked for", ">ms", ">flat ms", ">x", ">SciPy ms", ">x SciPy")
         comparison = Comparison(TITLE, (*columns, *names, ">pays after", ">MB", "<equal"), NOTE)
         self.report.comparisons.append(comparison)
@@ -277,7 +282,7 @@ class _OneMap:
         self, table: PreparedMaps, graph: Graph, name: str, comparison: Comparison
     ) -> None:
         self.table, self.plan, self.comparison = table, table.plan, comparison
-        self.graph, self.name = graph, name
+        self.graph, self.name, self.device = graph, name, table.devices[0]
         self.others: list[Contender] = []
         self.prepared = 0.0
 
@@ -296,14 +301,24 @@ class _OneMap:
         self._weighing(hierarchy, weights)
         if self.graph.m:
             self._closing(hierarchy)
-        ours = Contender(OURS, answers_of(hierarchy, self.plan.threads))
-        flat = Contender("flat", answers_of(self.graph, self.plan.threads))
+        ours, flat = (
+            Contender(name, answers_of(network, **self._options(self.device)))
+            for name, network in ((OURS, hierarchy), ("flat", self.graph))
+        )
+        there = [
+            Contender(device, answers_of(hierarchy, **self._options(device)))
+            for device in self.table.devices[1:]
+        ]
         scipys = Contender(
             "SciPy", _answers_of_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights
         )
         for question in questions(self.table.random, self.graph.n, self.table.side):
             self._step(question.name)
-            self._ask(question, ours, flat, [scipys, *self.others])
+            self._ask(question, ours, flat, [scipys, *there, *self.others])
+
+    def _options(self, device: str) -> dict[str, Any]:
+        """Return keywords of calls on a device."""
+        return {"threads": self.plan.threads, "device": device, "progress": False}
 
     def _prepare(self, graph: Graph) -> Hierarchy:
         return prepare(graph, threads=self.plan.threads, progress=False)
@@ -337,13 +352,16 @@ class _OneMap:
         self._step("new weights")
         dtype = self.graph.weight_range.working_dtypes(None)[0]
 
-        def weigh() -> Any:
-            return hierarchy.with_weights(weights).layered(dtype)
+        def weigh(device: str) -> int:
+            return _customize(hierarchy.with_weights(weights), dtype, device)
 
-        weigh()
-        seconds = self._trials(weigh)
-        held = held_bytes(hierarchy.metric(dtype), hierarchy.slots)
-        line = self._add("new weights", median(seconds), held)
+        held = [weigh(device) for device in self.table.devices]
+        here, *there = (
+            median(self._trials(partial(weigh, device))) for device in self.table.devices
+        )
+        line = self._add("new weights", here, held[0] + held_bytes(hierarchy.slots))
+        for device, seconds in zip(self.table.devices[1:], there, strict=True):
+            line[f"{device} ms"] = 1000 * seconds
         for other in self.others:
             if other.answers.weigh is None:
                 continue
@@ -363,7 +381,7 @@ class _OneMap:
 
             def ask(network: Graph | Hierarchy, street: Any = street, source: Any = source) -> Any:
                 closed = network.without_arcs(street)
-                return shortest_paths(closed, source, threads=self.plan.threads, progress=False)
+                return shortest_paths(closed, source, **self._options(self.device))
 
             timed = [_timed(partial(ask, network)) for network in (hierarchy, self.graph)]
             seconds.append([one for one, _ in timed])
@@ -475,15 +493,27 @@ class _OneMap:
             self._remark(f"{what}{who}: {fault(error)}")
 
 
-def answers_of(network: Graph | Hierarchy, threads: int | None) -> PreparedMap:
-    """Return our calls on a graph or on a prepared map."""
-    trees = partial(shortest_paths, network, threads=threads, progress=False)
+def answers_of(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
+    """Return our calls on a graph or on a prepared map, with such options."""
     return PreparedMap(
-        trees,
-        lambda sources, targets: trees(sources, targets=targets),
-        partial(pairs, network, threads=threads, progress=False),
+        lambda sources: shortest_paths(network, sources, **options),
+        lambda sources, targets: shortest_paths(network, sources, targets=targets, **options),
+        partial(pairs, network, **options),
         lambda result: result.distances,
     )
+
+
+def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
+    """Customize a version on a device; return the bytes of its weights there."""
+    if device == "cpu":
+        return held_bytes(hierarchy.layered(dtype))
+    from sssp.cuda.compiler import device_number, select
+    from sssp.hierarchy.cuda.resident import device_map
+
+    number = device_number(device)
+    with select(number):
+        there = device_map(hierarchy, dtype, number)
+    return int(there.nbytes - there.tree.nbytes)
 
 
 def _answers_of_scipy(graph: Graph) -> PreparedMap:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import place_rows, search_work
+from sssp.calls.placement import place_rows, search_work, trip_work
 from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import may_tie
 from sssp.engine.checks import as_flag, as_limit, as_network, as_vertices, refuse_negative
-from sssp.engine.network import own_methods, reversed_graph
+from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
@@ -280,19 +280,17 @@ class _Call:
         """Choose where the call runs."""
         query, graph = self.query, self.graph
         work = None
-        # (what a prepared map takes is not estimated)
+        sizes = graph.n, graph.m
         if "cuda" in self.method.solvers and own_methods(graph) is None:
             rows = self.groups.sources.size
             each = max(1, self.groups.targets.size // max(rows, 1))
+            limited = query.limit is not None
             work = search_work(
-                self.method,
-                graph.n,
-                graph.m,
-                rows,
-                query.threads,
-                targets=each,
-                limited=query.limit is not None,
+                self.method, *sizes, rows, query.threads, targets=each, limited=limited
             )
+        elif "cuda" in self.method.solvers and not query.predecessors:
+            trips, there = self.groups.targets.size, is_on_device(graph)
+            work = trip_work(*sizes, trips, query.threads, is_there=there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
         place = place_rows(query, device, self.method, work, stream=None, memory_limit=memory_limit)

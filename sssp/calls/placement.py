@@ -11,6 +11,9 @@ on whole calls, from and to arrays of the host (``bench/devices.py``):
   of a method that were worth the GPU have taken it that long together. A single call of that
   length goes to the GPU at once, and so does any that is worth it once the process has used that
   method on a GPU.
+- Dense rows of a prepared map come from the CPU about as fast as from a GPU, from where they have
+  to travel, and the pieces of the map have to be brought there first: so much more a call must be
+  worth.
 - What could differ between the two (sums of floats added in another order), what the host has a
   share in (a decay), and a call with a ``memory_limit`` of the caller's, who means the memory of
   the host, stay on the CPU.
@@ -32,7 +35,7 @@ from sssp.engine.plan import warn_once
 from sssp.engine.query import Call, Query
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
-from sssp.methods import METHODS, DeltaStepping, Method
+from sssp.methods import METHODS, DeltaStepping, Method, Sweep
 
 __all__ = [
     "Place",
@@ -45,6 +48,7 @@ __all__ = [
     "place_rows",
     "refuse_several",
     "search_work",
+    "trip_work",
 ]
 
 #: names the device of calls with device="auto"
@@ -60,14 +64,21 @@ LOAD = 1.5
 #: seconds that the kernels of a method take to compile: there 5.2 for one source and 3.6 more for
 #: many, 16 for Floyd-Warshall
 COMPILE = 10.0
+#: bytes a second that come back from a GPU: 1,024 rows of NY in 66 ms, swept in 2
+BACK = 16e9
+#: seconds, for every vertex, until the pieces of a prepared map are on a GPU: NY 88 ms
+BRING = 0.33e-6
+#: seconds of a core for a trip on a prepared map, on NY
+SECONDS_PER_TRIP = 3e-6
 #: an arc takes the time of a vertex divided by this
 ARCS_PER_VERTEX = 8
 #: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
 SECONDS_PER_ROW = 20e-6
 #: cores that one source gains from for sure: 16 took 0.5 to 1.6 times as long as 2
 TEAM = 2
-#: least bytes of a search on the GPU: arcs, a table of first arcs, one row with its piles
-BYTES_PER_VERTEX, BYTES_PER_ARC = 92, 12
+#: least bytes of a search on the GPU: arcs, a table of first arcs, one row with its piles; of a
+#: prepared map that of NY took 89 bytes an arc
+BYTES_PER_VERTEX, BYTES_PER_ARC, BYTES_PER_PREPARED_ARC = 92, 12, 100
 
 logger = logging.getLogger("sssp")
 _lock = threading.Lock()
@@ -90,11 +101,14 @@ class Work(NamedTuple):
         Needed on a GPU before its driver can divide the work by what is free.
     host_bytes : int
         Of the result on the host.
+    bringing : float
+        Seconds until a GPU has what it needs, but for a graph.
     """
 
     seconds: float
     device_bytes: int = 0
     host_bytes: int = 0
+    bringing: float = 0.0
 
 
 class Place(NamedTuple):
@@ -121,9 +135,11 @@ def search_work(
     *,
     targets: int | None = None,
     limited: bool = False,
+    trees: bool = False,
     host_bytes: int = 0,
+    is_there: bool = False,
 ) -> Work | None:
-    """Estimate searches over rows; None for a method that stays on the CPU.
+    """Estimate searches or sweeps over rows; None for a method that stays on the CPU.
 
     Parameters
     ----------
@@ -134,25 +150,41 @@ def search_work(
         Searches, and threads that share them.
     targets : int, optional
         Vertices at which a search stops: taken to stand anywhere, so that t of them are settled
-        with t / (t + 1) of the graph.
+        with t / (t + 1) of the graph. Of n vertices of a prepared map about sqrt(t n) are above
+        them.
     limited : bool
         Whether distances have a limit: it is taken to be close.
+    trees : bool
+        Whether trees are wanted.
     host_bytes : int
         As of `Work`.
+    is_there : bool
+        Whether a GPU has the prepared map.
     """
     if method.seconds is None:
         return None
-    share = 1.0 if targets is None else targets / (targets + 1)
+    seconds = (method.tree_seconds if trees else None) or method.seconds
+    share, swept = 1.0, method.task == Sweep.task
+    if targets is not None:
+        share = min(1.0, (targets / max(1, n)) ** 0.5) if swept else targets / (targets + 1)
     abreast = min(rows, threads)
     if rows == 1 and isinstance(method, DeltaStepping):
         abreast = min(TEAM, threads)
     vertices = 0.0 if limited else share * (n + m / ARCS_PER_VERTEX)
-    searching = rows / max(abreast, 1) * vertices * method.seconds
+    searching = rows / max(abreast, 1) * vertices * seconds
     return Work(
         rows * SECONDS_PER_ROW + searching,
-        BYTES_PER_VERTEX * n + BYTES_PER_ARC * m,
+        BYTES_PER_VERTEX * n + (BYTES_PER_PREPARED_ARC if swept else BYTES_PER_ARC) * m,
         host_bytes,
+        BRING * n if swept and not is_there else 0.0,
     )
+
+
+def trip_work(n: int, m: int, trips: int, threads: int, *, is_there: bool) -> Work:
+    """Estimate trips on a prepared map; parameters as of `search_work`."""
+    work = search_work(Sweep(), n, m, 0, threads, is_there=is_there)
+    assert work is not None
+    return work._replace(seconds=trips * SECONDS_PER_TRIP / threads)
 
 
 def matrix_work(method: Method, n: int, threads: int, *, host_bytes: int) -> Work | None:
@@ -354,22 +386,23 @@ def _number(named: str) -> int:
 
 def _pays(method: Method, work: Work) -> bool:
     """Whether a call belongs on the GPU, which is asked only if it does by its size."""
-    if work.seconds < WORTH_A_CALL or os.getpid() != _home:
+    least = max(WORTH_A_CALL, work.host_bytes / BACK) + work.bringing
+    if work.seconds < least or os.getpid() != _home:
         return False
     solver = method.solvers["cuda"]
     with _lock:
         if solver not in _started:
             _spent[solver] = _spent.get(solver, 0.0) + work.seconds
-            if _spent[solver] < _start(solver):
+            if _spent[solver] < _start(method.kernels or solver):
                 return False
     return (
         work.host_bytes <= physical_memory() and _gpu_is_usable() and _has_room(work.device_bytes)
     )
 
 
-def _start(solver: str) -> float:
-    """Seconds until this process has a first answer of a solver, by module, from a GPU."""
-    compiled = any(name.startswith(f"{solver}.") for name in store.names())
+def _start(kernels: str) -> float:
+    """Seconds until this process has a first answer of kernels, by module, from a GPU."""
+    compiled = any(name.startswith(f"{kernels}.") for name in store.names())
     return (0.0 if _started else LOAD) + (0.0 if compiled else COMPILE)
 
 

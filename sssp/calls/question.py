@@ -17,7 +17,7 @@ from sssp.engine.checks import (
     as_vertices,
     refuse_negative,
 )
-from sssp.engine.network import own_methods, reversed_graph
+from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
@@ -190,6 +190,8 @@ def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
         return None
     if query.reduction is not None and query.reduction.decay is not None:
         return None  # the host computes it, from whole rows
+    if own_methods(graph) is not None and query.nearest:
+        return None
     rows, n = query.rows, graph.n
     host_bytes = 0
     if query.output == "host" and query.reduction is None:
@@ -204,7 +206,9 @@ def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
         query.threads,
         targets=None if query.targets is None else query.targets.size,
         limited=query.limit is not None,
+        trees=query.predecessors,
         host_bytes=host_bytes,
+        is_there=is_on_device(graph),
     )
 
 

@@ -39,6 +39,8 @@ class DeviceArray:
 
     Attributes
     ----------
+    flat, number, pitch
+        As above.
     shape : tuple of int
         Length of every axis.
     dtype : dtype
@@ -55,7 +57,7 @@ class DeviceArray:
     ) -> None:
         if flat.size != (math.prod(shape) if pitch is None else pitch * shape[1]):
             raise ValueError(f"{flat.size} entries do not make the shape {shape}")
-        self._flat, self._number, self._stream, self._pitch = flat, number, stream, pitch
+        self.flat, self.number, self._stream, self.pitch = flat, number, stream, pitch
         self.shape = shape
         self.dtype: np.dtype[Any] = np.dtype(flat.dtype)
 
@@ -77,7 +79,7 @@ class DeviceArray:
     @property
     def device(self) -> str:
         """Name of the device that holds it: ``"cuda:N"``."""
-        return f"cuda:{self._number}"
+        return f"cuda:{self.number}"
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -86,39 +88,43 @@ class DeviceArray:
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
-            "data": (address(self._flat) if self.size else 0, False),
-            "strides": None if self._pitch is None else self._strides,
+            "data": (address(self.flat) if self.size else 0, False),
+            "strides": None if self.pitch is None else self._strides,
             "version": 3,
             "stream": DEFAULT_STREAM if stream == 0 else stream,
         }
 
     @property
     def _strides(self) -> tuple[int, ...]:
-        assert self._pitch is not None
-        return self.dtype.itemsize, self._pitch * self.dtype.itemsize
+        assert self.pitch is not None
+        return self.dtype.itemsize, self.pitch * self.dtype.itemsize
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
         """Return a view of another shape; of a matrix whose rows stand side by side none."""
-        if self._pitch is not None:
+        if self.pitch is not None:
             if shape != self.shape:
                 raise ValueError(f"rows that stand side by side cannot be seen as {shape}")
             return self
-        return DeviceArray(self._flat, shape, self._number, self._stream)
+        return DeviceArray(self.flat, shape, self.number, self._stream)
+
+    def like(self, flat: Any) -> DeviceArray:
+        """Return an array of this shape, whose entries stand in memory as those of this one."""
+        return DeviceArray(flat, self.shape, self.number, self._stream, self.pitch)
 
     def for_kernels(self) -> Any:
         """Return Numba's own array of the same shape, one row behind the other."""
-        if self._pitch is None:
-            return self._flat.reshape(self.shape)
-        return self._flat.reshape((self.shape[1], self._pitch)).T[: self.shape[0]]
+        if self.pitch is None:
+            return self.flat.reshape(self.shape)
+        return self.flat.reshape((self.shape[1], self.pitch)).T[: self.shape[0]]
 
     def to_host(self) -> NDArray[Any]:
         """Return a copy on the host, made when all work on the device is done."""
-        host: NDArray[Any] = np.empty(self._flat.size, self.dtype)
-        with select(self._number):
+        host: NDArray[Any] = np.empty(self.flat.size, self.dtype)
+        with select(self.number):
             wait_for_device()
-            download(self._flat, host, cuda.stream())
-        if self._pitch is not None:
-            return host.reshape(self.shape[1], self._pitch)[:, : self.shape[0]].T
+            download(self.flat, host, cuda.stream())
+        if self.pitch is not None:
+            return host.reshape(self.shape[1], self.pitch)[:, : self.shape[0]].T
         return host.reshape(self.shape)
 
     def __len__(self) -> int:

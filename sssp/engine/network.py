@@ -11,7 +11,7 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["Network", "own_methods", "reversed_graph"]
+__all__ = ["Network", "is_on_device", "own_methods", "reversed_graph"]
 
 T = TypeVar("T")
 
@@ -50,3 +50,8 @@ def own_methods(network: object) -> dict[str, type[Method]] | None:
     """Return the only methods that answer on it, the fastest first; None: those of graphs."""
     own: dict[str, type[Method]] | None = getattr(network, "methods", None)
     return own
+
+
+def is_on_device(network: object) -> bool:
+    """Whether a GPU has what it needs beyond a graph's arrays: the pieces of a prepared map."""
+    return bool(getattr(network, "is_on_device", False))

@@ -127,6 +127,11 @@ class Hierarchy:
         """Return what `build` makes from this hierarchy: made once, then kept."""
         return self._derived.made(key, build)
 
+    @property
+    def is_on_device(self) -> bool:
+        """Whether a GPU has the pieces that versions of this map share."""
+        return any(key.startswith("cuda:") for key in list(self.structure.shared))
+
     def free_device(self) -> None:
         """Drop the copies on CUDA devices, its graph's too; the next call there makes new ones."""
         self._derived.free_device()

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.errors import DistanceOverflowError
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = ["as_numbers", "carry", "joined", "may_wrap", "parts_of"]
+__all__ = ["as_numbers", "carry", "is_wide", "joined", "may_wrap", "parts_of"]
 
 HALF = 32
 LOWER = (1 << HALF) - 1
@@ -61,7 +61,12 @@ def may_wrap(values: NDArray[Any], count: int) -> bool:
     """Whether a sum of `count` of the `values` might leave int64."""
     if values.dtype.kind == "f" or values.size == 0:
         return False
-    return max(abs(int(values.min())), abs(int(values.max()))) * count >= SAFE
+    return is_wide(max(abs(int(values.min())), abs(int(values.max()))), count)
+
+
+def is_wide(greatest: int, count: int) -> bool:
+    """Whether a sum of `count` integers, none of them greater, might leave int64."""
+    return greatest * count >= SAFE
 
 
 def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:

@@ -250,7 +250,7 @@ class ShortestPaths:
         path = self.path(target, row)
         return arcs_between(self.graph, path[:-1], path[1:])
 
-    def skim(self, values: ArrayLike) -> NDArray[Any]:
+    def skim(self, values: ArrayLike) -> Any:
         """Sum another attribute of the arcs along every shortest path.
 
         Kilometres along the fastest path, say: the attribute of each arc on the way to a vertex
@@ -269,6 +269,10 @@ class ShortestPaths:
             In units of the values. Unreached: ``iinfo(int64).max`` or inf. A row costs time in
             the vertices that its predecessors store: O(n), or less if they are sparse.
 
+            Of a result on a GPU the sums are found and stay there, a `DeviceArray`: O(n log p)
+            work a row for paths of p arcs, and 24 bytes an entry meanwhile. Floats are added up
+            in another order there, the same each time.
+
         Raises
         ------
         ValueError
@@ -282,6 +286,8 @@ class ShortestPaths:
         """
         arc_values = as_numbers(values, "values")
         check_arc_values(self.graph, arc_values.shape)
+        if self._on_device:
+            return self._skim_there(arc_values)
         self._require_predecessors()
         trees = self._tree_sums(arc_values.dtype)
         sums = np.empty((self.rows, self._width), arc_values.dtype)
@@ -304,14 +310,16 @@ class ShortestPaths:
         Parameters
         ----------
         volumes : array_like, shape of `distances` (sparse distances: (k, n))
-            How much travels from the source of the row to each vertex (or target).
+            How much travels from the source of the row to each vertex (or target). Of a result
+            on a GPU they may be there as well: int64, without gaps.
 
         Returns
         -------
         ndarray, shape (input arcs,), int64 or float64
             Flow on every row of the input that made the graph, both directions of an
             undirected one together; 0 on arcs that lost to a parallel one. Time a row as for
-            `skim`.
+            `skim`. Of a result on a GPU integers are added up there, and only the flow comes
+            back; floats on the host.
 
         Raises
         ------
@@ -325,6 +333,8 @@ class ShortestPaths:
             A flow (or a volume) that does not fit the result; integers are exact, even if a sum
             leaves int64 on its way and comes back.
         """
+        if self._on_device:
+            return self._load_there(volumes)
         flows = as_numbers(volumes, "volumes")
         self._check_volumes_shape(flows.shape)
         self._require_predecessors()
@@ -681,8 +691,39 @@ class ShortestPaths:
 
     def _require_predecessors(self) -> None:
         self._require_host()
+        self._require_trees()
+
+    def _require_trees(self) -> None:
         if self.predecessors is None:
             raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
+
+    def _skim_there(self, values: NDArray[Any]) -> Any:
+        """Skim where the trees are; what does not go there, on the host."""
+        trees, sums = self._trees_there(), None
+        if self.predecessors.size and not may_wrap(values, self.graph.n):
+            sums = trees.skim(values)
+        if sums is None:
+            sums = trees.brought(self.to_host().skim(values))
+        return sums.reshape(self._shape())
+
+    def _load_there(self, volumes: Any) -> NDArray[Any]:
+        """Load where the trees are; what does not go there, on the host."""
+        there = _is_on_device(volumes)
+        flows = volumes if there else as_numbers(volumes, "volumes")
+        self._check_volumes_shape(tuple(flows.shape))
+        trees, found = self._trees_there(), None
+        if self.predecessors.size and (there or flows.dtype == INT64):
+            found = trees.load(flows.reshape((self.rows, self.graph.n)))
+        if found is None:
+            return self.to_host().load(trees.on_host(flows))
+        return flow_on_input(self.graph, [found])
+
+    def _trees_there(self) -> Any:
+        self._require_trees()
+        # (by name, for solvers' rooms are above results)
+        room = import_module("sssp.cuda.tree_sums")
+        trees = self.predecessors.reshape((self.rows, self.graph.n))
+        return room.TreeSumsThere(self.graph, trees, self.sources)
 
     @property
     def _sparse(self) -> bool:

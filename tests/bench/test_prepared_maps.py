@@ -63,6 +63,19 @@ def test_every_question_is_asked_of_all_and_the_answers_are_equal(tmp_path, caps
     assert [line["asked for"] for line in comparison["records"]] == list(found.rows)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("devices", ["cuda", "cpu,cuda"])
+@pytest.mark.usefixtures("device")
+def test_a_gpu_is_asked_in_place_of_the_cpu_or_beside_it(devices, capsys):
+    found = measured(capsys, "--devices", devices, graph="road-like:30")
+    assert found.code == 0
+    assert "differs" not in found.out
+    for name in ("new weights", "1 tree", "5 trees", "table 7 x 7", "20 trips"):
+        row = found.rows[name]
+        assert float(row["cuda ms" if "," in devices else "ms"].replace(",", "")) > 0, name
+        assert row["equal"] in ("yes", "-")
+
+
 def forged(network, *arguments, **options):
     """Answer trips, and the first of a prepared map wrongly."""
     trips = sssp.pairs(network, *arguments, **options)

@@ -102,6 +102,7 @@ def ask(recorder: Recorder, dtypes: list[str]) -> None:
         ask_matrices(dtype)
     ask_reductions(dtypes)
     ask_closures()
+    ask_for_sums_along_trees()
     ask_for_a_product()
     ask_for_wide_distances(recorder)
 
@@ -138,6 +139,16 @@ def ask_searches(recorder: Recorder, common: dict[str, Any]) -> None:
         for form in ({"output": "sparse"}, {"targets": [1], "predecessors": True}):
             sssp.shortest_paths(pair, 0, method="delta-stepping", **common, **form)
         sssp.shortest_paths(pair, 0, method=streamed, **common)
+
+
+def ask_for_sums_along_trees() -> None:
+    import sssp
+
+    g = sssp.Graph.from_arcs([0, 1], [1, 0], [1, 1])
+    trees = sssp.shortest_paths(g, [0, 1], predecessors=True, output="device", device="cuda")
+    for values in ([1, 2], [0.5, 1.5]):
+        trees.skim(values)
+    trees.load([[0, 1], [1, 0]])
 
 
 def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:

@@ -100,8 +100,6 @@ def test_what_looks_into_a_device_result_asks_for_the_host_first(device):
         r.to_float,
         lambda: r.distance(3),
         lambda: r.path(3),
-        lambda: r.skim(np.ones(g.m)),
-        lambda: r.load(np.ones(g.n)),
     ):
         with pytest.raises(TypeError, match=r"lives on cuda:0: call to_host\(\) first"):
             look()

@@ -345,6 +345,45 @@ def test_rows_are_the_same_each_time_and_from_every_thread(
         assert all(executor.map(ask, range(100)))
 
 
+@needs_speed
+@pytest.mark.gpu
+def test_rows_with_trees_and_without_take_turns_in_the_same_memory(
+    roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
+) -> None:
+    g, h = roads
+    sources, targets = np.arange(16) * 9, np.arange(0, g.n, 30)
+    wanted = sssp.shortest_paths(h, sources, predecessors=True)
+    for _ in range(4):
+        trees = sssp.shortest_paths(h, sources, predecessors=True, device=device)
+        table = sssp.shortest_paths(h, sources, targets=targets, device=device)
+        np.testing.assert_array_equal(trees.predecessors, wanted.predecessors)
+        np.testing.assert_array_equal(table.distances, wanted.distances[:, targets])
+
+
+@needs_speed
+@pytest.mark.gpu
+def test_two_threads_with_streams_and_weights_of_their_own(
+    roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
+) -> None:
+    from sssp.cuda.compiler import cuda
+
+    g, h = roads
+    sources = np.arange(0, g.n, g.n // 70)
+
+    def ask(number: int) -> bool:
+        stream = cuda.stream()
+        version = h.with_weights(g.weights + number)
+        wanted = sssp.shortest_paths(g.with_weights(g.weights + number), sources).distances
+        answers = [
+            sssp.shortest_paths(version, sources, device=device, output="device", stream=stream)
+            for _ in range(5)
+        ]
+        return all(np.array_equal(one.to_host().distances, wanted) for one in answers)
+
+    with ThreadPoolExecutor(2) as executor:
+        assert all(executor.map(ask, range(10)))
+
+
 # around the lanes of a group, and the groups of a block
 @pytest.mark.parametrize("k", [1, 2, 3, 15, 16, 17, 33, 64, 65, 130])
 @pytest.mark.parametrize("threads", [1, 3])

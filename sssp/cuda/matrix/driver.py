@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.batch import Batch
-from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
+from sssp.cuda.compiler import (
+    SIMULATOR,
+    after,
+    cuda,
+    device_number,
+    kernel,
+    select,
+    wait_for_device,
+)
 from sssp.cuda.fill import fill
 from sssp.cuda.memory import available_bytes, device_graph, download, upload
 from sssp.cuda.narrow import narrowed_device
@@ -325,10 +333,10 @@ def _broken_row(matrix: Matrix) -> int | None:
 def _result(query: MatrixQuery, flat: Any, n: int, number: int) -> Any:
     """Return a matrix where the call wants it."""
     if query.output == "device":
-        cuda.synchronize()
+        wait_for_device()
         return DeviceArray(flat, (n, n), number)
     host: NDArray[Any] = np.empty(n * n, flat.dtype)
-    cuda.synchronize()
+    wait_for_device()
     download(flat, host, cuda.stream())
     return host.reshape(n, n)
 

@@ -25,7 +25,16 @@ from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, inline, kernel, select
+from sssp.cuda.compiler import (
+    SIMULATOR,
+    after,
+    cuda,
+    device_number,
+    inline,
+    kernel,
+    select,
+    wait_for_device,
+)
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import from_lane
 from sssp.cuda.fill import fill
@@ -293,7 +302,7 @@ def packed_matrix(query: ClosureQuery) -> Any:
 def packed_result(query: ClosureQuery, reach: Any, number: int) -> Any:
     """Return a packed matrix of the current device where the call wants it."""
     shape = query.n, query.words
-    cuda.synchronize()
+    wait_for_device()
     if query.output == "device":
         return DeviceArray(reach, shape, number)
     host: NDArray[np.uint64] = np.empty(shape, np.uint64)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, address, cuda, launch, most_shared_bytes
+from sssp.cuda.compiler import (
+    SIMULATOR,
+    address,
+    cuda,
+    launch,
+    most_shared_bytes,
+    wait_for_device,
+)
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
@@ -183,7 +190,7 @@ class DeviceTree(Arrays):
                 _there(roots), _there(root_pairs.astype(np.uint32)),
                 *self["places arcs_first heads rows"], pairs, pair_arcs,
             )  # fmt: skip
-        cuda.synchronize()
+        wait_for_device()
         self._arrays |= {
             "pair_first": _there(pair_first.astype(np.uint32)),
             "pairs": pairs,
@@ -222,7 +229,7 @@ class DeviceTree(Arrays):
                 placed_slots_kernel[-(-slots.size // THREADS), THREADS](
                     _there(slots), *self["ranks places first arcs_first"], placed
                 )
-                cuda.synchronize()
+                wait_for_device()
             return placed
 
         return self._made.made(key, make)

@@ -251,7 +251,9 @@ class LanesSearch(Search):
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
-        asked = self.serial, batch.rows, self.pitch, batch.bound, *map(address, places)
+        asked = (
+            self.serial, self.few, batch.rows, self.pitch, batch.bound, *map(address, places)
+        )  # fmt: skip
         launches.do(asked, batch.stream, launch)
         self.hand_over(batch, scratch)
 
