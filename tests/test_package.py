@@ -94,6 +94,21 @@ def test_modules_without_arrays_load_none():
     assert in_fresh_process(f"{code}; print({HEAVY} & set(sys.modules))") == "set()"
 
 
+def test_a_search_loads_no_linear_algebra():
+    code = "import sys, sssp; sssp.shortest_paths(sssp.road_like(100), 0)"
+    assert in_fresh_process(f"{code}; print('scipy.linalg' in sys.modules)") == "False"
+
+
+def test_linear_algebra_is_there_for_other_functions_of_a_process():
+    code = """
+import numpy as np, numba, sssp
+sssp.shortest_paths(sssp.road_like(100), 0)
+matrix = np.diag([1.0, 2.0])
+print(numba.njit(lambda a: np.linalg.inv(a) @ a)(matrix).tolist())
+"""
+    assert in_fresh_process(code) == "[[1.0, 0.0], [0.0, 1.0]]"
+
+
 def test_every_public_name_has_a_docstring():
     for name in sssp.__all__:
         assert getattr(sssp, name).__doc__, name
