@@ -173,6 +173,8 @@ def test_weights_of_vertices_agree_with_the_reference(call: Asked, data: st.Data
         expected = expected[0]
     if len(shape) == 1:
         expected = [row[0] for row in expected] if isinstance(call.sources, list) else expected[0]
+    if not call.rows:  # of no row nobody can tell how many columns it has
+        expected = np.empty((0, *shape[1:]))
     assert np.shape(values) == np.shape(expected)
     if decay is None:
         np.testing.assert_array_equal(values, expected)

@@ -137,6 +137,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # a team at once, for else the graph would have to be large
 delta_stepping.WORTH_A_TEAM = 0
 delta_team.TEAM_PAYS = delta_alone.Pause(256, 0, 0, 0, 0, 0)
+delta_team.WORTH_COMPILING = 0
 random = np.random.default_rng(0)
 g = sssp.Graph.from_arcs(*random.integers(0, 9_000, (2, 40_000)), np.ones(40_000, int), n=9_000)
 matrix = random.integers(1, 99, (150, 150))

@@ -78,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
     from sssp.calls.placement import choose_device
     from sssp.engine.progress import progress_bar
     from sssp.kernels import cache, store
+    from sssp.kernels.jit import compiling_ahead
 
     methods = [ALL[name]() for name in options.methods]
     methods = [method for method in methods if options.device in method.solvers]
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         choose_device(options.device, method, None)
     start = perf_counter()
     steps = list(_steps(methods, options.device, options.dtypes))
-    with progress_bar(len(steps), None, "step") as advance:
+    with compiling_ahead(), progress_bar(len(steps), None, "step") as advance:
         for step in steps:
             step()
             advance(1)

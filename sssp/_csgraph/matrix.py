@@ -133,7 +133,7 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     n = len(matrix)
     unit = n if predecessors else 1
     graph: MatrixGraph
-    if whole and is_exact(n, least * unit, (greatest + 1) * unit):
+    if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
         graph, query = _counted(matrix, int(least), int(greatest), unit)
     else:
         unit = 1

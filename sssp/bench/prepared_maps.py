@@ -35,6 +35,7 @@ from sssp.graph.graph import Graph
 from sssp.hierarchy.hierarchy import Hierarchy
 from sssp.hierarchy.prepare import prepare, read_hierarchy
 from sssp.kernels.dtypes import unreached
+from sssp.kernels.jit import compiling_ahead
 
 __all__ = ["PreparedMaps", "answers_of", "held_bytes", "preparing_pays_after", "questions"]
 
@@ -409,7 +410,7 @@ class _OneMap:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
             able = one.negative_weights or self.graph.least_weight >= 0
             if able and getattr(one.answers, question.kind) is not None:
-                with self._leaving_out(one.name, question):
+                with self._leaving_out(one.name, question), compiling_ahead():
                     one.warm_up(question, self.plan)
         for trial in range(self.plan.trials):
             for one in contenders:

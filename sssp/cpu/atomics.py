@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic as _intrinsic
 
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import njit, part
 
 __all__ = ["atomic_add", "atomic_load", "now", "wait_for_all", "wait_for_change"]
 
@@ -86,7 +86,7 @@ def now(context: Any) -> tuple[Any, Any]:
 _sleep = types.ExternalFunction("usleep", types.int32(types.uint32)) if os.name == "posix" else None
 
 
-@njit
+@part
 def wait_for_change(words, index, old):
     """Return once an integer is no longer `old`.
 

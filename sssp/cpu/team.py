@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from sssp.cpu.atomics import atomic_add, atomic_load, wait_for_change
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import njit, part
 
 __all__ = [
     "come",
@@ -35,7 +35,7 @@ SIGNAL, COME = 0, 1
 WAIT, BEGIN, LEAVE = 0, 1, 2
 
 
-@njit
+@part
 def come(start):
     """Wait for the first thread of a team; returns whether it has the team begin.
 

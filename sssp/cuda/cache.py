@@ -30,6 +30,7 @@ class DeviceCodeCache(CodeCache):
 
     packer = object.__new__(CUDACacheImpl)
     dumps = staticmethod(dumps)
+    array_functions = "numba.cuda.np"
 
     def target(self, context: Any) -> tuple[Any, ...]:
         """What the code is compiled for, and what compiles it."""

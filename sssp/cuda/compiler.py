@@ -39,6 +39,7 @@ __all__ = [
 INSTALL = 'pip install "sssp[cu13]" (or "sssp[cu12]" for a driver older than 580)'
 
 try:
+    import numba_cuda  # noqa: F401 (without it Numba's own target answers, an older one)
     from numba import config as _config
     from numba import cuda as _cuda
 except (ImportError, AttributeError) as error:  # numba-cuda 0.30 and numpy >= 2.5: row_stack

@@ -83,8 +83,10 @@ def usable_cores() -> int:
 
 
 def _positive(value: Any, name: str) -> int:
+    # NumPy's booleans too, which were integers before NumPy 2
+    is_boolean = isinstance(value, bool) or getattr(value, "dtype", "") == "bool"
     try:
-        number = 0 if isinstance(value, bool) else operator.index(value)
+        number = 0 if is_boolean else operator.index(value)
     except TypeError:
         number = 0
     if number < 1:

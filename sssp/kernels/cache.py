@@ -27,6 +27,7 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.serialize import dumps
 
 from sssp.kernels import store
+from sssp.kernels.lean import load_array_functions
 from sssp.kernels.notice import COMPILING, warn_once
 
 __all__ = ["COUNTS", "CodeCache"]
@@ -57,6 +58,8 @@ class CodeCache:
     #: what Numba turns compiled code into so that it can be pickled, and back
     packer: Any = object.__new__(CompileResultCacheImpl)
     dumps = staticmethod(dumps)
+    #: where Numba has its functions on arrays for what the code runs on
+    array_functions = "numba.np"
 
     def __init__(self, function: Callable[..., Any], options: str) -> None:
         self.function, self.options = function, options
@@ -78,6 +81,7 @@ class CodeCache:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return compiled code, None if there is none that can be used."""
+        load_array_functions(self.array_functions)
         context.refresh()
         try:
             data = store.read(self._entry(signature, context))
@@ -89,6 +93,10 @@ class CodeCache:
             warn_once("compiled code cannot be used, and is compiled again: %s", error)
         COMPILING.begin()
         return None
+
+    def holds(self, signature: Any, context: Any) -> bool:
+        """Whether there is compiled code on disk."""
+        return store.holds(self._entry(signature, context))
 
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep compiled code."""

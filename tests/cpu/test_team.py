@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import sssp
 from sssp.cpu.search import delta_alone, delta_stepping, delta_team
 from sssp.cpu.team import COME, start_thread
+from sssp.kernels.jit import compiling_ahead
 from tests import naive
 from tests.compare import assert_same
 from tests.strategies import (
@@ -81,7 +82,8 @@ def teams_always(request: pytest.FixtureRequest) -> Iterator[None]:
         patch.setattr(delta_team, "TEAM_PAYS", AT_ONCE)
         patch.setattr(delta_team, "slack", lambda n, pace: request.param)
         patch.setattr(delta_team._Team, "call", call_and_wait)
-        yield
+        with compiling_ahead():
+            yield
 
 
 @pytest.fixture
@@ -262,6 +264,21 @@ def test_several_teams_search_one_graph_at_once() -> None:
     for caller in callers:
         caller.join()
     assert wrong == []
+
+
+def test_nobody_waits_for_the_kernel_before_searches_have_taken_long(
+    calls: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delta_team, "_readiness", {})
+    monkeypatch.setattr(delta_team, "is_ahead", lambda: False)
+    monkeypatch.setattr(delta_team, "is_compiled", lambda *arguments: False)
+    g = random_graph(2000, 6000)
+    sssp.shortest_paths(g, 0, threads=2)
+    assert calls == []
+    monkeypatch.setattr(delta_team, "WORTH_COMPILING", 1)
+    sssp.shortest_paths(g, 0, threads=2)
+    sssp.shortest_paths(g, 0, threads=2)
+    assert calls == [2, 2]
 
 
 def test_a_search_that_is_soon_over_starts_no_team(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.hierarchy.cuda import resident
+
+resident = pytest.importorskip("sssp.hierarchy.cuda.resident", exc_type=sssp.MissingExtraError)
 
 pytestmark = pytest.mark.gpu
 

@@ -25,7 +25,7 @@ from sssp.cpu.buckets import (
     unlink,
 )
 from sssp.cpu.team import has_come
-from sssp.kernels.jit import njit
+from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.kernels.status import CLIPPED, DONE
 
 __all__ = [
@@ -88,7 +88,7 @@ def first_open(targets, target, distances, number, scale, unseen):
     return target
 
 
-@njit
+@njit(**UNCOUNTED)
 def empty_buckets(
     indptr, indices, weights, targets, bound, distances, reached, counters,
     scale, unseen, links, heads, sources, pause, start, others,

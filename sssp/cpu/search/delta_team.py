@@ -24,6 +24,7 @@ from its core while the others wait for it.
 from __future__ import annotations
 
 import contextlib
+from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ from sssp.cpu.search.delta_alone import (
 )
 from sssp.cpu.team import BEGIN, LEAVE, SIGNAL, come, start_thread
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached
-from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.jit import UNCOUNTED, is_ahead, is_compiled, njit, part
 from sssp.kernels.status import CLIPPED, DONE
 
 __all__ = ["TEAM_WIDTH", "team_search"]
@@ -73,6 +74,8 @@ TEAM_WIDTH = 6.0
 TEAM_PAYS = Pause(window=1024, time=600_000, bucket=256, cost=20, left=2_500_000, expanded=32)
 #: where a limit or targets may soon end the search
 TEAM_MAY_PAY = TEAM_PAYS._replace(time=5 * TEAM_PAYS.time)
+#: nanoseconds of searches in a process from which on it may wait some seconds for the team's kernel
+WORTH_COMPILING = 1_000_000_000
 #: when one did on this graph the last time
 AT_ONCE = Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded=0)
 #: where nobody is awaited, as `come` has it
@@ -160,7 +163,7 @@ def new_meeting(threads: int, n: int, dtype: np.dtype[Any]) -> Meeting:
     )
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _take_over(lists, meeting, heads_alone, distances):
     """Hand all open vertices, which stand beyond the window, to the first thread."""
     alone, links = lists.links_alone, lists.links[0]
@@ -175,7 +178,7 @@ def _take_over(lists, meeting, heads_alone, distances):
         lists.carried[vertex] = True
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _announce(links, heads, base, bucket, scale, announced):
     """Tell the absolute number of a thread's next bucket, and how many vertices it has there.
 
@@ -195,7 +198,7 @@ def _announce(links, heads, base, bucket, scale, announced):
     announced[LENGTH] = count
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _surplus(announced, thread, number):
     """How many vertices of bucket `number` a thread has above its fair part."""
     total = 0
@@ -206,7 +209,7 @@ def _surplus(announced, thread, number):
     return own - (total + announced.shape[0] - 1) // announced.shape[0]
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _share(links, heads, bucket, count, meeting, slot):
     """Move `count` vertices of a thread's bucket to the frontier; what finds no room stays."""
     frontier, lengths = meeting.frontier, meeting.lengths
@@ -218,7 +221,7 @@ def _share(links, heads, bucket, count, meeting, slot):
         count -= 1
 
 
-@njit
+@part
 def _falls_behind(announced, pace, slack, clock):
     """Whether the team has taken longer than one thread would have.
 
@@ -237,7 +240,7 @@ def _falls_behind(announced, pace, slack, clock):
     return behind > slack or idle == ENOUGH
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _relax(
     indptr, indices, weights, bound, distances, scale, base, bucket,
     links, heads, touched, meeting, slot,
@@ -294,7 +297,7 @@ def _relax(
             link(links, heads, into, head)
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_done, least, found):
     """Let the least proposal count, in the part of the vertices that this thread completes.
 
@@ -333,7 +336,7 @@ def _complete(lists, meeting, thread, distances, reached, counters, unseen, is_d
             reached[np.uint64(place) + i] = found[i]
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _keep_open(lists, heads, begin, end, unseen):
     """Link those of a block's vertices that stand in a list with their least proposal."""
     alone = lists.links_alone
@@ -351,7 +354,7 @@ def _keep_open(lists, heads, begin, end, unseen):
             link(alone, heads, np.int32(BEYOND), vertex)
 
 
-@njit(**UNCOUNTED)
+@part(**UNCOUNTED)
 def _hand_back(lists, meeting, heads_alone, counters, turns):
     """Count what the team has done, and leave the open vertices to one thread alone."""
     counters[PHASES] += turns
@@ -474,9 +477,13 @@ class _Team:
                 start_thread(self._join_in, thread + 1)
         self.work(thread)
 
+    def arguments_of(self, thread: int) -> tuple[Any, ...]:
+        """What the kernel gets for one thread."""
+        return *self.arguments, self.meeting, thread
+
     def work(self, thread: int) -> int:
         """Do the part of one thread; gives the status to the first."""
-        status: int = _team_kernel(*self.arguments, self.meeting, thread)
+        status: int = _team_kernel(*self.arguments_of(thread))
         return status
 
     def dismiss(self) -> None:
@@ -484,18 +491,38 @@ class _Team:
         self.meeting.start[SIGNAL] = LEAVE
 
 
-#: dtypes of distances that the team's kernel has been compiled for
-_compiled: set[np.dtype[Any]] = set()
+class _Readiness:
+    """Whether the team's kernel is there, for one dtype of distances.
+
+    It takes seconds to compile, and most processes never search as long as that. So they do
+    without, until their searches have taken `WORTH_COMPILING`. What is on disk is used at once.
+    """
+
+    def __init__(self) -> None:
+        self.is_loaded = False
+        self._is_kept: bool | None = None
+        self._searched = 0
+
+    def patience(self, arguments: tuple[Any, ...]) -> int:
+        """Nanoseconds that a search rather goes on alone than have the kernel compiled."""
+        if self._is_kept is None:
+            self._is_kept = is_compiled(_team_kernel, *_Team(2, arguments).arguments_of(1))
+        return 0 if self._is_kept else WORTH_COMPILING - self._searched
+
+    def count(self, nanoseconds: int) -> None:
+        """Take note of how long a search has gone on alone."""
+        self._searched += nanoseconds
+
+    def load(self, arguments: tuple[Any, ...]) -> None:
+        """Have the kernel ready before anybody waits for the team."""
+        if not self.is_loaded:
+            team = _Team(2, arguments)
+            team.dismiss()
+            team.work(1)
+            self.is_loaded = True
 
 
-def _compile(arguments: tuple[Any, ...]) -> None:
-    """Have the team's kernel ready, for else the search would be over before it is."""
-    dtype = arguments[5].dtype
-    if dtype not in _compiled:
-        team = _Team(2, arguments)
-        team.dismiss()
-        team.work(1)
-        _compiled.add(dtype)
+_readiness: dict[np.dtype[Any], _Readiness] = {}
 
 
 def slack(n: int, pace: int) -> int:
@@ -534,13 +561,24 @@ def _search(
         pays = TEAM_MAY_PAY
     elif lists.pace[0]:
         pays = AT_ONCE
+    ready = _readiness.setdefault(distances.dtype, _Readiness())
+    began = perf_counter_ns()
+    if not ready.is_loaded:
+        together = *question, team_scale, unseen, 0, lists, heads
+        if is_ahead():
+            gather(lists.links_alone, heads)
+            ready.load(together)
+        else:
+            pays = pays._replace(time=max(pays.time, ready.patience(together)))
     status = empty_buckets(*alone, sources, pays, NOBODY, 1)
+    if not ready.is_loaded:
+        ready.count(perf_counter_ns() - began)
     if status == PAUSED:
         gather(lists.links_alone, heads)
         pace = int(lists.pace[0] if pays is AT_ONCE else counters[PACE])
         most_behind = slack(distances.size, pace)
         together = *question, team_scale, unseen, most_behind, lists, heads
-        _compile(together)
+        ready.load(together)
         team = _Team(len(lists.links), together)
         try:
             team.call()
