@@ -25,7 +25,8 @@ class Batch:
     rows : int
         How many.
     sources, first_sources : device arrays, int64
-        Row i starts from ``sources[first_sources[i]:first_sources[i + 1]]``.
+        Row i starts from ``sources[first_sources[i]:first_sources[i + 1]]``; of the latter there
+        may be more.
     targets : device array, int64
         Empty: all vertices.
     bound, unseen : number

@@ -244,7 +244,7 @@ class _Rows:
         """Launch the search for some rows."""
         sources, firsts = self.sources, self.firsts
         if not self.query.nearest:
-            sources, firsts = sources[rows.start : rows.stop], firsts[: len(rows) + 1]
+            sources = sources[rows.start : rows.stop]
         batch = Batch(
             len(rows),
             sources,

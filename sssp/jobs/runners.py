@@ -33,8 +33,8 @@ __all__ = ["WRITERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_o
 AHEAD = 2
 #: calls that each of several GPUs gets at least, if there are blocks enough
 CALLS = 4
-#: threads of this process that write what a GPU finds
-WRITERS_A_GPU = 4
+#: threads of this process that write what a GPU finds; some of them certify meanwhile
+WRITERS_A_GPU = 6
 
 logger = logging.getLogger("sssp")
 
@@ -214,9 +214,17 @@ class LocalRunner:
                 executor.shutdown(wait=False, cancel_futures=True)
 
     def _groups(self, blocks: list[int]) -> list[list[int]]:
-        """Cut blocks into those that are searched in one call, so that all devices get some."""
+        """Cut blocks into those that are searched in one call, so that all devices get some.
+
+        The first calls find no more than a block a writer: until they are back nothing is written.
+        """
         size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
-        return [blocks[first : first + size] for first in range(0, len(blocks), size)]
+        few = min(size, WRITERS_A_GPU)
+        starts = range(0, min(len(blocks), few * self.slots), few)
+        rest = range(few * self.slots, len(blocks), size)
+        return [blocks[first : first + few] for first in starts] + [
+            blocks[first : first + size] for first in rest
+        ]
 
     def _search(self, ticket: Ticket, group: list[int]) -> set[Future[Done]]:
         """Search for some blocks on the next device that is free, and hand them to the writers."""

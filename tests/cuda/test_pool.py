@@ -176,9 +176,11 @@ def test_memory_of_an_array_waits_for_the_next_and_counts_as_free(device: str) -
     from sssp.cuda import memory, pool
     from sssp.cuda.compiler import address, cuda, select
 
+    def free_of_the_driver() -> int:
+        return int(cuda.current_context().get_memory_info().free)
+
     with select(0):
         pool.release()
-        before = memory.free_bytes()
         array = pool.device_array((3, 40_000_000), np.int32)
         assert (array.shape, array.strides) == ((3, 40_000_000), (160_000_000, 4))
         place, part = address(array), array[1, 5:10]
@@ -188,15 +190,13 @@ def test_memory_of_an_array_waits_for_the_next_and_counts_as_free(device: str) -
         assert part.copy_to_host().tolist() == [0, 1, 2, 3, 4]
         del part
         assert pool.idle_bytes(0) >= 480_000_000
-        # (others may take memory of the device meanwhile, but hardly so much)
-        assert memory.free_bytes() > before - 100_000_000
+        # (others may take memory of the device meanwhile, but hardly so much every time)
+        assert any(memory.free_bytes() > free_of_the_driver() + 400_000_000 for _ in range(5))
         again = pool.device_array(118_000_000, np.int32)
         assert address(again) == place
         del again
         pool.release()
-        cuda.current_context().deallocations.clear()
         assert pool.idle_bytes(0) == 0
-        assert cuda.current_context().get_memory_info().free > before - 100_000_000
         assert pool.device_array((0, 5), np.int32).shape == (0, 5)
 
 

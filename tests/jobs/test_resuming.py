@@ -20,7 +20,7 @@ import pytest
 import sssp
 from sssp.calls.shortest_paths import solved
 from sssp.jobs.parquet_parts import ParquetParts
-from sssp.jobs.runners import LocalRunner
+from sssp.jobs.runners import WRITERS_A_GPU, LocalRunner
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
 
 G = ring_with_chords(200)
@@ -96,6 +96,20 @@ def test_blocks_that_are_searched_in_one_call_are_written_one_by_one(
     assert contents_of(tmp_path / "od") == contents_of(tmp_path / "whole")
     if "reduce" not in asked:
         assert sorted(calls) == [whole.searches % 4 or 4] + [4] * (-(-whole.searches // 4) - 1)
+
+
+@pytest.mark.parametrize("slots", [1, 4])
+@pytest.mark.parametrize("count", [0, 1, 5, 63, 64, 1000])
+def test_the_first_call_of_a_device_is_short_and_no_block_is_left_out(
+    slots: int, count: int
+) -> None:
+    runner = LocalRunner(["cpu"] * slots, 1, 16)
+    groups = runner._groups(list(range(count)))
+    assert [block for group in groups for block in group] == list(range(count))
+    assert all(len(group) <= WRITERS_A_GPU for group in groups[:slots])
+    assert all(len(group) <= 16 for group in groups)
+    if count == 1000:
+        assert {len(group) for group in groups[slots:-1]} == {16}
 
 
 @pytest.mark.gpu
