@@ -24,6 +24,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, s
 from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
 from sssp.cuda.memory import available_bytes, download, upload
+from sssp.cuda.pool import device_array
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
@@ -272,7 +273,7 @@ def close(query: ClosureQuery, method: BaselineClosure) -> Any:
         query.fill(words, range(n))
         if n:
             bits = unpacked_bits(words, n)
-            before, after = upload(bits.reshape(-1)), cuda.device_array(n * n, np.uint8)
+            before, after = upload(bits.reshape(-1)), device_array(n * n, np.uint8)
             stream = cuda.stream()
             for _ in range(query.squarings):
                 launch_boolean_square(before, after, n, side, stream)

@@ -19,6 +19,7 @@ from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.finished import DeviceRows, on_host
 from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
@@ -226,17 +227,17 @@ class LanesSearch(Search):
         height = max(1, self.tree.height)
         return (
             Launches(),
-            cuda.device_array(lanes, INT64),
-            cuda.device_array(lanes, INDEX),
-            cuda.device_array((lanes, height), np.uint32),
-            cuda.device_array((lanes, height), np.uint32),
-            cuda.device_array((lanes, height), self.dtype),
+            device_array(lanes, INT64),
+            device_array(lanes, INDEX),
+            device_array((lanes, height), np.uint32),
+            device_array((lanes, height), np.uint32),
+            device_array((lanes, height), self.dtype),
             self.lanes_memory(lanes),
         )
 
     def lanes_memory(self, lanes: int) -> Any:
         """Return memory for all distances; lanes that nobody fills hold numbers."""
-        memory = cuda.device_array(max(1, self.size * lanes), self.dtype)
+        memory = device_array(max(1, self.size * lanes), self.dtype)
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
@@ -491,8 +492,8 @@ class _Folded(LanesSearch):
 
     def fresh(self, lanes: int) -> tuple[Any, ...]:
         """Allocate memory, also for the numbers."""
-        totals = cuda.device_array((SLOTS, 3, lanes), INT64)
-        return *super().fresh(lanes), totals, cuda.device_array((3, lanes), INT64)
+        totals = device_array((SLOTS, 3, lanes), INT64)
+        return *super().fresh(lanes), totals, device_array((3, lanes), INT64)
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for, fill
+from sssp.cuda.pool import device_array
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.sweeps import (
     ENDS,
@@ -422,7 +423,7 @@ class Selection(Arrays):
         )
         bundles, stream = tree.bundles, cuda.default_stream()
         start, n = int(bundles.levels[-1]), bundles.rank.size
-        marks = cuda.device_array(n, np.uint8)
+        marks = device_array(n, np.uint8)
         fill(marks, np.uint8(0), stream)
         _mark_above_kernel[targets.size, MARK_THREADS](
             self.wanted, *tree["rank_of places chain leap"], np.uint32(bundles.top), marks
@@ -456,11 +457,11 @@ class Selection(Arrays):
             laid[low:high] for low, high in pairwise(cuts)
         )
         own_places, own_boundary, own_ranks, names, lowest, highest = (
-            cuda.device_array(max(1, size), INDEX)
+            device_array(max(1, size), INDEX)
             for size in (n, int(boundaries[-1]), self.size, self.size, chosen.size, chosen.size)
         )
-        self.columns = cuda.device_array(targets.size, INT64)
-        self.renumbered = cuda.device_array(max(1, int(renumbered[-1])), np.int16)
+        self.columns = device_array(targets.size, INT64)
+        self.renumbered = device_array(max(1, int(renumbered[-1])), np.int16)
         self._arrays = tree._arrays | {
             "chosen": chosen_there,
             "renumbered_first": renumbered_first,
@@ -495,7 +496,7 @@ class Selection(Arrays):
     def _count(self, tree: DeviceTree, marks: Any, room: int) -> NDArray[np.int32]:
         """Count what is wanted of every bundle."""
         count = tree.bundles.lowest.size
-        counts = cuda.device_array((COUNTS, max(1, count)), INDEX)
+        counts = device_array((COUNTS, max(1, count)), INDEX)
         if count:
             _count_kernel[count, MARK_THREADS, cuda.default_stream(), room](
                 marks,
@@ -562,8 +563,8 @@ class Packed:
         bundles = max(1, selection["chosen"].size)
         self.streams = (
             selection["stream_first"],
-            cuda.device_array(bundles, np.uint32),
-            cuda.device_array(max(1, selection.stream_arcs) * stream_words(dtype), INT64),
+            device_array(bundles, np.uint32),
+            device_array(max(1, selection.stream_arcs) * stream_words(dtype), INT64),
         )
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 

@@ -25,6 +25,7 @@ from sssp.cuda.compiler import SHARED, SIMULATOR, cuda, device_number, kernel
 from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_barrier
 from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.memory import available_bytes, download, upload
+from sssp.cuda.pool import device_array
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
@@ -315,7 +316,7 @@ class _Trips:
         """Return the distances, and how many vertices were passed for each."""
         total, stream = self.total, cuda.stream()
         sources, targets = (upload(np.ascontiguousarray(side)) for side in self.ends)
-        distances, climbed = cuda.device_array(total, self.dtype), cuda.device_array(total, INT64)
+        distances, climbed = device_array(total, self.dtype), device_array(total, INT64)
         arrays = sources, targets, distances, climbed
         scratch = self._scratch()
         with progress_bar(total, self.query.progress, "trip") as advance:
@@ -341,10 +342,10 @@ class _Trips:
             return left[0]  # type: ignore[no-any-return]  # the key decides the type
         size = self.most * self.height
         return _Scratch(
-            cuda.device_array((2, self.n), INDEX),
-            cuda.device_array(2, np.uint32),
-            cuda.device_array((2, self.most), INDEX),
-            (cuda.device_array(size, self.dtype), cuda.device_array(size, self.dtype)),
+            device_array((2, self.n), INDEX),
+            device_array(2, np.uint32),
+            device_array((2, self.most), INDEX),
+            (device_array(size, self.dtype), device_array(size, self.dtype)),
         )
 
     def _launch(self, trips: _Part, scratch: _Scratch, stream: Any) -> None:
@@ -377,7 +378,7 @@ class _Trips:
 def _depths_down(on_device: DeviceMap) -> Any:
     """Return how deep the arcs down begin, in their order."""
     ends = on_device.down[2]
-    depths = cuda.device_array(max(1, ends.size), INDEX)
+    depths = device_array(max(1, ends.size), INDEX)
     stream = cuda.stream()
     _depths_kernel[blocks_for(ends.size), THREADS, stream](ends, on_device.tree["depth"], depths)
     stream.synchronize()
