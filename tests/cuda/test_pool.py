@@ -217,6 +217,7 @@ def test_memory_is_not_reused_while_another_stream_works_on_it(device: str) -> N
     with select(0):
         found, stream = pool.device_array(256, np.int32), cuda.stream()
         for _ in range(3):
+            pool.release()
             array = pool.device_array(size, np.int32)
             array.copy_to_device(np.full(size, 1, np.int32))
             place = address(array)
