@@ -14,6 +14,10 @@ INSTALLED := $(VENV)/.installed
 # the site's tools stay out of the environment that the tests run in
 SITE := build/site-tools
 
+# the environments are installed without bytecode: what is imported writes it, once, whatever the
+# caller's environment says, for hundreds of processes that the tests start
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: bench test test-all docs clean
 
 bench: $(INSTALLED)

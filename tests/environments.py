@@ -44,7 +44,12 @@ def environments() -> dict[str, tuple[str, list[str]]]:
         if path is None:
             print(f"{name}: skipped, it is not on PATH", flush=True)
         elif name != this:
-            found[name] = (path, list(LIBRARIES))
+            # what stands there may only tell where to look for it
+            run = subprocess.run([path, "--version"], capture_output=True, text=True)
+            if run.returncode:
+                print(f"{name}: skipped, {path}: {run.stderr.strip().splitlines()[0]}", flush=True)
+            else:
+                found[name] = (path, list(LIBRARIES))
     return found
 
 

@@ -1,9 +1,10 @@
 """Floyd-Warshall on what SciPy takes for a matrix of distances.
 
 SciPy's tree takes the fewest arcs among the shortest paths, then the smallest tails. For integers
-that is a question of lengths alone: let an arc of weight w count n w + 1, and a path of length d
-over h arcs counts n d + h. So the least counts give distances and numbers of arcs at once, every
-arc of a tree leads to a greater count, and the smallest tail is right wherever it stands.
+that is a question of lengths alone: let an arc of weight w count (n + 1) w + 1, and a path of
+length d over h arcs counts (n + 1) d + h. So the least counts give distances and numbers of arcs at
+once, every arc of a tree leads to a greater count, and the smallest tail is right wherever it
+stands; and a negative cycle, of n arcs at most, counts less than 0.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _Counted(MatrixQuery):
     Attributes
     ----------
     unit : int
-        1, or n, for counts that hold the number of arcs.
+        1, or n + 1, for counts that hold the number of arcs.
     """
 
     unit: int = 1
@@ -131,7 +132,7 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     if not proper:
         return None
     n = len(matrix)
-    unit = n if predecessors else 1
+    unit = n + 1 if predecessors else 1
     graph: MatrixGraph
     if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
         graph, query = _counted(matrix, int(least), int(greatest), unit)

@@ -146,21 +146,20 @@ def assert_alike(name: str, matrix: Any, *, exact: bool = True, **options: Any) 
     else:
         np.testing.assert_allclose(found[0][0], expected[0][0])
     if options.get("return_predecessors") and not found[1]:  # those who warn are SciPy's own
-        assert_trees(found[0], matrix, name, options)
+        same = np.array_equal(found[0][1], expected[0][1])
+        # among floats Floyd-Warshall's tree depends on what it adds first, in SciPy as well
+        if not (same and name == "floyd_warshall"):
+            assert_trees(found[0], matrix, name, options)
 
 
-@np.errstate(over="ignore")
 def assert_trees(found: Any, matrix: Any, name: str, options: dict[str, Any]) -> None:
     """Check that predecessors are tight, lead to a source, and take the fewest arcs."""
     distances, predecessors = found[0], found[1]
     n = distances.shape[-1]
     weights = lightest(matrix, name, options)
-    if (weights == -np.inf).any() or not (distances > -np.inf).all():
+    if (weights == -np.inf).any():
         return  # SciPy's own
     for row, tails in zip(distances.reshape(-1, n), predecessors.reshape(-1, n), strict=True):
-        lost = (row[:, None] + weights == row[:, None]) & (weights > 0) & (row[:, None] < np.inf)
-        if lost.any() and name == "floyd_warshall":
-            continue  # to whom all these sums are alike, in whatever order
         hops = np.where((row == 0) & (tails == NONE), 0, n)
         for _ in range(n):
             through = np.where(row[:, None] + weights == row, hops[:, None] + 1, n).min(axis=0)
@@ -186,13 +185,11 @@ def lightest(matrix: Any, name: str, options: dict[str, Any]) -> NDArray[np.floa
         validated = scipy_csgraph.csgraph_from_dense(matrix).tocoo()
     n = size_of(matrix)
     weights = np.full((n, n), np.inf)
-    arcs, counted = np.ones((2, validated.nnz), np.bool_)
-    unweighted = options.get("unweighted", False)
+    arcs = np.ones(validated.nnz, np.bool_)
     if name == "floyd_warshall":
-        arcs = ~np.isposinf(validated.data) & (unweighted | ~np.isnan(validated.data))
+        arcs = ~(np.isnan(validated.data) | np.isposinf(validated.data))
         arcs &= (validated.data != 0) | hasattr(matrix, "tocsr")
-        counted = ~np.isinf(validated.data)
-    data = np.where(unweighted & counted, 1.0, validated.data)
+    data = np.where(options.get("unweighted", False), 1.0, validated.data)
     np.fmin.at(weights, (validated.row[arcs], validated.col[arcs]), data[arcs])
     if not options.get("directed", True):
         weights = np.minimum(weights, weights.T)
@@ -230,12 +227,10 @@ def test_bellman_ford_and_johnson_find_what_scipy_finds(data, matrix, flags):
 
 
 @given(matrices(INTEGERS | DYADIC | NEGATIVE | ODD | WITH_MINUS_INFINITY), FLAGS, st.booleans())
-@example([[0.0, 1.5e308], [0.0, 0.0]], {"directed": True, "unweighted": False}, True)
 @example(
-    np.ma.masked_array([[0.0, np.nan], [0.0, 0.0]], np.zeros((2, 2), np.bool_)),
-    {"directed": False, "unweighted": False},
-    True,
+    sp.csr_array(([0.0, -1.0], ([0, 1], [1, 0]))), {"directed": True, "unweighted": False}, True
 )
+@example([[0.0, 1.5e308], [0.0, 0.0]], {"directed": True, "unweighted": False}, True)
 def test_floyd_warshall_finds_what_scipy_finds(matrix, flags, trees):
     assert_alike("floyd_warshall", matrix, exact=False, return_predecessors=trees, **flags)
 
