@@ -78,24 +78,26 @@ class Ready:
     def launch(self, search: LanesSearch, query: Query) -> Batch:
         """Queue all that is to be done on the device."""
         bound = query.bound(search.dtype)
-
-        def batch(first: int, stop: int, stream: Any) -> Batch:
-            return Batch(
-                stop - first, self.sources[first:stop], None, None, bound, unreached(search.dtype),
-                self.distances[first:stop], self.counters[first:stop], stream,
-            )  # fmt: skip
+        everything = Batch(
+            self.rows, self.sources, None, None, bound, unreached(search.dtype), self.distances,
+            self.counters, self.stream,
+        )  # fmt: skip
 
         def launches(stream: Any) -> None:
             send(self.given, self.sources, stream)
             for first in range(0, self.rows, self.together):
-                some = batch(first, min(first + self.together, self.rows), stream)
+                part = slice(first, min(first + self.together, self.rows))
+                some = replace(
+                    everything, rows=part.stop - first, sources=self.sources[part],
+                    distances=self.distances[part], counters=self.counters[part], stream=stream,
+                )  # fmt: skip
                 search.fill(some, self.scratch)
                 search.hand_over(some, self.scratch)
             fetch(self.counters, self.counted, stream)
 
         self.given[:] = query.sources
         self.launches.do((search.serial, bound, search.direct), self.stream, launches)
-        return batch(0, self.rows, self.stream)
+        return everything
 
 
 def _columns(search: LanesSearch) -> int:
@@ -103,12 +105,12 @@ def _columns(search: LanesSearch) -> int:
     return max(1, search.n if search.columns is None else search.columns)
 
 
-def _copy(array: Any, to: Any, stream: Any) -> None:
-    """Copy an array of the device to another of the same shape there, in the order of a stream."""
+def _copy(matrix: Any, flat: Any, stream: Any) -> None:
+    """Copy a matrix on the device, one row behind the other, in the order of a stream."""
     if SIMULATOR:
-        to.copy_to_device(array)
-    else:
-        copy_bytes(address(to), address(array), array.nbytes, stream)
+        flat.copy_to_device(matrix.reshape(matrix.size)[: flat.size])
+    elif flat.size:
+        copy_bytes(address(flat), address(matrix), flat.nbytes, stream)
 
 
 def _together(search: LanesSearch, rows: int) -> int:
@@ -161,7 +163,7 @@ def answer_at_once(search: LanesSearch, query: Query, method: Method) -> Answer 
         check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
         if not on_host:
             form.reserve()
-            _copy(batch.distances, form.place(range(rows)), ready.stream)
+            _copy(batch.distances, form.flat, ready.stream)
         found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads)
         form.take(search.finished(found, ready.scratch))
     finally:
