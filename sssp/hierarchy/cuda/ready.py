@@ -79,8 +79,8 @@ class Ready:
         """Queue all that is to be done on the device."""
         bound = query.bound(search.dtype)
         everything = Batch(
-            self.rows, self.sources, None, None, bound, unreached(search.dtype), self.distances,
-            self.counters, self.stream,
+            self.rows, self.sources, None, search.map.nothing[1], bound, unreached(search.dtype),
+            self.distances, self.counters, self.stream,
         )  # fmt: skip
 
         def launches(stream: Any) -> None:
