@@ -9,7 +9,7 @@ is left is to write the sources down, replay, and copy the rows to where they ar
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from sssp.engine.query import Answer, Query
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.kernels.dtypes import INT64, unreached
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.hierarchy.cuda.rows import LanesSearch
 
 __all__ = ["answer_at_once"]
 
@@ -54,7 +51,7 @@ class Ready:
         Bytes of the device.
     """
 
-    def __init__(self, search: LanesSearch, query: Query) -> None:
+    def __init__(self, search: Any, query: Query) -> None:
         self.rows, self.together = query.rows, _together(search, query.rows)
         self.scratch, self.launches = search.allocate(self.together), Launches()
         weights = None
@@ -75,7 +72,7 @@ class Ready:
         parts = (*self.scratch, self.sources, self.counters, self.distances)
         self.nbytes = sum(getattr(part, "nbytes", 0) for part in parts)
 
-    def launch(self, search: LanesSearch, query: Query) -> Batch:
+    def launch(self, search: Any, query: Query) -> Batch:
         """Queue all that is to be done on the device."""
         bound = query.bound(search.dtype)
         everything = Batch(
@@ -100,9 +97,10 @@ class Ready:
         return everything
 
 
-def _columns(search: LanesSearch) -> int:
+def _columns(search: Any) -> int:
     """Return how many distances a row has; one where there are none, for such cannot be cut."""
-    return max(1, search.n if search.columns is None else search.columns)
+    columns: int = search.n if search.columns is None else search.columns
+    return max(1, columns)
 
 
 def _copy(matrix: Any, flat: Any, stream: Any) -> None:
@@ -113,16 +111,16 @@ def _copy(matrix: Any, flat: Any, stream: Any) -> None:
         copy_bytes(address(flat), address(matrix), flat.nbytes, stream)
 
 
-def _together(search: LanesSearch, rows: int) -> int:
+def _together(search: Any, rows: int) -> int:
     """Return how many rows a batch has, all alike."""
-    most = search.rows_at_once or rows
+    most: int = search.rows_at_once
     if rows <= most:
         return rows
-    alike = -(-rows // -(-rows // most))
-    return -(-alike // search.together) * search.together
+    alike, group = -(-rows // -(-rows // most)), int(search.together)
+    return -(-alike // group) * group
 
 
-def answer_at_once(search: LanesSearch, query: Query, method: Method) -> Answer | None:
+def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
     """Answer for some rows; None if there is no room for that.
 
     Parameters
