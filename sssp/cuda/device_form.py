@@ -63,6 +63,11 @@ class DeviceForm:
         if self.query.predecessors:
             self._predecessors = device_array(self.tree_size, INDEX)
 
+    @property
+    def flat(self) -> Any:
+        """The matrix of distances, one row behind the other."""
+        return self._distances
+
     def place(self, rows: range) -> Any:
         """Where a search writes its distances, if those are what is wanted: into the matrix."""
         if self.pitch is not None:

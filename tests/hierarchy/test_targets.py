@@ -166,6 +166,23 @@ def test_what_is_asked_again_is_kept_and_not_mixed_up(
             np.testing.assert_array_equal(found.distances, wanted.distances)
 
 
+def test_targets_of_few_rows_are_selected_when_they_come_again(
+    joined: sssp.Hierarchy, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sssp.hierarchy.cuda import rows
+
+    monkeypatch.setattr(rows, "WORTH_SELECTING", 3 * joined.n)
+    selections = on_device(joined).tree.selections
+    for sources, targets, at_once in (([0, 3], [6, 13], False), ([0, 3, 4], [13, 6], True)):
+        wanted = sssp.shortest_paths(joined, sources, targets=targets, device="cpu")
+        for selected in (at_once, True, True):
+            found = sssp.shortest_paths(
+                joined, sources, targets=targets, device=device, output="device"
+            )
+            np.testing.assert_array_equal(found.to_host().distances, wanted.distances)
+            assert (selections.known(np.array(targets)) is not None) == selected
+
+
 def test_many_targets_are_not_selected(
     joined: sssp.Hierarchy, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,5 +238,7 @@ def test_tables_from_two_threads(roads: sssp.Hierarchy, device: str) -> None:
         found = sssp.shortest_paths(roads, sources, targets=targets, device=device).distances
         return np.array_equal(found, wanted[i % 6])
 
+    # (two threads that load one kernel at the same time get in Numba's way)
+    assert ask(0)
     with ThreadPoolExecutor(2) as executor:
         assert all(executor.map(ask, range(100)))

@@ -9,7 +9,7 @@ is left is to write the sources down, replay, and copy the rows to where they ar
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from sssp.engine.query import Answer, Query
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.kernels.dtypes import INT64, unreached
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.hierarchy.cuda.rows import LanesSearch
 
 __all__ = ["answer_at_once"]
 
@@ -54,7 +51,7 @@ class Ready:
         Bytes of the device.
     """
 
-    def __init__(self, search: LanesSearch, query: Query) -> None:
+    def __init__(self, search: Any, query: Query) -> None:
         self.rows, self.together = query.rows, _together(search, query.rows)
         self.scratch, self.launches = search.allocate(self.together), Launches()
         weights = None
@@ -75,52 +72,55 @@ class Ready:
         parts = (*self.scratch, self.sources, self.counters, self.distances)
         self.nbytes = sum(getattr(part, "nbytes", 0) for part in parts)
 
-    def launch(self, search: LanesSearch, query: Query) -> Batch:
+    def launch(self, search: Any, query: Query) -> Batch:
         """Queue all that is to be done on the device."""
         bound = query.bound(search.dtype)
-
-        def batch(first: int, stop: int, stream: Any) -> Batch:
-            return Batch(
-                stop - first, self.sources[first:stop], None, None, bound, unreached(search.dtype),
-                self.distances[first:stop], self.counters[first:stop], stream,
-            )  # fmt: skip
+        everything = Batch(
+            self.rows, self.sources, None, search.map.nothing[1], bound, unreached(search.dtype),
+            self.distances, self.counters, self.stream,
+        )  # fmt: skip
 
         def launches(stream: Any) -> None:
             send(self.given, self.sources, stream)
             for first in range(0, self.rows, self.together):
-                some = batch(first, min(first + self.together, self.rows), stream)
+                part = slice(first, min(first + self.together, self.rows))
+                some = replace(
+                    everything, rows=part.stop - first, sources=self.sources[part],
+                    distances=self.distances[part], counters=self.counters[part], stream=stream,
+                )  # fmt: skip
                 search.fill(some, self.scratch)
                 search.hand_over(some, self.scratch)
             fetch(self.counters, self.counted, stream)
 
         self.given[:] = query.sources
         self.launches.do((search.serial, bound, search.direct), self.stream, launches)
-        return batch(0, self.rows, self.stream)
+        return everything
 
 
-def _columns(search: LanesSearch) -> int:
+def _columns(search: Any) -> int:
     """Return how many distances a row has; one where there are none, for such cannot be cut."""
-    return max(1, search.n if search.columns is None else search.columns)
+    columns: int = search.n if search.columns is None else search.columns
+    return max(1, columns)
 
 
-def _copy(array: Any, to: Any, stream: Any) -> None:
-    """Copy an array of the device to another of the same shape there, in the order of a stream."""
+def _copy(matrix: Any, flat: Any, stream: Any) -> None:
+    """Copy a matrix on the device, one row behind the other, in the order of a stream."""
     if SIMULATOR:
-        to.copy_to_device(array)
-    else:
-        copy_bytes(address(to), address(array), array.nbytes, stream)
+        flat.copy_to_device(matrix.reshape(matrix.size)[: flat.size])
+    elif flat.size:
+        copy_bytes(address(flat), address(matrix), flat.nbytes, stream)
 
 
-def _together(search: LanesSearch, rows: int) -> int:
+def _together(search: Any, rows: int) -> int:
     """Return how many rows a batch has, all alike."""
-    most = search.rows_at_once or rows
+    most: int = search.rows_at_once
     if rows <= most:
         return rows
-    alike = -(-rows // -(-rows // most))
-    return -(-alike // search.together) * search.together
+    alike, group = -(-rows // -(-rows // most)), int(search.together)
+    return -(-alike // group) * group
 
 
-def answer_at_once(search: LanesSearch, query: Query, method: Method) -> Answer | None:
+def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
     """Answer for some rows; None if there is no room for that.
 
     Parameters
@@ -161,7 +161,7 @@ def answer_at_once(search: LanesSearch, query: Query, method: Method) -> Answer 
         check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
         if not on_host:
             form.reserve()
-            _copy(batch.distances, form.place(range(rows)), ready.stream)
+            _copy(batch.distances, form.flat, ready.stream)
         found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads)
         form.take(search.finished(found, ready.scratch))
     finally:

@@ -7,6 +7,7 @@ sums leave int64 go by a search on the graph, on the same device.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +70,7 @@ FEW_GROUPS = 4
 FEW_BLOCKS = 16
 #: part of the vertices up to which targets are selected; for targets that nobody has asked for
 #: before, so many distances of all vertices pay for it
-SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 4, 1 << 30)
+SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 2, 1 << 30)
 #: bytes of a table that is answered at once
 TABLE_BYTES = 512 << 20
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
@@ -252,9 +253,7 @@ class LanesSearch(Search):
 
         # (all that the kernels are given, but for the map and the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
-        asked = (
-            self.serial, self.few, batch.rows, self.pitch, batch.bound, *map(address, places)
-        )  # fmt: skip
+        asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
         self.hand_over(batch, scratch)
 
@@ -525,10 +524,14 @@ class FoldedRows(DeviceRows):
 
     words: Any = None
 
+    @cached_property
+    def _found(self) -> NDArray[np.int64]:
+        words: NDArray[np.int64] = on_host(self.words, self.batch.stream)
+        return words[:, : self.batch.rows]
+
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
         """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
-        words: NDArray[np.int64] = on_host(self.words, self.batch.stream)[:, : self.batch.rows]
-        counts, sums, greatest = words
+        counts, sums, greatest = self._found
         numbers: dict[str, NDArray[np.int64]] = {
             "count": counts,
             "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),

@@ -17,7 +17,7 @@ import threading
 from collections import OrderedDict, deque
 from functools import cache
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import int16, int32, uint32, uint64
@@ -39,9 +39,6 @@ from sssp.hierarchy.cuda.sweeps import (
 )
 from sssp.hierarchy.structure import offsets
 from sssp.kernels.dtypes import INDEX, INT64
-
-if TYPE_CHECKING:
-    from sssp.hierarchy.cuda.resident import DeviceTree
 
 __all__ = ["Arrays", "Packed", "Selection", "Selections", "Streams"]
 
@@ -413,7 +410,7 @@ class Selection(Arrays):
         Bytes of the device.
     """
 
-    def __init__(self, tree: DeviceTree, targets: NDArray[np.int64]) -> None:
+    def __init__(self, tree: Any, targets: NDArray[np.int64]) -> None:
         self.targets, self.serial = targets.copy(), next(_serials)
         self.wanted = cuda.to_device(self.targets)
         #: first bundle of the lowest tier, arcs of a group above it, and in it
@@ -493,7 +490,7 @@ class Selection(Arrays):
         own = laid, own_boundary, own_ranks, names, lowest, highest, self.columns, self.renumbered
         self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
 
-    def _count(self, tree: DeviceTree, marks: Any, room: int) -> NDArray[np.int32]:
+    def _count(self, tree: Any, marks: Any, room: int) -> NDArray[np.int32]:
         """Count what is wanted of every bundle."""
         count = tree.bundles.lowest.size
         counts = device_array((COUNTS, max(1, count)), INDEX)
@@ -529,7 +526,7 @@ class Selections:
             self._asked.append(targets.copy())
             return False
 
-    def of(self, tree: DeviceTree, targets: NDArray[np.int64]) -> Selection:
+    def of(self, tree: Any, targets: NDArray[np.int64]) -> Selection:
         """Return the selection of some targets in the tree."""
         with self._lock:
             found = self.known(targets)
