@@ -571,7 +571,7 @@ def test_arcs_go_by_vertices_and_say_so() -> None:
 def test_the_weights_of_a_changed_graph_are_made_when_they_are_looked_at() -> None:
     g = road_like(200, seed=2)
     directed = Graph.from_arcs(g.tails, g.indices, g.weights, n=g.n)
-    changed = directed.with_changes([5, 3, 5], [9, 0, 7]).without_arcs([8, 3])
+    changed = directed.with_changes([5, 3, 5], [9, 1000, 7]).without_arcs([8, 3])
     assert (changed.least_weight, changed.closed_arcs) == (7, 2)
     assert changed.weight_range.dtype == np.int32
     slot = type(changed).__dict__["weights"]

@@ -35,8 +35,6 @@ __all__ = ["launch_round", "launch_rounds", "solve"]
 
 #: updates that are queued before the host looks at the flags: a fraction of a second
 QUEUED = 1 << 41
-#: side of a tile where there is one matrix of few tiles, and most multiprocessors are idle anyway
-TINY_TILE = 2 * SIDE
 #: phases of a round that share a kernel
 CROSS, OTHERS = 0, 1
 
@@ -243,14 +241,10 @@ def launch_round(matrix: Matrix, first: int, tile: int) -> None:
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on a matrix of few tiles, where launches are what takes time.
-
-    One alone has tiny tiles: how long a round takes counts, and not its work.
-    """
-    tile = SMALL_TILE if matrix.count > 1 else TINY_TILE
-    _launch_close(matrix, 0, tile)
-    for first in range(0, matrix.n, tile):
-        _launch_tiles(matrix, first, tile, closes=True)
+    """Queue all rounds on matrices of few tiles, where launches are what takes time."""
+    _launch_close(matrix, 0, SMALL_TILE)
+    for first in range(0, matrix.n, SMALL_TILE):
+        _launch_tiles(matrix, first, SMALL_TILE, closes=True)
 
 
 def _launch_close(matrix: Matrix, first: int, tile: int) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ from sssp.hierarchy.structure import NO_SLOT, Structure, offsets
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
 
 if TYPE_CHECKING:
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.graph.graph import Graph
 
 __all__ = [
     "LIMITS",
@@ -323,6 +323,31 @@ class Pool:
             self._held += nbytes
             while self._held > KEPT:
                 self._held -= self._idle.pop(0)[1]
+
+
+class Version(Protocol):
+    """What is asked of a `Hierarchy`, which makes versions of itself by this module."""
+
+    @property
+    def graph(self) -> Graph:
+        """What it answers for."""
+
+    @property
+    def structure(self) -> Structure:
+        """The order of the vertices, and the arcs that it makes."""
+
+    @property
+    def slots(self) -> NDArray[np.uint32]:
+        """Where the arcs of the graph stand among the directed chordal arcs."""
+
+    def derived(self, key: str, build: Callable[[], Any]) -> Any:
+        """Return what `build` makes from it: made once, then kept."""
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep what was made from it."""
+
+    def layered(self, dtype: np.dtype[Any]) -> Any:
+        """Return its weights in one dtype, found on the CPU."""
 
 
 class ArcWeights(NamedTuple):
@@ -646,25 +671,25 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
     return f"cuda:{number}, {dtype.char}"
 
 
-def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:
+def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceMap:
     """Return the weights of a map on a device, which is current; brought there once."""
     tree = _tree(hierarchy.structure, number)
-    held = hierarchy.derived(
+    held: _Held = hierarchy.derived(
         _key(dtype, number), lambda: _customized(tree, [hierarchy], dtype, number)[0]
     )
     return held.map
 
 
-def customize_together(hierarchies: Sequence[Hierarchy], number: int) -> None:
+def customize_together(hierarchies: Sequence[Version], number: int) -> None:
     """Bring the weights of versions of one map to a device, some at a time.
 
     Each in the first dtype that questions are asked in. Those that may be negative come when they
     are asked for.
     """
-    by_dtype: dict[np.dtype[Any], list[Hierarchy]] = {}
+    by_dtype: dict[np.dtype[Any], list[Version]] = {}
     for hierarchy in hierarchies:
-        if hierarchy.least_weight >= 0:
-            dtype = hierarchy.weight_range.working_dtypes(None)[0]
+        if hierarchy.graph.least_weight >= 0:
+            dtype = hierarchy.graph.weight_range.working_dtypes(None)[0]
             by_dtype.setdefault(dtype, []).append(hierarchy)
     with select(number):
         for dtype, versions in by_dtype.items():
@@ -677,7 +702,7 @@ def customize_together(hierarchies: Sequence[Hierarchy], number: int) -> None:
 
 
 def _customized(
-    tree: DeviceTree, hierarchies: Sequence[Hierarchy], dtype: np.dtype[Any], number: int
+    tree: DeviceTree, hierarchies: Sequence[Version], dtype: np.dtype[Any], number: int
 ) -> list[_Held]:
     """Customize versions together; one whose weights may be negative by itself."""
     graph = hierarchies[0].graph
@@ -701,7 +726,7 @@ def _customized(
     return held
 
 
-def _weights_of(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> ArcWeights:
+def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWeights:
     """Return the weights of a map's arcs; of a graph that was made by a change only what changes.
 
     The others are those of the other graph, which stay on the device.
