@@ -13,7 +13,7 @@ Some rows of every batch are compared with searches on the graph; two are certif
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -27,7 +27,7 @@ from bench.graphs import COUNTRY_SIZE, graph_called
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.memory import device_graph, pinned_array
-from sssp.hierarchy.cuda.resident import DeviceMap, device_map
+from sssp.hierarchy.cuda.resident import DeviceMap, DeviceMaps, DeviceTree, device_map
 from sssp.hierarchy.cuda.rows import MOST_ROWS, LanesSearch
 from sssp.hierarchy.cuda.selection import Packed
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
@@ -43,6 +43,9 @@ CHECKED, CERTIFIED = 4, 2
 TABLES = 1_000, 10_000
 #: sources of a reduction, if that are not all; trips of a call; trees with predecessors
 REDUCED, TRIPS, TREES = 1 << 18, 1_000_000, 256
+#: sets of weights that are customized together; streets that are closed in turn, homes and jobs,
+#: and scenarios that are compared with the CPU
+SETS, BRIDGES, ENDS, COMPARED = 64, 1000, 1000, 5
 
 
 @dataclass
@@ -98,6 +101,7 @@ class Bench:
         self._call("one tree, to pinned memory", 1, pinned, CLICKS)
         if n > COUNTRY_SIZE:
             return
+        self._close_bridges()
         trees = self._some(TREES)
         ask["output"] = "device"
         self._call("trees", TREES, lambda: sssp.shortest_paths(hierarchy, trees, **ask))
@@ -119,12 +123,13 @@ class Bench:
 
     def _weights(self, on_device: DeviceMap) -> None:
         """Time new weights: on the device, and from an array on the host."""
-        tree, stream, graph = on_device.tree, cuda.stream(), self.graph
-        slots, weights = tree.slots(self.hierarchy.slots), tree.weights(INT32)
-        arc_weights = cuda.to_device(graph.weights_as(INT32))
-        recording = Recording(lambda own: on_device.launch(weights, arc_weights, slots, own))
-        times = self._replayed(recording, stream)
-        self._add(Figure(self.name, "new weights on the device", times, 1, "events"))
+        tree, graph = on_device.tree, self.graph
+        self._add(
+            Figure(self.name, "new weights on the device", self._weighed(tree, 1), 1, "events")
+        )
+        count = tree.together(INT32, SETS)
+        milliseconds = SETS / count * self._weighed(tree, count)
+        self._add(Figure(self.name, "sets of weights on the device", milliseconds, SETS, "events"))
         fresh = self.random.integers(1, 2000, graph.m)
 
         def weigh() -> sssp.Hierarchy:
@@ -141,6 +146,47 @@ class Bench:
         self.record.rows[-1]["equal"] = equal = bool(np.array_equal(*rows))
         print(
             f"{self.name}: a tree of new weights is {'equal' if equal else 'WRONG'}",
+            file=sys.stderr,
+        )
+
+    def _weighed(self, tree: DeviceTree, count: int) -> float:
+        """Return the milliseconds in which some sets of weights are customized together."""
+        maps = DeviceMaps(tree, INT32, count, shifted=False)
+        givers, weights = tree.givers(self.hierarchy.slots), tree.weights(INT32, count)
+        sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
+
+        def launch(own: Any) -> None:
+            maps.launch(weights, sets, givers, own, count)
+
+        stream = cuda.stream()
+        launch(stream)
+        return self._replayed(Recording(launch), stream)
+
+    def _close_bridges(self) -> None:
+        """Close one street after the other; find the mean way from homes to jobs."""
+        graph, hierarchy = self.graph, self.hierarchy
+        homes, jobs = self._some(ENDS), self._some(ENDS)
+        arcs = self.random.choice(graph.m, BRIDGES, replace=False)
+        streets = [[arc, graph.arc(graph.indices[arc], graph.tails[arc])] for arc in arcs.tolist()]
+        closed = np.iinfo(np.int64).max
+        changes = [([arc for arc in street if arc >= 0], closed) for street in streets]
+
+        def access(versions: Iterable[sssp.Hierarchy], device: str) -> list[Any]:
+            return [
+                sssp.reduce(h, homes, "mean", targets=jobs, device=device, progress=False)
+                for h in versions
+            ]
+
+        found = self._call(
+            "closed bridges, mean access of homes to jobs",
+            BRIDGES,
+            lambda: access(hierarchy.scenarios(changes, device="cuda"), "cuda"),
+            1,
+        )
+        wanted = access(hierarchy.scenarios(changes[:COMPARED]), "cpu")
+        self.record.rows[-1]["equal"] = equal = bool(np.array_equal(found[:COMPARED], wanted))
+        print(
+            f"{self.name}: scenarios are {'equal' if equal else 'WRONG'}",
             file=sys.stderr,
         )
 

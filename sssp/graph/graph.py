@@ -10,7 +10,16 @@ import reprlib
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    SupportsIndex,
+    TypeVar,
+    overload,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -63,6 +72,7 @@ from sssp.graph.weights import (
     converted,
     extremes_after,
     extremes_of,
+    last_of_each,
     scaled_weights,
     weight_column,
 )
@@ -84,6 +94,9 @@ T = TypeVar("T")
 BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
 #: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
 ON_FREE_DEVICE: list[Callable[[], None]] = []
+
+#: A graph that differs from another in at most this part of the arcs is known by them.
+MOST_CHANGED = 1 / 16
 
 
 class Graph:
@@ -130,6 +143,7 @@ class Graph:
 
     __slots__ = (
         "__weakref__",
+        "_change",
         "_derived",
         "_labels",
         "_lock",
@@ -159,6 +173,7 @@ class Graph:
     parallel_arcs: int
     self_loops: int
     coordinates: NDArray[np.float64] | None
+    _change: Change | None  # what it was made by, from a graph of the same arcs
     _labels: Labels
     _row_arc: Array | None  # None: one row an arc and one arc a row, so `arc_origin` tells
     _derived: dict[str, Any]
@@ -176,7 +191,7 @@ class Graph:
         cls,
         indptr: Array,
         indices: Array,
-        weights: Array,
+        weights: Array | None,
         *,
         arc_origin: Array,
         input_arcs: int,
@@ -187,10 +202,12 @@ class Graph:
         coordinates: Array | None = None,
         labels: Labels = None,
         structure: dict[str, Any] | None = None,
+        change: Change | None = None,
     ) -> Graph:
         """Adopt arrays that are known to be right; they become read-only.
 
-        `structure` holds what is derived from the same arcs whatever they weigh.
+        `structure` holds what is derived from the same arcs whatever they weigh. Without `weights`
+        they are made by the `change` when they are first looked at.
         """
         self = object.__new__(cls)
         fields = {
@@ -205,16 +222,33 @@ class Graph:
             "parallel_arcs": parallel_arcs,
             "self_loops": self_loops,
             "coordinates": coordinates,
+            "_change": change,
             "_labels": labels,
             "_row_arc": row_arc,
             "_derived": {},
             "_structure": {} if structure is None else structure,
             "_lock": threading.RLock(),
         }
+        if weights is None:
+            del fields["weights"]
         for name, value in fields.items():
             kept = frozen(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, kept)
         return self
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Make the weights of a changed graph: many are asked nothing that needs them."""
+            if name != "weights":
+                raise AttributeError(f"'Graph' object has no attribute {name!r}")
+            with self._lock:
+                try:
+                    return object.__getattribute__(self, name)
+                except AttributeError:
+                    weights = frozen(self._change.made())
+                    object.__setattr__(self, name, weights)
+                    return weights
 
     @classmethod
     def from_arcs(
@@ -1117,7 +1151,8 @@ class Graph:
 
         Notes
         -----
-        A copy of the weights and k writes; arcs and labels are shared.
+        O(k log k) time, and a copy of the weights when they are first looked at; all else is
+        shared.
         """
         places = arc_column(arcs, self.m)
         refuse_mask(weights, "weights")
@@ -1129,10 +1164,13 @@ class Graph:
         if column.size != places.size:
             raise ValueError(f"{column.size} weights for {places.size} arcs")
         values = as_stored(column, self.weights[places] if self.closed_arcs else None)
-        dtype = np.promote_types(self.weights.dtype, values.dtype) if places.size else None
-        changed = converted(self.weights, dtype or self.weights.dtype)
-        changed[places] = converted(values, changed.dtype)
-        return self._changed_at(places, changed)
+        own = self.weights.dtype
+        dtype = np.promote_types(own, values.dtype) if places.size else own
+        if dtype == own:
+            return self._changed_at(places, converted(values, own))
+        changed = converted(self.weights, dtype)
+        changed[places] = converted(values, dtype)
+        return self._reweighted(changed, directed=self._becomes_directed(changed, places))
 
     def without_arcs(self, arcs: ArrayLike) -> Graph:
         """Return the graph with some arcs closed; the next weights open them.
@@ -1153,19 +1191,28 @@ class Graph:
             No positions of arcs.
         """
         places = arc_column(arcs, self.m)
-        changed = self.weights.copy()
-        changed[places] = closed_weight(changed.dtype)
-        return self._changed_at(places, changed)
+        dtype = self.weights.dtype
+        return self._changed_at(places, np.full(places.size, closed_weight(dtype), dtype))
 
-    def _changed_at(self, places: Array, weights: Array) -> Graph:
-        """Return the graph with weights that were changed at some positions."""
-        graph = self._reweighted(weights, directed=self._becomes_directed(weights, places))
-        known: Extremes | None = self._derived.get("extremes")
-        if known is not None and weights.dtype == self.weights.dtype and not self._loops.size:
-            arcs = np.unique(places)
-            extremes = extremes_after(known, self.weights[arcs], weights[arcs], weights)
+    def _changed_at(self, places: Array, values: Array) -> Graph:
+        """Return the graph with other weights, of the same dtype, at some positions."""
+        change = Change(self, *last_of_each(places, values))
+        places, values = change.places, change.values
+        first: Change | None = change.of_the_first()
+        if first is not None and first.places.size > MOST_CHANGED * self.m:
+            first = None
+        weights = None if self.directed and first is not None else change.made()
+        directed = weights is None or self._becomes_directed(weights, places)
+        graph = self._reweighted(weights, directed=directed, change=first)
+        if not self._loops.size:
+            extremes = extremes_after(
+                self._extremes, self.weights[places], values, self.m, lambda: graph.weights
+            )
             if extremes is not None:
                 graph._derived["extremes"] = extremes
+                graph._derived["weight range"] = WeightRange(
+                    values.dtype, extremes.least, extremes.greatest
+                )
         return graph
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:
@@ -1200,7 +1247,7 @@ class Graph:
     def _changed(self, **changes: Any) -> Graph:
         return Graph._from_csr(**(self._fields() | changes))
 
-    def _reweighted(self, weights: Array, **changes: Any) -> Graph:
+    def _reweighted(self, weights: Array | None, **changes: Any) -> Graph:
         """Return the same arcs with other weights."""
         return self._changed(weights=weights, structure=self._structure, **changes)
 
@@ -1429,6 +1476,39 @@ class Graph:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a graph is immutable: {name} cannot be deleted")
+
+
+class Change(NamedTuple):
+    """How the weights of a graph differ from those of another, of the same arcs and dtype.
+
+    Attributes
+    ----------
+    graph : Graph
+        The other.
+    places : ndarray, shape (k,), int64
+        The arcs that may weigh something else, ascending.
+    values : ndarray, shape (k,)
+        What they weigh.
+    """
+
+    graph: Graph
+    places: Array
+    values: Array
+
+    def made(self) -> Array:
+        """Return all weights."""
+        weights = self.graph.weights.copy()
+        weights[self.places] = self.values
+        return weights
+
+    def of_the_first(self) -> Change:
+        """Return the change of the graph that the other was made from by changes, if it was."""
+        before = self.graph._change
+        if before is None or before.values.dtype != self.values.dtype:
+            return self
+        places = np.concatenate([before.places, self.places])
+        values = np.concatenate([before.values, self.values])
+        return Change(before.graph, *last_of_each(places, values))
 
 
 def _rebuilt(fields: dict[str, Any]) -> Graph:

@@ -8,6 +8,7 @@ enough for open weights only if all of them are below its greatest number.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ __all__ = [
     "converted",
     "extremes_after",
     "extremes_of",
+    "last_of_each",
     "scaled_weights",
     "weight_column",
 ]
@@ -203,8 +205,14 @@ def extremes_of(weights: Array, loops: Array) -> Extremes:
     return Extremes(left.min().item(), left.max().item(), count, idle.size)
 
 
+def last_of_each(places: Array, values: Array) -> tuple[Array, Array]:
+    """Return places, each once and ascending, and of the values that each was given the last."""
+    places, last = np.unique(places[::-1], return_index=True)
+    return places, values[::-1][last]
+
+
 def extremes_after(
-    extremes: Extremes, before: Array, after: Array, weights: Array
+    extremes: Extremes, before: Array, after: Array, arcs: int, weights: Callable[[], Array]
 ) -> Extremes | None:
     """Return the extremes of weights after a change, if little has to be looked at.
 
@@ -214,18 +222,20 @@ def extremes_after(
         Of weights of the same dtype, before it; none is that of a self-loop.
     before, after : ndarray, shape (k,)
         What the changed arcs weighed, and what they weigh; each once.
-    weights : ndarray, shape (m,)
-        After it.
+    arcs : int
+        How many weights there are.
+    weights : callable
+        Gives them all, after it.
 
     Returns
     -------
     Extremes or None
         None: the greatest weight was that of a changed arc, or there was no open one.
     """
-    closed = closed_weight(weights.dtype)
+    closed = closed_weight(before.dtype)
     was, comes = before[before != closed], after[after != closed]
     count = extremes.closed + was.size - comes.size
-    if weights.size in (extremes.closed, count):
+    if arcs in (extremes.closed, count):
         return None
     least, greatest = extremes.least, extremes.greatest
     if comes.size:
@@ -233,7 +243,7 @@ def extremes_after(
     if was.size and was.max() == greatest and not (comes == greatest).any():
         return None
     if was.size and was.min() == least and not (comes == least).any():
-        least = weights.min().item()  # (closed arcs weigh more)
+        least = weights().min().item()  # (closed arcs weigh more)
     return Extremes(least, greatest, count, 0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, NoReturn, TypeVar
 
@@ -127,6 +128,10 @@ class Hierarchy:
         """Return what `build` makes from this hierarchy: made once, then kept."""
         return self._derived.made(key, build)
 
+    def keep(self, key: str, value: Any) -> None:
+        """Keep what was made from this hierarchy together with what others need."""
+        self._derived.made(key, lambda: value)
+
     @property
     def is_on_device(self) -> bool:
         """Whether a GPU has the pieces that versions of this map share."""
@@ -224,7 +229,11 @@ class Hierarchy:
         return self._changed(self.graph.without_arcs(arcs), arcs)
 
     def scenarios(
-        self, changes: Iterable[ArrayLike | tuple[ArrayLike, ArrayLike]], batch: int = 64
+        self,
+        changes: Iterable[ArrayLike | tuple[ArrayLike, ArrayLike]],
+        batch: int = 64,
+        *,
+        device: str = "cpu",
     ) -> Iterator[Hierarchy]:
         """Yield a hierarchy for each of many scenarios, in their order.
 
@@ -238,6 +247,10 @@ class Hierarchy:
             How many scenarios are customized together, by all threads, and held until they are
             asked for: each with weights of its own takes 17 MB of New York, and the 3 MB of its
             graph; one of some arcs these 3 MB.
+        device : str, default "cpu"
+            Where they will be asked: ``"cpu"``, ``"cuda"`` or ``"cuda:N"``. A GPU customizes up to
+            32 at a time, as far as a thirty-second of its memory goes (New York: 60 MB each); of a
+            scenario that changes some arcs only these travel there.
 
         Yields
         ------
@@ -249,6 +262,8 @@ class Hierarchy:
         ValueError, TypeError, IndexError, NegativeCycleError, DistanceOverflowError
             As these do, when the scenario's batch is made; the message begins with the number of
             the scenario, counted from 0. A batch that is no positive integer is refused at once.
+        DeviceError
+            At once: the device cannot be used.
 
         Notes
         -----
@@ -263,21 +278,32 @@ class Hierarchy:
             for arc, hs in zip(streets, h.scenarios((arc, closed) for arc in streets)):
                 minutes[arc] = sssp.pairs(hs, homes, hospitals).distances.mean()
         """
-        size = as_count(batch, "batch")
-        return made_in_batches(self._scenario, changes, size, default_threads())
+        size, threads = as_count(batch, "batch"), default_threads()
+        if device == "cpu":
+            return made_in_batches(self._scenario, changes, size, threads)
+        from sssp.cuda.compiler import device_number
+        from sssp.hierarchy.cuda.resident import customize_together
+
+        finish = partial(customize_together, number=device_number(device))
+        return made_in_batches(self._version, changes, size, threads, finish)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
+        """Return the version of a scenario, customized."""
         if not isinstance(change, tuple):
-            version = Hierarchy(self.graph.with_weights(change), self.structure, self.slots)
-            return _weighed(version, threads)._lean()
-        if len(change) != 2:
-            raise TypeError(
-                "a scenario is an array of weights or a tuple (arcs, weights), not a tuple of "
-                f"{len(change)}"
-            )
+            return _weighed(self._version(change, threads), threads)._lean()
+        _refuse_tuple(change)
         return _weighed(
             self._changed(self.graph.with_changes(*change), change[0], threads), threads
         )
+
+    def _version(self, change: Any, threads: int) -> Hierarchy:
+        """Return the version of a scenario, whose weights are still to come unless negative."""
+        if not isinstance(change, tuple):
+            graph = self.graph.with_weights(change)
+        else:
+            _refuse_tuple(change)
+            graph = self.graph.with_changes(*change)
+        return _checked(Hierarchy(graph, self.structure, self.slots), threads)
 
     def _lean(self) -> Hierarchy:
         """Drop what versions are made from, half of its memory; they are customized anew then."""
@@ -356,6 +382,15 @@ class Hierarchy:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a hierarchy is immutable: {name} cannot be deleted")
+
+
+def _refuse_tuple(change: tuple[Any, ...]) -> None:
+    """Refuse a scenario that is a tuple of anything but arcs and weights."""
+    if len(change) != 2:
+        raise TypeError(
+            "a scenario is an array of weights or a tuple (arcs, weights), not a tuple of "
+            f"{len(change)}"
+        )
 
 
 def _on_host(array: Any) -> Any:

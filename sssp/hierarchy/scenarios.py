@@ -16,7 +16,11 @@ T = TypeVar("T")
 
 
 def made_in_batches(
-    make: Callable[[Any, int], T], changes: Iterable[Any], batch: int, threads: int
+    make: Callable[[Any, int], T],
+    changes: Iterable[Any],
+    batch: int,
+    threads: int,
+    finish: Callable[[list[T]], None] | None = None,
 ) -> Iterator[T]:
     """Yield what `make` makes of each change, in order, a batch made together.
 
@@ -30,11 +34,15 @@ def made_in_batches(
         How many are made before the first of them is yielded; none is kept once it is.
     threads : int
         They share the scenarios of a batch; one that is alone in it has them all.
+    finish : callable, optional
+        What is done to a whole batch before the first of it is yielded.
     """
     left = enumerate(changes)
     while some := list(islice(left, batch)):
         one = partial(_made, make, max(1, threads // len(some)))
         made = deque(in_order(one, some, min(threads, len(some))))
+        if finish is not None:
+            finish(list(made))
         del some
         while made:
             yield made.popleft()

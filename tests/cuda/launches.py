@@ -176,6 +176,7 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
                 sssp.shortest_paths(
                     prepared, rows, predecessors=True, output="device", device="cuda"
                 )
+    list(h.scenarios([(0, 1), (1, 2)], device="cuda"))
     if dtype == np.int32:
         sssp.reduce(h, [0, 1], "sum", device="cuda")
     # (asked again, all is answered at once)

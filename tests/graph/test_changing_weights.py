@@ -8,6 +8,7 @@ import math
 import pickle
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from scipy import sparse
 
 from sssp import datasets
 from sssp.errors import DistanceOverflowError, NegativeWeightError, VertexError
+from sssp.generate import road_like
 from sssp.graph.graph import Graph, read_graph
 from sssp.graph.matrix import MatrixGraph
 from tests.test_graph import assert_same, weight_of
@@ -564,3 +566,30 @@ def test_arcs_go_by_vertices_and_say_so() -> None:
         g.arcs([0, 1], [1])
     with pytest.raises(TypeError, match="masked"):
         g.arcs(np.ma.array([0]), [1])
+
+
+def test_the_weights_of_a_changed_graph_are_made_when_they_are_looked_at() -> None:
+    g = road_like(200, seed=2)
+    directed = Graph.from_arcs(g.tails, g.indices, g.weights, n=g.n)
+    changed = directed.with_changes([5, 3, 5], [9, 1000, 7]).without_arcs([8, 3])
+    assert (changed.least_weight, changed.closed_arcs) == (7, 2)
+    assert changed.weight_range.dtype == np.int32
+    slot = type(changed).__dict__["weights"]
+    with pytest.raises(AttributeError):
+        slot.__get__(changed)
+    wanted = directed.weights.copy()
+    wanted[[5, 3, 8]] = 7, np.iinfo(np.int32).max, np.iinfo(np.int32).max
+    copied = pickle.loads(pickle.dumps(changed))
+    for one in (changed, copied):
+        np.testing.assert_array_equal(one.weights, wanted)
+        assert not one.weights.flags.writeable
+    assert changed.weights is changed.weights
+    with pytest.raises(AttributeError, match="no attribute 'wieghts'"):
+        _ = changed.wieghts  # type: ignore[attr-defined]
+
+
+def test_threads_look_at_the_same_weights() -> None:
+    g = Graph.from_arcs(range(40), range(1, 41), range(40)).with_changes(0, 5)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: g.weights, range(64)))
+    assert {id(weights) for weights in found} == {id(g.weights)}

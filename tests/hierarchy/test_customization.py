@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -44,3 +47,59 @@ def test_bundles_that_shared_memory_is_too_small_for(
 ) -> None:
     monkeypatch.setattr(resident, "most_shared_bytes", lambda: 0)
     assert_like_the_cpu(sssp.prepare(random_graph(weights)), device)
+
+
+def assert_all_like_the_cpu(versions: list[sssp.Hierarchy], device: str) -> None:
+    for version in versions:
+        assert any(key.startswith("cuda") for key in version._derived), "customized ahead"
+        assert_like_the_cpu(version, device)
+
+
+@pytest.mark.parametrize("batch", [1, 3, 64])
+@pytest.mark.parametrize("weights", [int, float])
+def test_scenarios_are_customized_together(weights: type, batch: int, device: str) -> None:
+    g = random_graph(weights)
+    h, rng = sssp.prepare(g), np.random.default_rng(7)
+    closed = np.inf if weights is float else np.iinfo(np.int64).max
+    changes: list[Any] = [
+        (3, closed),
+        ([], []),
+        rng.integers(1, 90, g.m).astype(weights),
+        ([1, 2, 1], [5, 0, 70]),
+        (np.arange(g.m), rng.integers(1, 90, g.m)),
+        # (sums that leave 32 bits, in the midst of others that do not)
+        (np.arange(0, g.m, 2), (1 << 22) * rng.integers(1, 90, (g.m + 1) // 2)),
+        g.weights,
+    ]
+    versions = list(h.scenarios(changes, batch, device=device))
+    assert_all_like_the_cpu(versions, device)
+    # changes on top of changes, on either side; what is gone leaves its memory to others
+    busy = versions[3]
+    assert_all_like_the_cpu(list(busy.scenarios([(3, closed), (1, 9)], device=device)), device)
+    del versions
+    again = busy.without_arcs([4, 5]).with_changes([4, 7], [1, 2])
+    change = again.graph._change
+    assert change is not None
+    assert change.graph is g
+    assert change.places.tolist() == [1, 2, 4, 5, 7]
+    assert_like_the_cpu(again, device)
+    assert_all_like_the_cpu(list(h.scenarios([(8, 1)] * 3, device=device)), device)
+    copied = pickle.loads(pickle.dumps(again))
+    assert_like_the_cpu(copied, device)
+    assert_all_like_the_cpu(list(h.reverse().scenarios([(8, closed)], device=device)), device)
+
+
+def test_scenarios_with_negative_weights(device: str) -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2, 3, 0], [1, 2, 3, 0, 2], [4, 3, 4, 4, 9])
+    h = sssp.prepare(g)
+    versions = list(h.scenarios([(1, -2), (1, 2), (0, -1)], device=device))
+    for version in versions:
+        assert_like_the_cpu(version, device)
+    with pytest.raises(sssp.NegativeCycleError, match=r"^scenario 1: "):
+        list(h.scenarios([(0, 1), (0, -100)], device=device))
+
+
+def test_a_device_of_scenarios_is_refused_at_once() -> None:
+    h = sssp.prepare(random_graph(int))
+    with pytest.raises(sssp.DeviceError, match="unknown device 'gpu'"):
+        h.scenarios([(0, 1)], device="gpu")

@@ -141,14 +141,15 @@ def _settle_kernel(matrix, above, missing, greatests):
 
 
 class Matrix:
-    """The matrix that a solver works in.
+    """The matrix that a solver works in, or several of one size.
 
     Attributes
     ----------
-    n : int
-    flat : device array, shape (n * n,)
+    n, count : int
+        Rows of a matrix, and how many matrices there are, one after the other.
+    flat : device array, shape (count * n * n,)
         Row by row.
-    tails : device array, shape (n * n,), int32, or None
+    tails : device array, shape (count * n * n,), int32, or None
         Where the solver has to carry them along: the tail of the last arc of the path that an
         entry came from, -1 for none.
     flags : device array, shape (3,), int32
@@ -157,10 +158,12 @@ class Matrix:
         Of all work on it.
     """
 
-    def __init__(self, n: int, dtype: np.dtype[Any], stream: Any, *, with_tails: bool) -> None:
-        self.n, self.stream = n, stream
-        self.flat = device_array(n * n, dtype)
-        self.tails = device_array(n * n, INDEX) if with_tails else None
+    def __init__(
+        self, n: int, dtype: np.dtype[Any], stream: Any, *, with_tails: bool, count: int = 1
+    ) -> None:
+        self.n, self.count, self.stream = n, count, stream
+        self.flat = device_array(count * n * n, dtype)
+        self.tails = device_array(count * n * n, INDEX) if with_tails else None
         self.flags = device_array(3, INDEX)
 
     @classmethod

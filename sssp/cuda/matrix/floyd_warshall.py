@@ -149,21 +149,22 @@ def _make_close_kernel(dtype: np.dtype[Any], tile: int, *, with_tails: bool = Fa
 
     @kernel
     def _close_kernel(matrix, tails, n, first, flags):
-        """Close the block on the diagonal from vertex `first` on, by one thread block.
+        """Close the block on the diagonal from vertex `first` on, by one thread block a matrix.
 
-        ======== ======== ====== ================================================
-        argument shape    dtype  written by
-        ======== ======== ====== ================================================
-        matrix   (n * n,) number the rounds before; here: the block
-        tails    (n * n,) int32  the rounds before; here; any array without tails
-        n        scalar   uint32 host
-        first    scalar   uint32 host
-        flags    (3,)     int32  all kernels: `NEGATIVE`
-        ======== ======== ====== ================================================
+        ======== ============ ====== ================================================
+        argument shape        dtype  written by
+        ======== ============ ====== ================================================
+        matrix   (s * n * n,) number the rounds before; here: the block
+        tails    (s * n * n,) int32  the rounds before; here; any array without tails
+        n        scalar       uint32 host
+        first    scalar       uint32 host
+        flags    (3,)         int32  all kernels: `NEGATIVE`
+        ======== ============ ====== ================================================
         """
         if flags[NEGATIVE] != 0:
             return
-        close(matrix, tails, n, first, flags)
+        own = int64(int64(cuda.blockIdx.x) * int64(n) * int64(n))
+        close(matrix[own:], tails[own:], n, first, flags)
 
     return _close_kernel
 
@@ -183,19 +184,21 @@ def _make_tiles_kernel(
     def _tiles_kernel(matrix, tails, n, first, phase, flags):
         """Lower a tile by the product of two that meet the closed block, one thread block a tile.
 
-        ======== ======== ====== ================================================
-        argument shape    dtype  written by
-        ======== ======== ====== ================================================
-        matrix   (n * n,) number `_close_kernel`, the rounds before; here
-        tails    (n * n,) int32  the rounds before; here; any array without tails
-        n        scalar   uint32 host
-        first    scalar   uint32 host: the closed block
-        phase    scalar   uint32 host: `CROSS` or `OTHERS`, which says what tiles
-        flags    (3,)     int32  all kernels: `NEGATIVE`
-        ======== ======== ====== ================================================
+        ======== ============ ====== ================================================
+        argument shape        dtype  written by
+        ======== ============ ====== ================================================
+        matrix   (s * n * n,) number `_close_kernel`, the rounds before; here
+        tails    (s * n * n,) int32  the rounds before; here; any array without tails
+        n        scalar       uint32 host
+        first    scalar       uint32 host: the closed block
+        phase    scalar       uint32 host: `CROSS` or `OTHERS`, which says what tiles
+        flags    (3,)         int32  all kernels: `NEGATIVE`
+        ======== ============ ====== ================================================
         """
         if flags[NEGATIVE] != 0:
             return
+        start = int64(int64(cuda.blockIdx.z) * int64(n) * int64(n))
+        matrix, tails = matrix[start:], tails[start:]
         block = uint32(first // tile)
         column_tile, row_tile = uint32(cuda.blockIdx.x), uint32(cuda.blockIdx.y)
         # leap over the block itself
@@ -238,7 +241,7 @@ def launch_round(matrix: Matrix, first: int, tile: int) -> None:
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on a matrix of few tiles, where launches are what takes time."""
+    """Queue all rounds on matrices of few tiles, where launches are what takes time."""
     _launch_close(matrix, 0, SMALL_TILE)
     for first in range(0, matrix.n, SMALL_TILE):
         _launch_tiles(matrix, first, SMALL_TILE, closes=True)
@@ -249,7 +252,7 @@ def _launch_close(matrix: Matrix, first: int, tile: int) -> None:
     make = _make_close_kernel(
         np.dtype(matrix.flat.dtype), tile, with_tails=matrix.tails is not None
     )
-    make[1, THREADS, matrix.stream](
+    make[matrix.count, THREADS, matrix.stream](
         matrix.flat, tails, np.uint32(matrix.n), np.uint32(first), matrix.flags
     )
 
@@ -263,7 +266,8 @@ def _launch_tiles(matrix: Matrix, first: int, tile: int, *, closes: bool) -> Non
     tiles = _make_tiles_kernel(
         np.dtype(matrix.flat.dtype), tile, with_tails=with_tails, closes=closes
     )
-    for phase, grid in ((CROSS, (others, 2)), (OTHERS, (others, others))):
+    count = matrix.count
+    for phase, grid in ((CROSS, (others, 2, count)), (OTHERS, (others, others, count))):
         tiles[grid, THREADS, matrix.stream](
             matrix.flat, tails, np.uint32(matrix.n), np.uint32(first), np.uint32(phase),
             matrix.flags,

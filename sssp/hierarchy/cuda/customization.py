@@ -14,9 +14,13 @@ bundles above; ways over members come to them at the end.
 On levels, where separators are too wide for shared memory, a block takes a vertex, and finds the
 third sides of its triangles among sorted arcs.
 
+Several *sets* of weights are found together: whatever a set has of its own stands in a row of an
+array, and so does a set in a grid of blocks. One set alone leaves most of a GPU idle.
+
 Weights are never negative here: where the graph's are, those between potentials take their place.
 Lengths of climbs, which bound all sums, are kept as 32-bit floats, by their bits, which order as
-they do.
+they do. They are found only where the greatest weight, which the basic pass knows, does not bound
+them well enough.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ from sssp.kernels.dtypes import FLOAT32, infinity
 
 __all__ = [
     "APART",
+    "FARTHEST",
     "GREATEST",
     "LONGEST_DOWN",
     "LONGEST_UP",
@@ -45,6 +50,7 @@ __all__ = [
     "Room",
     "make_basic_kernel",
     "make_basic_level_kernel",
+    "make_changes_kernel",
     "make_first_weights_kernel",
     "make_from_top_kernel",
     "make_perfect_kernel",
@@ -52,12 +58,13 @@ __all__ = [
     "make_to_top_kernel",
     "pairs_kernel",
     "placed_arcs_kernel",
-    "placed_slots_kernel",
+    "placed_givers_kernel",
 ]
 
 #: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
-#: greatest weight of an arc before the perfect pass, and the longest ways up and down
-APART, GREATEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4
+#: greatest weight of an arc before the perfect pass, the greatest distance within the top, and the
+#: longest ways up and down, if they have been measured
+APART, GREATEST, FARTHEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4, 5
 #: threads of a block that takes a vertex, on a level or in the top
 VERTEX_THREADS = 2 if SIMULATOR else 128
 #: registers of a thread, so that a block may have so many threads
@@ -65,7 +72,9 @@ REGISTERS = 65536 // 1024
 #: a row of a bundle fits into so many bits of a word
 HALF, LOW_HALF = 16, 0xFFFF
 #: rows up to which a bundle's block has so many threads, which take so many arcs side by side
-CREWS = (48, (32, 16)), (88, (256, 64)), (1 << HALF, (1024, 64))
+CREWS = (48, (32, 16)), (64, (256, 64)), (1 << HALF, (512, 64))
+#: the same where there are blocks enough, of several sets
+CREWS_OF_SETS = (48, (32, 16)), (64, (64, 32)), (88, (256, 64)), (1 << HALF, (512, 64))
 
 #: longer arcs count as that long
 FAR = 1e38
@@ -88,6 +97,13 @@ def _make_length_of(dtype: np.dtype[Any]) -> Any:
             return float32(min(weight, FAR))
 
     return inline(length_of)
+
+
+@inline
+def _note(found, word, length):
+    """Let a word of what has been found be no less than a length."""
+    if int32(_bits(length)) > found[word]:
+        cuda.atomic.max(found, word, int32(_bits(length)))
 
 
 def _shares(rows, arcs, matrix, words_a_number):
@@ -124,12 +140,12 @@ class Room(NamedTuple):
     rows: int
     arcs: int
 
-    @property
-    def crew(self) -> tuple[int, int]:
+    def crew(self, sets: int) -> tuple[int, int]:
         """How many threads it has, and how many arcs they take side by side."""
         if SIMULATOR:
             return 4, 2
-        return next(crew for most, crew in CREWS if self.rows <= most)
+        crews = CREWS if sets == 1 else CREWS_OF_SETS
+        return next(crew for most, crew in crews if self.rows <= most)
 
     @property
     def size(self) -> int:
@@ -148,6 +164,12 @@ class Room(NamedTuple):
 def _rows_of(word):
     """Return the rows of the tail and of the head of an arc."""
     return uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
+
+
+@inline
+def _marked(member, level):
+    """Return the part of a word of the stream that all arcs of a member share."""
+    return uint32((member << uint32(ROW_BITS)) | (uint32(level) << uint32(LEVEL_AT)))
 
 
 @inline
@@ -172,22 +194,22 @@ def placed_arcs_kernel(
 ):  # fmt: skip
     """Sort the chordal arcs by place, and say which rows each joins, a thread a place.
 
-    ============== ============= ====== ==================================================
-    argument       shape         dtype  written by
-    ============== ============= ====== ==================================================
-    start          scalar        uint32 host: the place where bundles begin
-    ranks          (n,)          int32  host: of places
-    places         (n,)          int32  host: of ranks
-    bundles        (n - start,)  int32  host: of places, from the first bundle
-    bundle_first   (b + 1,)      int32  host
-    boundary_first (b + 1,)      int32  host
-    boundary       (x,)          int32  host: ranks
-    first          (n + 1,)      uint32 host: where the chordal arcs of every rank begin
-    upper          (c,)          int32  host: ranks above
-    arcs_first     (n + 1,)      uint32 host: where those of every place begin
-    heads          (c,)          int32  here: ranks above
-    rows           (c,)          uint32 here: in the lower half that of the head, then the tail's
-    ============== ============= ====== ==================================================
+    ============== ============ ====== =========================================================
+    argument       shape        dtype  written by
+    ============== ============ ====== =========================================================
+    start          scalar       uint32 host: the place where bundles begin
+    ranks          (n,)         int32  host: of places
+    places         (n,)         int32  host: of ranks
+    bundles        (n - start,) int32  host: of places, from the first bundle
+    bundle_first   (b + 1,)     int32  host
+    boundary_first (b + 1,)     int32  host
+    boundary       (x,)         int32  host: ranks
+    first          (n + 1,)     uint32 host: where the chordal arcs of every rank begin
+    upper          (c,)         int32  host: ranks above
+    arcs_first     (n + 1,)     uint32 host: where those of every place begin
+    heads          (c,)         int32  here: ranks above
+    rows           (c,)         uint32 here: in the lower half that of the head, then the tail's
+    ============== ============ ====== =========================================================
     """
     place = uint32(cuda.grid(1))
     if place >= ranks.size:
@@ -236,18 +258,18 @@ def pairs_kernel(roots, root_pairs, places, arcs_first, heads, rows, pairs, pair
 
     Every neighbour above a subtree is one of its root's, and they are all joined.
 
-    ========== ========== ====== =====================================================
-    argument   shape      dtype  written by
-    ========== ========== ====== =====================================================
-    roots      (r,)       int32  host: places, bundle by bundle
-    root_pairs (r + 1,)   uint32 host: where the pairs of every root begin
-    places     (n,)       int32  host: of ranks
-    arcs_first (n + 1,)   uint32 host: where the arcs of every place begin
-    heads      (c,)       int32  `placed_arcs_kernel`
-    rows       (c,)       uint32 `placed_arcs_kernel`
-    pairs      (p,)       uint32 here: in the lower half the row of the head, then the tail's
-    pair_arcs  (p,)       uint32 here: the number of the arc between them
-    ========== ========== ====== =====================================================
+    ========== ======== ====== ============================================================
+    argument   shape    dtype  written by
+    ========== ======== ====== ============================================================
+    roots      (r,)     int32  host: places, bundle by bundle
+    root_pairs (r + 1,) uint32 host: where the pairs of every root begin
+    places     (n,)     int32  host: of ranks
+    arcs_first (n + 1,) uint32 host: where the arcs of every place begin
+    heads      (c,)     int32  `placed_arcs_kernel`
+    rows       (c,)     uint32 `placed_arcs_kernel`
+    pairs      (p,)     uint32 here: in the lower half the row of the head, then the tail's
+    pair_arcs  (p,)     uint32 here: the number of the arc between them
+    ========== ======== ====== ============================================================
     """
     root = uint32(roots[cuda.blockIdx.x])
     begin, stop = arcs_first[root], arcs_first[uint32(root + 1)]
@@ -272,8 +294,8 @@ def pairs_kernel(roots, root_pairs, places, arcs_first, heads, rows, pairs, pair
 
 
 @kernel
-def placed_slots_kernel(slots, ranks, places, first, arcs_first, placed):
-    """Say where the arcs of a graph stand among the chordal arcs by place, a thread an arc.
+def placed_givers_kernel(slots, ranks, places, first, arcs_first, givers):
+    """Say which arc of a graph gives a chordal arc its weight, a thread an arc of the graph.
 
     ========== ======== ====== ==================================================
     argument   shape    dtype  written by
@@ -283,7 +305,7 @@ def placed_slots_kernel(slots, ranks, places, first, arcs_first, placed):
     places     (n,)     int32  host: of ranks
     first      (n + 1,) uint32 host: where the chordal arcs of every rank begin
     arcs_first (n + 1,) uint32 host: where those of every place begin
-    placed     (m,)     uint32 here
+    givers     (2 c,)   uint32 host: NO_SLOT; here: of arcs by place, up and down
     ========== ======== ====== ==================================================
     """
     own = cuda.grid(1)
@@ -291,7 +313,6 @@ def placed_slots_kernel(slots, ranks, places, first, arcs_first, placed):
         return
     slot = slots[own]
     if slot == uint32(NO_SLOT):
-        placed[own] = slot
         return
     arc = uint32(slot >> uint32(1))
     low, high = uint32(0), uint32(ranks.size)
@@ -302,7 +323,30 @@ def placed_slots_kernel(slots, ranks, places, first, arcs_first, placed):
         else:
             high = middle
     further = uint32(arcs_first[uint32(places[low])] + (arc - first[low]))
-    placed[own] = uint32((further << uint32(1)) | (slot & uint32(1)))
+    givers[uint32((further << uint32(1)) | (slot & uint32(1)))] = uint32(own)
+
+
+@cache
+def make_changes_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that changes the weights of some arcs in some sets."""
+
+    @kernel
+    def _changes_kernel(places, values, arc_weights):
+        """Change weights, a thread a change.
+
+        =========== ======= ====== ===========================================
+        argument    shape   dtype  written by
+        =========== ======= ====== ===========================================
+        places      (k,)    int64  host: a set's number times m, plus an arc's
+        values      (k,)    number host
+        arc_weights (s * m) number host: before; here: some of them
+        =========== ======= ====== ===========================================
+        """
+        own = cuda.grid(1)
+        if own < places.size:
+            arc_weights[places[own]] = values[own]
+
+    return _changes_kernel
 
 
 # ---- basic pass
@@ -310,27 +354,36 @@ def placed_slots_kernel(slots, ranks, places, first, arcs_first, placed):
 
 @cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that gives chordal arcs the weights of the graph's."""
+    """Return the kernel that all other kernels of a customization begin from."""
     inf = infinity(dtype).item()
 
     @kernel
-    def _first_weights_kernel(arc_weights, slots, weights):
-        """Give chordal arcs, both ways, the weights of the graph's arcs, a thread an arc.
+    def _first_weights_kernel(arc_weights, givers, weights, matrix, found):
+        """Give chordal arcs, both ways, the weights of the graph's arcs; clear the rest.
 
-        =========== ====== ====== ======================================================
-        argument    shape  dtype  written by
-        =========== ====== ====== ======================================================
-        arc_weights (m,)   number host
-        slots       (m,)   uint32 `placed_slots_kernel`
-        weights     (2 c,) number host: INF; here: up and down along every chordal arc
-        =========== ====== ====== ======================================================
+        A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
+
+        =========== ================ ====== =========================================
+        argument    shape            dtype  written by
+        =========== ================ ====== =========================================
+        arc_weights (s, m)           number host
+        givers      (2 c,)           uint32 `placed_givers_kernel`
+        weights     (s, 2 c)         number here: up and down along every chordal arc
+        matrix      (s, size * size) number here: INF
+        found       (s, WORDS)       int32  here: 0
+        =========== ================ ====== =========================================
         """
-        own = cuda.grid(1)
-        if own < slots.size:
-            slot = slots[own]
-            # (a closed arc weighs more)
-            if slot != uint32(NO_SLOT) and arc_weights[own] < inf:
-                weights[slot] = arc_weights[own]
+        own, weighed = cuda.grid(1), cuda.blockIdx.y
+        if own < givers.size:
+            giver, weight = givers[own], inf
+            if giver != uint32(NO_SLOT):
+                # (a closed arc weighs more)
+                weight = min(arc_weights[weighed, giver], inf)
+            weights[weighed, own] = weight
+        if own < matrix.shape[1]:
+            matrix[weighed, own] = inf
+        if own < WORDS:
+            found[weighed, own] = 0
 
     return _first_weights_kernel
 
@@ -343,7 +396,8 @@ def _make_bundle_parts(dtype: np.dtype[Any], *, outside: bool) -> tuple[Any, Any
 
         @inline
         def lent(spare, size):
-            begin = int64(cuda.blockIdx.x) * int64(size)
+            block = int64(cuda.blockIdx.y) * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
+            begin = int64(block * int64(size))
             return spare[begin : begin + int64(size)]
 
     else:
@@ -401,34 +455,37 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     number, inf = from_dtype(dtype), infinity(dtype).item()
     lent, read = _make_bundle_parts(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
+    length_of = _make_length_of(dtype)
 
     @kernel(max_registers=REGISTERS)
     def _basic_kernel(
         first_bundle, room, arc_room, across, bundle_first, boundary_first, step_first, steps,
-        arcs_first, rows, pair_first, pairs, pair_arcs, weights, spare,
+        arcs_first, rows, pair_first, pairs, pair_arcs, weights, found, spare,
     ):  # fmt: skip
-        """Let arcs fall to the ways over lower vertices, a block a bundle.
+        """Let arcs fall to the ways over lower vertices, a block a bundle and set.
 
-        ============== ======== ====== =====================================================
-        argument       shape    dtype  written by
-        ============== ======== ====== =====================================================
-        first_bundle   scalar   uint32 host: of the tier
-        room           scalar   uint32 host: most rows of a bundle
-        arc_room       scalar   uint32 host: most arcs above its members
-        across         scalar   uint32 host: arcs that threads take side by side
-        bundle_first   (b + 1,) int32  host: places
-        boundary_first (b + 1,) int32  host
-        step_first     (b + 1,) uint32 host: where the steps of every bundle begin
-        steps          (s,)     uint32 host: the first place of each
-        arcs_first     (n + 1,) uint32 host: where the arcs of every place begin
-        rows           (c,)     uint32 `placed_arcs_kernel`
-        pair_first     (b + 1,) uint32 host: where the pairs of every bundle begin
-        pairs          (p,)     uint32 `pairs_kernel`
-        pair_arcs      (p,)     uint32 `pairs_kernel`
-        weights        (2 c,)   number the kernels before; here: of the members and pairs
-        spare          (x,)     number here: matrices, if shared memory is too small
-        ============== ======== ====== =====================================================
+        ============== ========== ====== ==================================================
+        argument       shape      dtype  written by
+        ============== ========== ====== ==================================================
+        first_bundle   scalar     uint32 host: of the tier
+        room           scalar     uint32 host: most rows of a bundle
+        arc_room       scalar     uint32 host: most arcs above its members
+        across         scalar     uint32 host: arcs that threads take side by side
+        bundle_first   (b + 1,)   int32  host: places
+        boundary_first (b + 1,)   int32  host
+        step_first     (b + 1,)   uint32 host: where the steps of every bundle begin
+        steps          (s,)       uint32 host: the first place of each
+        arcs_first     (n + 1,)   uint32 host: where the arcs of every place begin
+        rows           (c,)       uint32 `placed_arcs_kernel`
+        pair_first     (b + 1,)   uint32 host: where the pairs of every bundle begin
+        pairs          (p,)       uint32 `pairs_kernel`
+        pair_arcs      (p,)       uint32 `pairs_kernel`
+        weights        (s, 2 c)   number the kernels before; here: of the members and pairs
+        found          (s, WORDS) int32  all kernels: `GREATEST`
+        spare          (x,)       number here: matrices, if shared memory is too small
+        ============== ========== ====== ==================================================
         """
+        weights, found = weights[cuda.blockIdx.y], found[cuda.blockIdx.y]
         size = uint32(room * (room | uint32(1)))
         matrix = lent(spare, size)
         if outside:
@@ -482,14 +539,20 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                     j = uint32(j + 2 * parts)
                 i = uint32(i + across)
             cuda.syncthreads()
+        greatest = float32(0)
         i = thread
         while i < end:
             arc = uint32(begin + i)
             word = rows[arc]
             tail, head = _rows_of(word)
-            weights[up_slot(arc)] = matrix[uint32(tail * pitch + head)]
-            weights[down_slot(arc)] = matrix[uint32(head * pitch + tail)]
+            up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
+            weights[up_slot(arc)], weights[down_slot(arc)] = up, down
+            if up < inf:
+                greatest = max(greatest, length_of(up))
+            if down < inf:
+                greatest = max(greatest, length_of(down))
             i = uint32(i + threads)
+        _note(found, GREATEST, greatest)
         pair = uint32(pair_first[bundle] + thread)
         last = uint32(pair_first[uint32(bundle + 1)])
         while pair < last:
@@ -508,32 +571,39 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 @cache
 def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel of the basic pass over a level."""
-    number = from_dtype(dtype)
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    length_of = _make_length_of(dtype)
 
     @kernel
-    def _basic_level_kernel(first_place, places, arcs_first, heads, weights):
-        """Let arcs fall to the ways over vertices of one depth, a block a vertex.
+    def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
+        """Let arcs fall to the ways over vertices of one depth, a block a vertex and set.
 
-        =========== ======== ====== ================================================
-        argument    shape    dtype  written by
-        =========== ======== ====== ================================================
-        first_place scalar   uint32 host: of the level
-        places      (n,)     int32  host: of ranks
-        arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
-        heads       (c,)     int32  `placed_arcs_kernel`
-        weights     (2 c,)   number the kernels before; here: of arcs above
-        =========== ======== ====== ================================================
+        =========== ========== ====== =========================================
+        argument    shape      dtype  written by
+        =========== ========== ====== =========================================
+        first_place scalar     uint32 host: of the level
+        places      (n,)       int32  host: of ranks
+        arcs_first  (n + 1,)   uint32 host: where the arcs of every place begin
+        heads       (c,)       int32  `placed_arcs_kernel`
+        weights     (s, 2 c)   number the kernels before; here: of arcs above
+        found       (s, WORDS) int32  all kernels: `GREATEST`
+        =========== ========== ====== =========================================
         """
+        weights, found = weights[cuda.blockIdx.y], found[cuda.blockIdx.y]
         place = uint32(first_place + cuda.blockIdx.x)
         begin = uint32(arcs_first[place])
         degree = uint32(arcs_first[uint32(place + 1)] - begin)
-        thread = uint32(cuda.threadIdx.x)
+        thread, greatest = uint32(cuda.threadIdx.x), float32(0)
         i = uint32(thread // WARP)
         while i < degree:
             arc = uint32(begin + i)
             above = uint32(places[heads[arc]])
             low, high = uint32(arcs_first[above]), uint32(arcs_first[uint32(above + 1)])
             climb, descent = weights[up_slot(arc)], weights[down_slot(arc)]
+            if climb < inf:
+                greatest = max(greatest, length_of(climb))
+            if descent < inf:
+                greatest = max(greatest, length_of(descent))
             j = uint32(i + 1 + thread % WARP)
             while j < degree:
                 other = uint32(begin + j)
@@ -546,6 +616,8 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
                     cuda.atomic.min(weights, down_slot(third), down)
                 j = uint32(j + WARP)
             i = uint32(i + VERTEX_THREADS // WARP)
+        if thread % WARP == 0:
+            _note(found, GREATEST, greatest)
 
     return _basic_level_kernel
 
@@ -561,20 +633,22 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
-        """Write the arcs of the top into its matrix, a block a place.
+        """Write the arcs of the top into its matrix, a block a place and set.
 
-        ========== ============= ====== =====================================================
-        argument   shape         dtype  written by
-        ========== ============= ====== =====================================================
-        places     (n,)          int32  host: of ranks
-        arcs_first (n + 1,)      uint32 host: where the arcs of every place begin
-        heads      (c,)          int32  `placed_arcs_kernel`
-        weights    (2 c,)        number the basic pass
-        size       scalar        uint32 host: places of the top
-        matrix     (size * size) number host: INF; here
-        found      (WORDS,)      int32  all kernels: `GREATEST`
-        ========== ============= ====== =====================================================
+        ========== ================ ====== =========================================
+        argument   shape            dtype  written by
+        ========== ================ ====== =========================================
+        places     (n,)             int32  host: of ranks
+        arcs_first (n + 1,)         uint32 host: where the arcs of every place begin
+        heads      (c,)             int32  `placed_arcs_kernel`
+        weights    (s, 2 c)         number the basic pass
+        size       scalar           uint32 host: places of the top
+        matrix     (s, size * size) number `_first_weights_kernel`: INF; here
+        found      (s, WORDS)       int32  all kernels: `GREATEST`
+        ========== ================ ====== =========================================
         """
+        weights, matrix = weights[cuda.blockIdx.y], matrix[cuda.blockIdx.y]
+        found = found[cuda.blockIdx.y]
         own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
         if thread == 0:
             matrix[uint32(own * size + own)] = number(0)
@@ -590,8 +664,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
             if down < inf:
                 greatest = max(greatest, length_of(down))
             arc = uint32(arc + VERTEX_THREADS)
-        if int32(_bits(greatest)) > found[GREATEST]:
-            cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
+        _note(found, GREATEST, greatest)
 
     return _to_top_kernel
 
@@ -646,29 +719,36 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
         up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Give the arcs of the top the distances in its matrix, a block a place, and pack them.
+        """Give the arcs of the top the distances in its matrix, and pack them.
 
-        ============ ============= ====== ===================================================
-        argument     shape         dtype  written by
-        ============ ============= ====== ===================================================
-        ranks        (n,)          int32  host: of places
-        places       (n,)          int32  host: of ranks
-        depth        (n,)          int32  host: of ranks
-        arcs_first   (n + 1,)      uint32 host: where the arcs of every place begin
-        heads        (c,)          int32  `placed_arcs_kernel`
-        size         scalar        uint32 host: places of the top
-        matrix       (size * size) number Floyd-Warshall
-        perfect      (2 c,)        number here: of the top
-        lengths      (2, n)        int32  here: of the longest ways to and from the top, of ranks
-        found        (WORDS,)      int32  all kernels
-        up_stop      (n,)          uint32 here: where the arcs up end, of ranks
-        up_depths    (c,)          int32  here: depth of their heads
-        up_weights   (c,)          number here
-        down_stop    (n,)          uint32 here: the same of the arcs down
-        down_ends    (c,)          int32  here: their heads, as ranks
-        down_weights (c,)          number here
-        ============ ============= ====== ===================================================
+        A block a place and set.
+
+        ============ ================ ====== =======================================================
+        argument     shape            dtype  written by
+        ============ ================ ====== =======================================================
+        ranks        (n,)             int32  host: of places
+        places       (n,)             int32  host: of ranks
+        depth        (n,)             int32  host: of ranks
+        arcs_first   (n + 1,)         uint32 host: where the arcs of every place begin
+        heads        (c,)             int32  `placed_arcs_kernel`
+        size         scalar           uint32 host: places of the top
+        matrix       (s, size * size) number Floyd-Warshall
+        perfect      (s, 2 c)         number here: of the top
+        lengths      (s, 2, n)        int32  here: of the longest ways to and from the top, of ranks
+        found        (s, WORDS)       int32  all kernels
+        up_stop      (s, n)           uint32 here: where the arcs up end, of ranks
+        up_depths    (s, c)           int32  here: depth of their heads
+        up_weights   (s, c)           number here
+        down_stop    (s, n)           uint32 here: the same of the arcs down
+        down_ends    (s, c)           int32  here: their heads, as ranks
+        down_weights (s, c)           number here
+        ============ ================ ====== =======================================================
         """
+        weighed = cuda.blockIdx.y
+        matrix, perfect, lengths = matrix[weighed], perfect[weighed], lengths[weighed]
+        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
+        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
+        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
         longest = cuda.shared.array(1, int32)
         own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
         if thread == 0:
@@ -696,8 +776,7 @@ def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
         cuda.syncthreads()
         if thread == 0:
             lengths[0, ranks[own]], lengths[1, ranks[own]] = longest[0], 0
-            # (ways through the top add up as arcs do)
-            for word in (GREATEST, LONGEST_UP):
+            for word in (FARTHEST, LONGEST_UP):
                 if longest[0] > found[word]:
                     cuda.atomic.max(found, word, longest[0])
         if thread < WARP:
@@ -753,58 +832,62 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             further = float32(_length(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(_bits(further)))
 
-    @inline
-    def marked(member, level):
-        """Return the part of a word of the stream that all arcs of a member share."""
-        return uint32((member << uint32(ROW_BITS)) | (uint32(level) << uint32(LEVEL_AT)))
-
     @kernel(max_registers=REGISTERS)
     def _perfect_kernel(
-        first_bundle, room, arc_room, across, group, ranks, depth, levels, bundle_first,
-        boundary_first, boundary, step_first, steps, arcs_first, heads, rows, pair_first, pairs,
-        pair_arcs, weights, perfect, lengths, found, up_stop, up_depths, up_weights, down_stop,
-        down_ends, down_weights, stream_first, stream_stop, stream, spare,
+        first_bundle, room, arc_room, across, group, most, feeds, ranks, depth, levels,
+        bundle_first, boundary_first, boundary, step_first, steps, arcs_first, heads, rows,
+        pair_first, pairs, pair_arcs, weights, perfect, lengths, found, up_stop, up_depths,
+        up_weights, down_stop, down_ends, down_weights, stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Let the arcs of members fall to the ways over higher vertices, a block a bundle.
+        """Let arcs of members fall to the ways over higher vertices, a block a bundle and set.
 
-        ============== ======== ====== =====================================================
-        argument       shape    dtype  written by
-        ============== ======== ====== =====================================================
-        first_bundle   scalar   uint32 host: of the tier
-        room           scalar   uint32 host: most rows of a bundle
-        arc_room       scalar   uint32 host: most arcs above its members
-        across         scalar   uint32 host: arcs that threads take side by side
-        group          scalar   uint32 host: arcs of a group of the stream
-        ranks          (n,)     int32  host: of places
-        depth          (n,)     int32  host: of ranks
-        levels         (n - x,) int32  host: of places in bundles, within them
-        bundle_first   (b + 1,) int32  host: places
-        boundary_first (b + 1,) int32  host
-        boundary       (x,)     int32  host: ranks
-        step_first     (b + 1,) uint32 host: where the steps of every bundle begin
-        steps          (s,)     uint32 host: the first place of each
-        arcs_first     (n + 1,) uint32 host: where the arcs of every place begin
-        heads          (c,)     int32  `placed_arcs_kernel`
-        rows           (c,)     uint32 `placed_arcs_kernel`
-        pair_first     (b + 1,) uint32 host: where the pairs of every bundle begin
-        pairs          (p,)     uint32 `pairs_kernel`
-        pair_arcs      (p,)     uint32 `pairs_kernel`
-        weights        (2 c,)   number the basic pass
-        perfect        (2 c,)   number what is above; here: of the members
-        lengths        (2, n)   int32  what is above; here: of the longest ways, of ranks
-        found          (WORDS,) int32  all kernels
-        up_stop        (n,)     uint32 here: where the arcs up that are kept end, of ranks
-        up_depths      (c,)     int32  here: depth of their heads
-        up_weights     (c,)     number here
-        down_stop      (n,)     uint32 here: the same of the arcs down
-        down_ends      (c,)     int32  here: their heads, as ranks
-        down_weights   (c,)     number here
-        stream_first   (b,)     uint32 host: where the stream of every bundle begins
-        stream_stop    (b,)     uint32 here: where it ends
-        stream         (words,) int64  here: arcs down that are kept, in groups
-        spare          (x,)     number here: matrices, if shared memory is too small
-        ============== ======== ====== =====================================================
+        ============== ========== ======= ===================================================
+        argument       shape      dtype   written by
+        ============== ========== ======= ===================================================
+        first_bundle   scalar     uint32  host: of the tier
+        room           scalar     uint32  host: most rows of a bundle
+        arc_room       scalar     uint32  host: most arcs above its members
+        across         scalar     uint32  host: arcs that threads take side by side
+        group          scalar     uint32  host: arcs of a group of the stream
+        most           scalar     float32 host: greatest weight that needs no lengths
+        feeds          scalar     uint32  host: whether there are bundles below
+        ranks          (n,)       int32   host: of places
+        depth          (n,)       int32   host: of ranks
+        levels         (n - x,)   int32   host: of places in bundles, within them
+        bundle_first   (b + 1,)   int32   host: places
+        boundary_first (b + 1,)   int32   host
+        boundary       (x,)       int32   host: ranks
+        step_first     (b + 1,)   uint32  host: where the steps of every bundle begin
+        steps          (s,)       uint32  host: the first place of each
+        arcs_first     (n + 1,)   uint32  host: where the arcs of every place begin
+        heads          (c,)       int32   `placed_arcs_kernel`
+        rows           (c,)       uint32  `placed_arcs_kernel`
+        pair_first     (b + 1,)   uint32  host: where the pairs of every bundle begin
+        pairs          (p,)       uint32  `pairs_kernel`
+        pair_arcs      (p,)       uint32  `pairs_kernel`
+        weights        (s, 2 c)   number  the basic pass
+        perfect        (s, 2 c)   number  what is above; here: of the members
+        lengths        (s, 2, n)  int32   what is above; here: of the longest ways, of ranks
+        found          (s, WORDS) int32   all kernels
+        up_stop        (s, n)     uint32  here: where the arcs up that are kept end, of ranks
+        up_depths      (s, c)     int32   here: depth of their heads
+        up_weights     (s, c)     number  here
+        down_stop      (s, n)     uint32  here: the same of the arcs down
+        down_ends      (s, c)     int32   here: their heads, as ranks
+        down_weights   (s, c)     number  here
+        stream_first   (b,)       uint32  host: where the stream of every bundle begins
+        stream_stop    (s, b)     uint32  here: where it ends
+        stream         (s, words) int64   here: arcs down that are kept, in groups
+        spare          (x,)       number  here: matrices, if shared memory is too small
+        ============== ========== ======= ===================================================
         """
+        weighed = cuda.blockIdx.y
+        weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
+        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
+        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
+        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
+        stream_stop, stream = stream_stop[weighed], stream[weighed]
+        measures = _length(found[GREATEST]) > most
         size = uint32(room * (room | uint32(1)))
         matrix = lent(spare, size)
         if outside:
@@ -837,7 +920,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             matrix[uint32(head * pitch + tail)] = perfect[down_slot(arc)]
             pair = uint32(pair + threads)
         i = thread
-        while i < count:
+        while measures and i < count:
             up, down = int32(0), int32(0)
             if i >= members:
                 rank = uint32(boundary[uint32(boundary_at + i - members)])
@@ -849,7 +932,8 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         beside, part = uint32(thread % across), uint32(thread // across)
         parts = uint32(threads // across)
         stage, low = uint32(0), uint32(0)
-        while stage <= stages:
+        last_stage = uint32(stages + 1) if measures else stages
+        while stage < last_stage:
             # (threads lower what others have yet to read, which read what it was from outside)
             begins, high = end, end
             if stage < stages:
@@ -887,7 +971,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 i = uint32(i + across)
             # meanwhile the longest ways of those before
             i = uint32(low + thread)
-            while i < begins:
+            while measures and i < begins:
                 arc = uint32(begin + i)
                 word = rows[arc]
                 tail, head = _rows_of(word)
@@ -904,7 +988,6 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             cuda.syncthreads()
             stage = uint32(stage + 1)
         # what is kept, a bit an arc
-        greatest = float32(0)
         base = uint32(0)
         while base < end:
             i = uint32(base + thread)
@@ -915,23 +998,15 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 tail, head = _rows_of(word)
                 up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
                 was_up, was_down = weights[up_slot(arc)], weights[down_slot(arc)]
-                perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
-                keeps_up, keeps_down = up == was_up, down == was_down
-                if was_up < inf:
-                    greatest = max(greatest, length_of(was_up))
-                else:
-                    keeps_up = False
-                if was_down < inf:
-                    greatest = max(greatest, length_of(was_down))
-                else:
-                    keeps_down = False
+                if feeds:
+                    perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
+                keeps_up = up == was_up and was_up < inf
+                keeps_down = down == was_down and was_down < inf
             kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
             if thread % WARP == 0 and i < end:
                 words[uint32(up_bits_at + i // WARP)] = kept_up
                 words[uint32(down_bits_at + i // WARP)] = kept_down
             base = uint32(base + threads)
-        if int32(_bits(greatest)) > found[GREATEST]:
-            cuda.atomic.max(found, GREATEST, int32(_bits(greatest)))
         cuda.syncthreads()
         i = thread
         while i < members:
@@ -944,12 +1019,13 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             words[uint32(groups_at + i)] = max(uint32(1), uint32((downs + group - 1) // group))
             if ups == 0 or downs == 0:
                 found[APART] = 1
-            up, down = signed[uint32(lengths_at + i)], signed[uint32(lengths_at + room + i)]
-            lengths[0, rank], lengths[1, rank] = up, down
-            if up > found[LONGEST_UP]:
-                cuda.atomic.max(found, LONGEST_UP, up)
-            if down > found[LONGEST_DOWN]:
-                cuda.atomic.max(found, LONGEST_DOWN, down)
+            if measures:
+                up, down = signed[uint32(lengths_at + i)], signed[uint32(lengths_at + room + i)]
+                lengths[0, rank], lengths[1, rank] = up, down
+                if up > found[LONGEST_UP]:
+                    cuda.atomic.max(found, LONGEST_UP, up)
+                if down > found[LONGEST_DOWN]:
+                    cuda.atomic.max(found, LONGEST_DOWN, down)
             i = uint32(i + threads)
         cuda.syncthreads()
         i = thread
@@ -978,7 +1054,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 down = matrix[uint32(head * pitch + tail)]
                 down_ends[uint32(begin + low + k)] = heads[arc]
                 down_weights[uint32(begin + low + k)] = down
-                place = uint32(head | marked(tail, levels[uint32(first_inside + tail)]))
+                place = uint32(head | _marked(tail, levels[uint32(first_inside + tail)]))
                 if k >= uint32((words[uint32(groups_at + tail)] - 1) * group):
                     place = uint32(place | uint32(ENDS))
                 group_at = uint64(words[uint32(groups_at + room + tail)])
@@ -991,7 +1067,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             group_at = uint64(words[uint32(groups_at + room + i)]) * uint64(group)
             stop = uint32(words[uint32(groups_at + i)] * group)
             while k < stop:
-                place = uint32(count | marked(i, levels[uint32(first_inside + i)]))
+                place = uint32(count | _marked(i, levels[uint32(first_inside + i)]))
                 if k >= uint32(stop - group):
                     place = uint32(place | uint32(ENDS))
                 write(stream, start + group_at + uint64(k), number(inf), place)
@@ -1024,41 +1100,48 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _perfect_level_kernel(
-        first_place, ranks, places, depth, arcs_first, heads, weights, perfect, lengths, found,
-        up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+        first_place, most, ranks, places, depth, arcs_first, heads, weights, perfect, lengths,
+        found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
     ):  # fmt: skip
-        """Let arcs of vertices of one depth fall to the ways over higher ones, a block a vertex.
+        """Let arcs of vertices of one depth fall to the ways over higher ones.
 
-        ============ ======== ====== =====================================================
-        argument     shape    dtype  written by
-        ============ ======== ====== =====================================================
-        first_place  scalar   uint32 host: of the level
-        ranks        (n,)     int32  host: of places
-        places       (n,)     int32  host: of ranks
-        depth        (n,)     int32  host: of ranks
-        arcs_first   (n + 1,) uint32 host: where the arcs of every place begin
-        heads        (c,)     int32  `placed_arcs_kernel`
-        weights      (2 c,)   number the basic pass
-        perfect      (2 c,)   number what is above; here: of these vertices
-        lengths      (2, n)   int32  what is above; here: of the longest ways, of ranks
-        found        (WORDS,) int32  all kernels
-        up_stop      (n,)     uint32 here: where the arcs up that are kept end, of ranks
-        up_depths    (c,)     int32  here: depth of their heads
-        up_weights   (c,)     number here
-        down_stop    (n,)     uint32 here: the same of the arcs down
-        down_ends    (c,)     int32  here: their heads, as ranks
-        down_weights (c,)     number here
-        ============ ======== ====== =====================================================
+        A block a vertex and set.
+
+        ============ ========== ======= ===================================================
+        argument     shape      dtype   written by
+        ============ ========== ======= ===================================================
+        first_place  scalar     uint32  host: of the level
+        most         scalar     float32 host: greatest weight that needs no lengths
+        ranks        (n,)       int32   host: of places
+        places       (n,)       int32   host: of ranks
+        depth        (n,)       int32   host: of ranks
+        arcs_first   (n + 1,)   uint32  host: where the arcs of every place begin
+        heads        (c,)       int32   `placed_arcs_kernel`
+        weights      (s, 2 c)   number  the basic pass
+        perfect      (s, 2 c)   number  what is above; here: of these vertices
+        lengths      (s, 2, n)  int32   what is above; here: of the longest ways, of ranks
+        found        (s, WORDS) int32   all kernels
+        up_stop      (s, n)     uint32  here: where the arcs up that are kept end, of ranks
+        up_depths    (s, c)     int32   here: depth of their heads
+        up_weights   (s, c)     number  here
+        down_stop    (s, n)     uint32  here: the same of the arcs down
+        down_ends    (s, c)     int32   here: their heads, as ranks
+        down_weights (s, c)     number  here
+        ============ ========== ======= ===================================================
         """
-        longest = cuda.shared.array(3, int32)
+        weighed = cuda.blockIdx.y
+        weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
+        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
+        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
+        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
+        measures = _length(found[GREATEST]) > most
+        longest = cuda.shared.array(2, int32)
         place, thread = uint32(first_place + cuda.blockIdx.x), uint32(cuda.threadIdx.x)
         begin = uint32(arcs_first[place])
         degree = uint32(arcs_first[uint32(place + 1)] - begin)
         rank = uint32(ranks[place])
-        if thread < 3:
+        if thread < 2:
             longest[thread] = 0
-        if VERTEX_THREADS < 3 and thread == 0:
-            longest[2] = 0
         cuda.syncthreads()
         lane = uint32(thread % WARP)
         i = uint32(thread // WARP)
@@ -1081,23 +1164,19 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
             up, down = least_of_warp(up), least_of_warp(down)
             if lane == 0:
                 perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
-                if was_up < inf:
-                    cuda.atomic.max(longest, 0, int32(_bits(length_of(was_up))))
-                    if up == was_up:
-                        further = float32(_length(lengths[0, own]) + length_of(up))
-                        cuda.atomic.max(longest, 1, int32(_bits(further)))
-                if was_down < inf:
-                    cuda.atomic.max(longest, 0, int32(_bits(length_of(was_down))))
-                    if down == was_down:
-                        further = float32(_length(lengths[1, own]) + length_of(down))
-                        cuda.atomic.max(longest, 2, int32(_bits(further)))
+                if measures and was_up < inf and up == was_up:
+                    further = float32(_length(lengths[0, own]) + length_of(up))
+                    cuda.atomic.max(longest, 0, int32(_bits(further)))
+                if measures and was_down < inf and down == was_down:
+                    further = float32(_length(lengths[1, own]) + length_of(down))
+                    cuda.atomic.max(longest, 1, int32(_bits(further)))
             i = uint32(i + VERTEX_THREADS // WARP)
         cuda.syncthreads()
-        if thread == 0:
-            lengths[0, rank], lengths[1, rank] = longest[1], longest[2]
-            for word in range(3):
-                if longest[word] > found[uint32(GREATEST + word)]:
-                    cuda.atomic.max(found, uint32(GREATEST + word), longest[word])
+        if measures and thread == 0:
+            lengths[0, rank], lengths[1, rank] = longest[0], longest[1]
+            for way in range(2):
+                if longest[way] > found[uint32(LONGEST_UP + way)]:
+                    cuda.atomic.max(found, uint32(LONGEST_UP + way), longest[way])
         ups, downs = uint32(0), uint32(0)
         if thread < WARP:
             ups, downs = pack(

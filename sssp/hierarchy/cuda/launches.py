@@ -9,8 +9,8 @@ from sssp.cuda.compiler import SIMULATOR, Recording
 
 __all__ = ["Launches"]
 
-#: different launches that one scratch remembers
-MOST_SEEN = 64
+#: different launches that one scratch remembers: some for each of the maps of a batch of scenarios
+MOST_SEEN = 256
 
 
 class Launches:

@@ -1,9 +1,10 @@
 """What is asked again and again: rows of a few sources, as of a map that is clicked on, and tables.
 
 Both are found in less time than it takes Python to launch a few kernels. So what a call needs is
-made by the first of its kind, and waits for the next in the map's pool: memory, and from the
-second call on its launches, recorded from the sources on pinned memory to what was counted. What
-is left is to write the sources down, replay, and copy the rows to where they are wanted.
+made by the first of its kind, and waits for the next in the pool that the maps of a structure
+share: memory, and from a map's second call on its launches, recorded from the sources on pinned
+memory to what was counted. What is left is to write the sources down, replay, and copy the rows to
+where they are wanted.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable, Sequence
 from copy import copy
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,24 +16,31 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import (
     SIMULATOR,
     address,
+    copy_bytes,
     cuda,
     launch,
     most_shared_bytes,
+    select,
     wait_for_device,
 )
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
-from sssp.cuda.memory import upload
+from sssp.cuda.memory import device_graph, free_bytes, upload
+from sssp.graph.weights import converted
 from sssp.hierarchy.bundles import Bundles, make_bundles
 from sssp.hierarchy.cuda.customization import (
     APART,
+    FARTHEST,
     GREATEST,
+    LONGEST_DOWN,
+    LONGEST_UP,
     VERTEX_THREADS,
     WORDS,
     Room,
     make_basic_kernel,
     make_basic_level_kernel,
+    make_changes_kernel,
     make_first_weights_kernel,
     make_from_top_kernel,
     make_perfect_kernel,
@@ -40,19 +48,28 @@ from sssp.hierarchy.cuda.customization import (
     make_to_top_kernel,
     pairs_kernel,
     placed_arcs_kernel,
-    placed_slots_kernel,
+    placed_givers_kernel,
 )
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.selection import Arrays, Selections, Streams
 from sssp.hierarchy.cuda.sweeps import TOP, Pass, stream_words
 from sssp.hierarchy.derived import Derived
-from sssp.hierarchy.structure import Structure, offsets
+from sssp.hierarchy.structure import NO_SLOT, Structure, offsets
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
 
 if TYPE_CHECKING:
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.graph.graph import Graph
 
-__all__ = ["LIMITS", "DeviceMap", "DeviceTree", "device_map"]
+__all__ = [
+    "LIMITS",
+    "ArcWeights",
+    "DeviceMap",
+    "DeviceMaps",
+    "DeviceTree",
+    "Pool",
+    "customize_together",
+    "device_map",
+]
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
@@ -60,8 +77,10 @@ LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
 GROUPS = 2, 4
 #: bytes of scratch that stay on the device between calls
 KEPT = 1280 << 20
-#: maps of versions that are gone whose memory stays for others
+#: how often maps that are customized together leave memory for others when they are gone
 KEPT_MAPS = 4
+#: versions that are customized together at most, and the part of a device's memory they may take
+TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 32), 1 / 32
 #: threads of a block that lists pairs
 PAIR_THREADS = 2 if SIMULATOR else 32
 #: longest ways are added up in 32-bit floats: they are less than this many times as long
@@ -102,7 +121,7 @@ class DeviceTree(Arrays):
         ]
         self._lock = threading.Lock()
         #: of versions that are gone (left without the lock, for that may happen in the midst of it)
-        self.idle: deque[DeviceMap] = deque(maxlen=KEPT_MAPS)
+        self.idle: deque[DeviceMaps] = deque(maxlen=KEPT_MAPS)
         chain, leap = _chains(structure, bundles)
         self._arrays = {
             "rank_of": _there(structure.rank),
@@ -215,41 +234,56 @@ class DeviceTree(Arrays):
         """How many there are."""
         return self.bundles.tiers.size - 1
 
-    def slots(self, slots: NDArray[np.uint32]) -> Any:
-        """Return where the arcs of a graph stand among the chordal arcs by place.
+    def givers(self, slots: NDArray[np.uint32]) -> Any:
+        """Return which arc of a graph gives a chordal arc by place its weight, up and down.
 
-        Made once, and kept as long as that array is there.
+        Made once for an array of slots, and kept as long as that is there.
         """
-        key = f"slots {id(slots)}"
+        key = f"givers {id(slots)}"
 
         def make() -> Any:
             weakref.finalize(slots, self._made.pop, key, None).atexit = False
-            placed = cuda.device_array(max(1, slots.size), np.uint32)[: slots.size]
+            givers = cuda.device_array(max(1, 2 * self.arcs), np.uint32)
+            fill(givers, np.uint32(NO_SLOT), cuda.default_stream())
             if slots.size:
-                placed_slots_kernel[-(-slots.size // THREADS), THREADS](
-                    _there(slots), *self["ranks places first arcs_first"], placed
+                placed_givers_kernel[-(-slots.size // THREADS), THREADS](
+                    _there(slots), *self["ranks places first arcs_first"], givers
                 )
-                wait_for_device()
-            return placed
+            wait_for_device()
+            return givers
 
         return self._made.made(key, make)
 
-    def weights(self, dtype: np.dtype[Any]) -> Weights:
-        """Return what a customization works with; made once."""
-        return self._made.made(f"weights {dtype.char}", lambda: Weights(self, dtype))
+    def weights(self, dtype: np.dtype[Any], count: int) -> Weights:
+        """Return what a customization of some versions works with; made once."""
+        return self._made.made(f"weights {dtype.char} {count}", lambda: Weights(self, dtype, count))
 
-    def lend(self, dtype: np.dtype[Any], *, shifted: bool) -> DeviceMap:
-        """Return memory for a map: what a version that is gone has left, or new.
+    def pool(self, dtype: np.dtype[Any]) -> Pool:
+        """Return the scratch that sweeps in a dtype share."""
+        return self._made.made(f"pool {dtype.char}", Pool)
+
+    def together(self, dtype: np.dtype[Any], versions: int) -> int:
+        """Return how many of some versions are customized together: a power of two, or all."""
+        n, arcs, top = self.bundles.rank.size, self.arcs, self.bundles.top
+        one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
+        one += 8 * stream_words(dtype) * self.stream_arcs
+        memory = free_bytes() if SIMULATOR else int(cuda.current_context().get_memory_info().total)
+        fitting = min(TOGETHER, int(memory * SHARE_TOGETHER) // one)
+        return min(versions, 1 << max(1, fitting).bit_length() - 1)
+
+    def lend(self, dtype: np.dtype[Any], count: int, *, shifted: bool) -> DeviceMaps:
+        """Return memory for some maps: what versions that are gone have left, or new.
 
         `shifted`: whether the weights are between potentials.
         """
+        count = 1 << (count - 1).bit_length()
         with self._lock:
             for _ in range(len(self.idle)):
                 found = self.idle.popleft()
-                if found.dtype == dtype and (found.shifts.size > 0) == shifted:
+                if (found.dtype, found.count, found.shifted) == (dtype, count, shifted):
                     return found
                 self.idle.append(found)
-        return DeviceMap(self, dtype, shifted=shifted)
+        return DeviceMaps(self, dtype, count, shifted=shifted)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
         """How many numbers the matrices of a tier take, if shared memory is too small for one."""
@@ -291,35 +325,97 @@ class Pool:
                 self._held -= self._idle.pop(0)[1]
 
 
+class Version(Protocol):
+    """What is asked of a `Hierarchy`, which makes versions of itself by this module."""
+
+    @property
+    def graph(self) -> Graph:
+        """What it answers for."""
+
+    @property
+    def structure(self) -> Structure:
+        """The order of the vertices, and the arcs that it makes."""
+
+    @property
+    def slots(self) -> NDArray[np.uint32]:
+        """Where the arcs of the graph stand among the directed chordal arcs."""
+
+    def derived(self, key: str, build: Callable[[], Any]) -> Any:
+        """Return what `build` makes from it: made once, then kept."""
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep what was made from it."""
+
+    def layered(self, dtype: np.dtype[Any]) -> Any:
+        """Return its weights in one dtype, found on the CPU."""
+
+
+class ArcWeights(NamedTuple):
+    """Weights of a graph's arcs on their way to a device.
+
+    Attributes
+    ----------
+    all : ndarray or device array, shape (m,)
+        Of all arcs, but for changes.
+    places : ndarray, shape (k,), int64
+        The arcs that weigh something else, each once.
+    values : ndarray, shape (k,)
+        Their weights. Closed arcs weigh INF or more.
+    """
+
+    all: Any
+    places: NDArray[np.int64]
+    values: NDArray[Any]
+
+
 class Weights:
-    """What a customization in one dtype works with on a device: one at a time.
+    """What a customization of some versions in one dtype works with on a device: one at a time.
 
     Attributes
     ----------
     lock : Lock
-        Held from bringing the weights of arcs until the map has been made.
-    basic, perfect : device arrays, shape (2 c,)
+        Held from bringing the weights of arcs until the maps have been made.
+    basic, perfect : device arrays, shape (count, 2 c)
         Up and down along every chordal arc, before and after the perfect pass.
-    lengths : device array, shape (2, n), int32
+    lengths : device array, shape (count, 2, n), int32
         Of the longest ways up from every rank, and down to it: 32-bit floats.
+    spare : device array
+        Matrices of bundles, where shared memory is too small for them.
     """
 
-    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any]) -> None:
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
         arcs, n = tree.arcs, tree.bundles.rank.size
-        self.lock = threading.Lock()
-        self.basic, self.perfect = (cuda.device_array(max(1, 2 * arcs), dtype) for _ in range(2))
-        self.lengths = cuda.device_array((2, max(1, n)), INDEX)
+        self.lock, self.count = threading.Lock(), count
+        self.basic, self.perfect = (
+            cuda.device_array((count, max(1, 2 * arcs)), dtype) for _ in range(2)
+        )
+        self.lengths = cuda.device_array((count, 2, max(1, n)), INDEX)
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
-        self.spare = cuda.device_array(max(1, outside), dtype)
-        self._brought = cuda.device_array(1, dtype)
+        self.spare = cuda.device_array(max(1, count * outside), dtype)
+        self._brought = cuda.device_array((count, 1), dtype)
 
-    def brought(self, arc_weights: NDArray[Any], stream: Any) -> Any:
-        """Return the weights of a graph's arcs on the device, where those before them were."""
-        size = max(1, arc_weights.size)
-        if self._brought.size != size:
-            self._brought = cuda.device_array(size, arc_weights.dtype)
-        if arc_weights.size:
-            self._brought.copy_to_device(np.ascontiguousarray(arc_weights), stream=stream)
+    def brought(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
+        """Return the weights of graphs' arcs on the device, where those before them were."""
+        m = versions[0].all.size
+        if self._brought.shape[1] != max(1, m):
+            self._brought = cuda.device_array((self.count, max(1, m)), self.basic.dtype)
+        if not m:
+            return self._brought
+        row = m * self._brought.dtype.itemsize
+        for number, version in enumerate(versions):
+            if SIMULATOR or isinstance(version.all, np.ndarray):
+                self._brought[number].copy_to_device(version.all, stream=stream)
+            else:
+                there = address(self._brought) + number * row
+                copy_bytes(there, address(version.all), row, stream)
+        places = np.concatenate([own.places + i * m for i, own in enumerate(versions)])
+        if places.size:
+            values = np.concatenate([version.values for version in versions])
+            make_changes_kernel(self.basic.dtype)[-(-places.size // THREADS), THREADS, stream](
+                upload(places),
+                upload(values),
+                self._brought.reshape(self._brought.size),
+            )
         return self._brought
 
 
@@ -328,6 +424,8 @@ class DeviceMap:
 
     Attributes
     ----------
+    number : int
+        No other has had it.
     tree : DeviceTree
     up : tuple of device arrays
         The arcs up that are kept: where those of every rank begin and end, depths of their heads,
@@ -349,38 +447,26 @@ class DeviceMap:
     nbytes : int
         Bytes of the device, of the tree too.
     pool : Pool
-        Scratch of sweeps.
+        Scratch of sweeps, which all maps of a tree share.
     nothing : tuple of device arrays
         What kernels take that fold nothing, in place of totals, and no targets.
     """
 
-    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], *, shifted: bool) -> None:
-        self.tree, self.dtype, self.pool = tree, dtype, Pool()
-        self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
-        bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
-        packed = [
-            (
-                cuda.device_array(n, np.uint32),
-                cuda.device_array(arcs, INDEX),
-                cuda.device_array(arcs, dtype),
-            )
-            for _ in range(2)
-        ]
-        self.up, self.down = ((tree["up_first"], *arrays) for arrays in packed)
+    _numbers = count()
+
+    def __init__(self, maps: DeviceMaps, own: int) -> None:
+        self.number = next(self._numbers)
+        tree, dtype = maps.tree, maps.dtype
+        self.tree, self.dtype = tree, dtype
+        self.pool, self.nothing = tree.pool(dtype), maps.nothing
+        self.up, self.down = (
+            (tree["up_first"], *(array[own] for array in arrays)) for arrays in (maps.up, maps.down)
+        )
         self.stream_first = tree["stream_first"]
-        self.stream_stop = cuda.device_array(max(1, bundles.lowest.size), np.uint32)
-        words = max(1, tree.stream_arcs) * stream_words(dtype)
-        self.stream = cuda.device_array(words, INT64)
+        self.stream_stop, self.stream = maps.stream_stop[own], maps.stream[own]
         self.selected = Streams(dtype, self.streams)
-        self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
-        self.matrix = Matrix(max(bundles.top, 1), dtype, cuda.stream(), with_tails=False)
-        self.between = self.matrix.flat
-        self.found = cuda.device_array(WORDS, INDEX)
-        # (between what is kept stands anything, but always a rank)
-        fill(self.down[2], INDEX.type(0), self.matrix.stream)
-        self._launches = Launches()
-        own = *packed[0], *packed[1], self.stream_stop, self.stream, self.between
-        self.nbytes = tree.nbytes + sum(array.nbytes for array in own)
+        self.between, self.shifts = maps.between[own], maps.shifts
+        self.nbytes = tree.nbytes + maps.nbytes // maps.count
         self.joined = self.fits = False
 
     @property
@@ -388,139 +474,276 @@ class DeviceMap:
         """Where the stream of every bundle begins and ends, and all of them."""
         return self.stream_first, self.stream_stop, self.stream
 
+
+class DeviceMaps:
+    """Memory for some maps in one dtype on one device, which are customized together.
+
+    Attributes
+    ----------
+    tree : DeviceTree
+    count : int
+        How many there may be.
+    shifted : bool
+        Whether weights are between potentials; then there is one map.
+    up, down : tuples of device arrays, shape (count, ...)
+        As of `DeviceMap`, without where the arcs begin; the same of `stream_stop`, `stream` and
+        `between`.
+    shifts : device array, shape (n,) or (0,)
+    found : device array, shape (count, WORDS), int32
+        What kernels note of every map.
+    nbytes : int
+        Bytes of the device, without the tree.
+    maps : list of DeviceMap
+    """
+
+    def __init__(
+        self, tree: DeviceTree, dtype: np.dtype[Any], count: int, *, shifted: bool
+    ) -> None:
+        self.tree, self.dtype, self.count, self.shifted = tree, dtype, count, shifted
+        bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
+        self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
+        self.up, self.down = (
+            (
+                cuda.device_array((count, n), np.uint32),
+                cuda.device_array((count, arcs), INDEX),
+                cuda.device_array((count, arcs), dtype),
+            )
+            for _ in range(2)
+        )
+        self.stream_stop = cuda.device_array((count, max(1, bundles.lowest.size)), np.uint32)
+        words = max(1, tree.stream_arcs) * stream_words(dtype)
+        self.stream = cuda.device_array((count, words), INT64)
+        self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
+        top = max(bundles.top, 1)
+        self.matrix = Matrix(top, dtype, cuda.stream(), with_tails=False, count=count)
+        self.between = self.matrix.flat.reshape((count, top * top))
+        self.found = cuda.device_array((count, WORDS), INDEX)
+        # (between what is kept stands anything, but always a rank; and nothing is negative)
+        for array in (self.down[1], self.matrix.flags):
+            fill(array, INDEX.type(0), self.matrix.stream)
+        self._launches = Launches()
+        own = *self.up, *self.down, self.stream_stop, self.stream, self.between
+        self.nbytes = sum(array.nbytes for array in own)
+        self.maps = [DeviceMap(self, i) for i in range(count)]
+
+    @property
+    def most(self) -> np.float32:
+        """The greatest weight with which no climb and descent can leave the dtype.
+
+        Between potentials it takes more than that.
+        """
+        longest = 0 if self.shifted else ROUNDED_UP * 2 * max(1, self.tree.height)
+        return np.float32(float(infinity(self.dtype)) / longest if longest else 0)
+
     def customize(
         self,
-        arc_weights: NDArray[Any],
+        versions: Sequence[ArcWeights],
         slots: NDArray[np.uint32],
         potentials: NDArray[Any] | None = None,
     ) -> None:
-        """Find the weights of the map for those of the graph's arcs, which are not negative.
+        """Find the weights of maps for those of the arcs of graphs, which are not negative.
 
         Parameters
         ----------
-        arc_weights : ndarray, shape (m,)
-            Closed arcs weigh INF or more.
+        versions : sequence of ArcWeights
+            For as many of the maps.
         slots : ndarray, shape (m,), uint32
-            `slots_of` the graph.
+            `slots_of` the graphs.
         potentials : ndarray, shape (n,), or None
             That the weights are between.
         """
-        weights, stream = self.tree.weights(self.dtype), self.matrix.stream
+        weights, stream = self.tree.weights(self.dtype, self.count), self.matrix.stream
         if potentials is not None:
             self.shifts.copy_to_device(potentials)
-        placed = self.tree.slots(slots)
-        self.selected.renew()
+        givers, own = self.tree.givers(slots), len(versions)
+        for version in self.maps[:own]:
+            version.selected.renew()
         with weights.lock:
-            brought = weights.brought(arc_weights, stream)
+            brought = weights.brought(versions, stream)
             self._launches.do(
-                tuple(map(address, (brought, placed))),
+                (own, *map(address, (brought, givers))),
                 stream,
-                lambda stream: self.launch(weights, brought, placed, stream),
+                lambda stream: self.launch(weights, brought, givers, stream, own),
             )
             found = self.found.copy_to_host(stream=stream)
             stream.synchronize()
-        greatest, up, down = found[GREATEST:].view(FLOAT32).astype(float)
-        longest = max(up + down, 2.0 * greatest)
-        if potentials is not None:
-            longest -= 2.0 * float(potentials.min(initial=0))
-        self.fits = bool(ROUNDED_UP * longest < float(infinity(self.dtype)))
-        self.joined = not found[APART]
+        lengths = found.view(FLOAT32).astype(float)
+        far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
+        for version, words, noted in zip(self.maps[:own], found, lengths, strict=False):
+            longest = max(
+                noted[LONGEST_UP] + noted[LONGEST_DOWN], 2 * noted[GREATEST], 2 * noted[FARTHEST]
+            )
+            measured = noted[GREATEST] > self.most
+            fits = ROUNDED_UP * (longest + far) < float(infinity(self.dtype))
+            version.fits = bool(fits or not (measured or self.shifted))
+            version.joined = not words[APART]
 
-    def launch(self, weights: Weights, arc_weights: Any, slots: Any, stream: Any) -> None:
-        """Launch all kernels of `customize`."""
+    def launch(
+        self, weights: Weights, arc_weights: Any, givers: Any, stream: Any, versions: int
+    ) -> None:
+        """Launch all kernels of `customize`, for the first of the maps."""
         tree, dtype, bundles = self.tree, self.dtype, self.tree.bundles
-        inf, arcs = infinity(dtype), (tree["arcs_first"], tree["heads"])
+        arcs, places = (tree["arcs_first"], tree["heads"]), tree["ranks places depth"]
         basic, perfect, lengths, found = (
             weights.basic, weights.perfect, weights.lengths, self.found
         )  # fmt: skip
-        for array, value in ((basic, inf), (self.between, inf), (found, INDEX.type(0))):
-            fill(array, value, stream)
-        fill(self.matrix.flags, INDEX.type(0), stream)
-        if slots.size:
-            make_first_weights_kernel(dtype)[-(-slots.size // THREADS), THREADS, stream](
-                arc_weights, slots, basic
-            )
+        entries = max(2 * tree.arcs, self.between.shape[1], WORDS)
+        make_first_weights_kernel(dtype)[(-(-entries // THREADS), versions), THREADS, stream](
+            arc_weights, givers, basic, self.between, found
+        )
         for tier in reversed(range(tree.tiers)):
             self._launch_tier(
-                make_basic_kernel, tier, stream,
+                make_basic_kernel, tier, versions, stream,
                 *tree[
                     "bundle_first boundary_first step_first steps arcs_first rows pair_first pairs "
                     "pair_arcs"
                 ],
-                basic, weights.spare,
+                basic, found, weights.spare,
             )  # fmt: skip
         levels = list(pairwise(bundles.levels.tolist()))
         for low, high in reversed(levels):
-            make_basic_level_kernel(dtype)[high - low, VERTEX_THREADS, stream](
-                np.uint32(low), tree["places"], *arcs, basic
+            make_basic_level_kernel(dtype)[(high - low, versions), VERTEX_THREADS, stream](
+                np.uint32(low), tree["places"], *arcs, basic, found
             )
         top = bundles.top
         if top:
             size = np.uint32(top)
-            make_to_top_kernel(dtype)[top, VERTEX_THREADS, stream](
+            make_to_top_kernel(dtype)[(top, versions), VERTEX_THREADS, stream](
                 tree["places"], *arcs, basic, size, self.between, found
             )
             matrix = copy(self.matrix)
-            matrix.stream = stream
+            matrix.stream, matrix.count = stream, versions
             launch_rounds(matrix)
-            make_from_top_kernel(dtype)[top, VERTEX_THREADS, stream](
-                *tree["ranks places depth"], *arcs, size, self.between, perfect, lengths, found,
-                *self.up[1:], *self.down[1:],
-            )  # fmt: skip
+            make_from_top_kernel(dtype)[(top, versions), VERTEX_THREADS, stream](
+                *places, *arcs, size, self.between, perfect, lengths, found, *self.up, *self.down
+            )
         for low, high in levels:
-            make_perfect_level_kernel(dtype)[high - low, VERTEX_THREADS, stream](
-                np.uint32(low), *tree["ranks places depth"], *arcs, basic, perfect,
-                lengths, found, *self.up[1:], *self.down[1:],
+            make_perfect_level_kernel(dtype)[(high - low, versions), VERTEX_THREADS, stream](
+                np.uint32(low), self.most, *places, *arcs, basic, perfect, lengths, found,
+                *self.up, *self.down,
             )  # fmt: skip
         for tier in range(tree.tiers):
             self._launch_tier(
-                make_perfect_kernel, tier, stream, np.uint32(tree.group(tier)),
+                make_perfect_kernel, tier, versions, stream, np.uint32(tree.group(tier)), self.most,
+                np.uint32(tier + 1 < tree.tiers),
                 *tree[
                     "ranks depth levels bundle_first boundary_first boundary step_first steps "
                     "arcs_first heads rows pair_first pairs pair_arcs"
                 ],
-                basic, perfect, lengths, found, *self.up[1:], *self.down[1:], self.stream_first,
+                basic, perfect, lengths, found, *self.up, *self.down, tree["stream_first"],
                 self.stream_stop, self.stream, weights.spare,
             )  # fmt: skip
 
-    def _launch_tier(self, make: Any, tier: int, stream: Any, *arguments: Any) -> None:
-        """Launch a kernel on the bundles of a tier."""
+    def _launch_tier(
+        self, make: Any, tier: int, versions: int, stream: Any, *arguments: Any
+    ) -> None:
+        """Launch a kernel on the bundles of a tier, for some of the maps."""
         tree, dtype = self.tree, self.dtype
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
-        threads, across = room.crew
-        configuration = high - low, threads, stream, room.shared_bytes(dtype, outside=outside)
+        threads, across = room.crew(versions)
+        grid = high - low, versions
+        configuration = grid, threads, stream, room.shared_bytes(dtype, outside=outside)
         own = map(np.uint32, (low, room.rows, room.arcs, across))
         launch(make(dtype, outside=outside), configuration, *own, *arguments)
 
 
-class _Held:
-    """A map that a hierarchy holds; when it is gone, another version may have the memory."""
+class _Loan:
+    """Memory of maps that hierarchies hold; when all are gone, other versions may have it."""
 
-    def __init__(self, tree: DeviceTree, hierarchy: Hierarchy, dtype: np.dtype[Any]) -> None:
-        graph, potentials = hierarchy.graph, None
-        self.map = tree.lend(dtype, shifted=graph.least_weight < 0)
-        weakref.finalize(self, tree.idle.append, self.map).atexit = False
-        weights = graph.weights_as(dtype)
-        if graph.least_weight < 0:
-            metric = hierarchy.layered(dtype)
-            if not metric.fits:
-                self.map.fits = False
-                return
-            potentials = metric.potentials
-            assert potentials is not None
-            heights = potentials[graph.indices] - potentials[graph.tails]
-            is_open = weights < infinity(dtype)
-            weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
-        self.map.customize(weights, hierarchy.slots, potentials)
+    def __init__(self, maps: DeviceMaps) -> None:
+        self.maps = maps
+        weakref.finalize(self, maps.tree.idle.append, maps).atexit = False
 
 
-def device_map(hierarchy: Hierarchy, dtype: np.dtype[Any], number: int) -> DeviceMap:
+class _Held(NamedTuple):
+    """A map that a hierarchy holds, and the memory that it is in."""
+
+    map: DeviceMap
+    loan: _Loan
+
+
+def _tree(structure: Structure, number: int) -> DeviceTree:
+    return structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
+
+
+def _key(dtype: np.dtype[Any], number: int) -> str:
+    return f"cuda:{number}, {dtype.char}"
+
+
+def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceMap:
     """Return the weights of a map on a device, which is current; brought there once."""
-    structure = hierarchy.structure
-    tree = structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
-    key = f"cuda:{number}, {dtype.char}"
-    return hierarchy.derived(key, lambda: _Held(tree, hierarchy, dtype)).map
+    tree = _tree(hierarchy.structure, number)
+    held: _Held = hierarchy.derived(
+        _key(dtype, number), lambda: _customized(tree, [hierarchy], dtype, number)[0]
+    )
+    return held.map
+
+
+def customize_together(hierarchies: Sequence[Version], number: int) -> None:
+    """Bring the weights of versions of one map to a device, some at a time.
+
+    Each in the first dtype that questions are asked in. Those that may be negative come when they
+    are asked for.
+    """
+    by_dtype: dict[np.dtype[Any], list[Version]] = {}
+    for hierarchy in hierarchies:
+        if hierarchy.graph.least_weight >= 0:
+            dtype = hierarchy.graph.weight_range.working_dtypes(None)[0]
+            by_dtype.setdefault(dtype, []).append(hierarchy)
+    with select(number):
+        for dtype, versions in by_dtype.items():
+            tree = _tree(versions[0].structure, number)
+            size = tree.together(dtype, len(versions))
+            for first in range(0, len(versions), size):
+                some = versions[first : first + size]
+                for one, held in zip(some, _customized(tree, some, dtype, number), strict=True):
+                    one.keep(_key(dtype, number), held)
+
+
+def _customized(
+    tree: DeviceTree, hierarchies: Sequence[Version], dtype: np.dtype[Any], number: int
+) -> list[_Held]:
+    """Customize versions together; one whose weights may be negative by itself."""
+    graph = hierarchies[0].graph
+    shifted = graph.least_weight < 0
+    loan = _Loan(tree.lend(dtype, len(hierarchies), shifted=shifted))
+    held = [_Held(own, loan) for own, _ in zip(loan.maps.maps, hierarchies, strict=False)]
+    if not shifted:
+        versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
+        loan.maps.customize(versions, hierarchies[0].slots)
+        return held
+    metric = hierarchies[0].layered(dtype)
+    if not metric.fits:
+        held[0].map.fits = False
+        return held
+    weights, potentials = graph.weights_as(dtype), metric.potentials
+    assert potentials is not None
+    heights = potentials[graph.indices] - potentials[graph.tails]
+    is_open = weights < infinity(dtype)
+    weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
+    loan.maps.customize([_unchanged(weights)], hierarchies[0].slots, potentials)
+    return held
+
+
+def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWeights:
+    """Return the weights of a map's arcs; of a graph that was made by a change only what changes.
+
+    The others are those of the other graph, which stay on the device.
+    """
+    graph, change = hierarchy.graph, hierarchy.graph._change
+    if change is not None and change.values.dtype.kind == dtype.kind:
+        base = change.graph
+        if float(base.greatest_weight) < float(infinity(dtype)):
+            there = device_graph(base, number).array(
+                f"weights, {dtype}", lambda: base.weights_as(dtype)
+            )
+            return ArcWeights(there, change.places, converted(change.values, dtype))
+    return _unchanged(np.ascontiguousarray(graph.weights_as(dtype)))
+
+
+def _unchanged(weights: NDArray[Any]) -> ArcWeights:
+    return ArcWeights(weights, np.empty(0, INT64), np.empty(0, weights.dtype))
 
 
 def _there(array: NDArray[Any]) -> Any:

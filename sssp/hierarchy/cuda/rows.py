@@ -182,8 +182,8 @@ class LanesSearch(Search):
         self.pieces: DeviceTree | Selection = self.tree if packed is None else packed.selection
         self.streams = on_device.streams if packed is None else packed.streams
         self.size = self.n if packed is None else rounded_up(self.pieces.size)
-        #: of what is swept in which weights: no others share it, but for all vertices of the map
-        self.serial = 0 if packed is None else packed.serial
+        #: of what is swept in which weights: no others share it
+        self.serial = on_device.number, 0 if packed is None else packed.serial
         fitting = BYTES // max(1, self.size * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
@@ -251,7 +251,7 @@ class LanesSearch(Search):
         def launch(stream: Any) -> None:
             self.fill(replace(batch, sources=own, stream=stream), scratch)
 
-        # (all that the kernels are given, but for the map and the scratch, in which this stands)
+        # (all that the kernels are given, but for the scratch, in which this stands)
         places = batch.counters, *self.places(batch)
         asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *map(address, places)
         launches.do(asked, batch.stream, launch)
