@@ -20,6 +20,7 @@ from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, device_numb
 from sssp.cuda.device_form import DeviceForm
 from sssp.cuda.finished import DeviceRows, FormScratch
 from sssp.cuda.memory import SHARE, fetch, free_bytes, send
+from sssp.cuda.pool import device_array
 from sssp.engine.checks import physical_memory
 from sssp.engine.forms import make_form
 from sssp.engine.memory import FEWER_ROWS, check_memory
@@ -62,13 +63,13 @@ class Ready:
         whole = replace(query, targets=None)
         self.nothing = FormScratch.allocate(search.n, whole, search.dtype, self.rows, weights)
         self.given = cuda.pinned_array(self.rows, INT64)
-        self.sources = cuda.device_array(self.rows, INT64)
+        self.sources = device_array(self.rows, INT64)
         shape = self.rows, COUNTERS
         self.counters, self.counted = (
             cuda.to_device(np.zeros(shape, INT64)),
             cuda.pinned_array(shape, INT64),
         )
-        self.distances = cuda.device_array((self.rows, _columns(search)), search.dtype)
+        self.distances = device_array((self.rows, _columns(search)), search.dtype)
         self.stream = cuda.stream()
         parts = (*self.scratch, self.sources, self.counters, self.distances)
         self.nbytes = sum(getattr(part, "nbytes", 0) for part in parts)

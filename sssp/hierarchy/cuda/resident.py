@@ -27,6 +27,7 @@ from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.memory import device_graph, free_bytes, upload
+from sssp.cuda.pool import device_array
 from sssp.graph.weights import converted
 from sssp.hierarchy.bundles import Bundles, make_bundles
 from sssp.hierarchy.cuda.customization import (
@@ -164,7 +165,7 @@ class DeviceTree(Arrays):
         n, size = self.bundles.rank.size, max(1, self.arcs)
         up_first = np.empty(n, np.uint32)
         up_first[self.bundles.rank] = firsts[:-1]
-        heads, rows = cuda.device_array(size, INDEX), cuda.device_array(size, np.uint32)
+        heads, rows = device_array(size, INDEX), device_array(size, np.uint32)
         self._arrays |= {
             "arcs_first": _there(firsts.astype(np.uint32)),
             "up_first": _there(up_first),
@@ -201,9 +202,7 @@ class DeviceTree(Arrays):
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
         root_pairs = offsets(degrees[roots] * (degrees[roots] - 1) // 2)
         pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
-        pairs, pair_arcs = (
-            cuda.device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2)
-        )
+        pairs, pair_arcs = (device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2))
         if roots.size:
             pairs_kernel[roots.size, PAIR_THREADS](
                 _there(roots), _there(root_pairs.astype(np.uint32)),
@@ -243,7 +242,7 @@ class DeviceTree(Arrays):
 
         def make() -> Any:
             weakref.finalize(slots, self._made.pop, key, None).atexit = False
-            givers = cuda.device_array(max(1, 2 * self.arcs), np.uint32)
+            givers = device_array(max(1, 2 * self.arcs), np.uint32)
             fill(givers, np.uint32(NO_SLOT), cuda.default_stream())
             if slots.size:
                 placed_givers_kernel[-(-slots.size // THREADS), THREADS](
@@ -387,18 +386,18 @@ class Weights:
         arcs, n = tree.arcs, tree.bundles.rank.size
         self.lock, self.count = threading.Lock(), count
         self.basic, self.perfect = (
-            cuda.device_array((count, max(1, 2 * arcs)), dtype) for _ in range(2)
+            device_array((count, max(1, 2 * arcs)), dtype) for _ in range(2)
         )
-        self.lengths = cuda.device_array((count, 2, max(1, n)), INDEX)
+        self.lengths = device_array((count, 2, max(1, n)), INDEX)
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
-        self.spare = cuda.device_array(max(1, count * outside), dtype)
-        self._brought = cuda.device_array((count, 1), dtype)
+        self.spare = device_array(max(1, count * outside), dtype)
+        self._brought = device_array((count, 1), dtype)
 
     def brought(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
         """Return the weights of graphs' arcs on the device, where those before them were."""
         m = versions[0].all.size
         if self._brought.shape[1] != max(1, m):
-            self._brought = cuda.device_array((self.count, max(1, m)), self.basic.dtype)
+            self._brought = device_array((self.count, max(1, m)), self.basic.dtype)
         if not m:
             return self._brought
         row = m * self._brought.dtype.itemsize
@@ -504,20 +503,20 @@ class DeviceMaps:
         self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), _there(np.empty(0, INT64))
         self.up, self.down = (
             (
-                cuda.device_array((count, n), np.uint32),
-                cuda.device_array((count, arcs), INDEX),
-                cuda.device_array((count, arcs), dtype),
+                device_array((count, n), np.uint32),
+                device_array((count, arcs), INDEX),
+                device_array((count, arcs), dtype),
             )
             for _ in range(2)
         )
-        self.stream_stop = cuda.device_array((count, max(1, bundles.lowest.size)), np.uint32)
+        self.stream_stop = device_array((count, max(1, bundles.lowest.size)), np.uint32)
         words = max(1, tree.stream_arcs) * stream_words(dtype)
-        self.stream = cuda.device_array((count, words), INT64)
-        self.shifts = cuda.device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
+        self.stream = device_array((count, words), INT64)
+        self.shifts = device_array(n, dtype) if shifted else _there(np.empty(0, dtype))
         top = max(bundles.top, 1)
         self.matrix = Matrix(top, dtype, cuda.stream(), with_tails=False, count=count)
         self.between = self.matrix.flat.reshape((count, top * top))
-        self.found = cuda.device_array((count, WORDS), INDEX)
+        self.found = device_array((count, WORDS), INDEX)
         # (between what is kept stands anything, but always a rank; and nothing is negative)
         for array in (self.down[1], self.matrix.flags):
             fill(array, INDEX.type(0), self.matrix.stream)
