@@ -167,9 +167,9 @@ class Bench:
         graph, hierarchy = self.graph, self.hierarchy
         homes, jobs = self._some(ENDS), self._some(ENDS)
         arcs = self.random.choice(graph.m, BRIDGES, replace=False)
-        streets = [[arc, graph.arc(graph.indices[arc], graph.tails[arc])] for arc in arcs.tolist()]
+        streets = np.stack((arcs, graph._twins[arcs]), axis=1)  # (-1 where there is no way back)
         closed = np.iinfo(np.int64).max
-        changes = [([arc for arc in street if arc >= 0], closed) for street in streets]
+        changes = [(street[street >= 0], closed) for street in streets]
 
         def access(versions: Iterable[sssp.Hierarchy], device: str) -> list[Any]:
             return [
