@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("numba_cuda")
+
 from sssp.cuda.pool import LARGE, SMALL, Block, MemoryPool
 from tests.cuda.conftest import SIMULATOR
 

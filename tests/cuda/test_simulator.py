@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from numba import int32, uint32
 
+pytest.importorskip("numba_cuda")
+
 from sssp.cuda.compiler import cuda, inline, kernel
 from tests.cuda.conftest import SIMULATOR
 
