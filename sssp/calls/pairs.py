@@ -289,8 +289,9 @@ class _Call:
                 self.method, *sizes, rows, query.threads, targets=each, limited=limited
             )
         elif "cuda" in self.method.solvers and not query.predecessors:
-            trips, there = self.groups.targets.size, is_on_device(graph)
-            work = trip_work(*sizes, trips, query.threads, is_there=there)
+            # (which of them are the same nobody asks: that takes longer than finding all)
+            there = is_on_device(graph)
+            work = trip_work(*sizes, self.starts.size, query.threads, is_there=there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
         place = place_rows(query, device, self.method, work, stream=None, memory_limit=memory_limit)

@@ -43,4 +43,8 @@ class DeviceCodeCache(CodeCache):
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return compiled code, None if there is none that can be used."""
         with numba_target_override():
-            return super().load_overload(signature, context)
+            code = super().load_overload(signature, context)
+        if code is not None:
+            # (while nobody else compiles: Numba fails where two threads load it at once)
+            code.bind()
+        return code
