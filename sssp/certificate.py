@@ -518,7 +518,10 @@ class _Certifier:
         branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
         lengths = np.empty((1, wanted.size), FLOAT64)
         trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
-        trees.skim(range(1), trees.by_head(g.weights_as(FLOAT64)), lengths)
+        # (as the search saw them: in float32 what is tiny weighs nothing)
+        dtype = found.distances.dtype
+        weights = g.weights_as(dtype if dtype.kind == "f" else FLOAT64).astype(FLOAT64)
+        trees.skim(range(1), trees.by_head(weights), lengths)
         gap = np.abs(lengths[0] - found.distances[wanted])
         too_long = ~(gap <= self._tolerance(found.distances, rtol))
         self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")

@@ -531,6 +531,12 @@ def test_regrouped_sums_need_paths_as_well(
         sssp.verify(g, r)
 
 
+def test_what_float32_does_not_hold_weighs_nothing() -> None:
+    g = sssp.Graph.from_arcs([0], [1], [6.4e-214])
+    r = sssp.shortest_paths(g, 0, targets=[1], dtype=np.float32, predecessors=True)
+    sssp.verify(g, r, rtol=1e-6)
+
+
 def test_rows_may_be_a_transposed_view(ladder: sssp.Graph) -> None:
     r = sssp.shortest_paths(ladder, [0, 1], predecessors=True)
     assert r.predecessors is not None
