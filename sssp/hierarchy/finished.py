@@ -116,7 +116,7 @@ class SweptLanes:
         )  # fmt: skip
         return {
             "count": counts.astype(INT64),
-            "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),
+            "eccentricity": np.where(counts > 0, greatest.astype(INT64), least_number(INT64)),
             "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
         }
 

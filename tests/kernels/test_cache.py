@@ -76,6 +76,8 @@ def surroundings(path: Path, **variables: str) -> dict[str, str]:
     """Environment of a process that imports what is in `path`, and keeps code beside it."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
     here = {"PYTHONPATH": str(path), "SSSP_CACHE_DIR": str(path.with_name("kept"))}
+    # (bytecode is told from newer sources by their second and their size alone)
+    here["PYTHONDONTWRITEBYTECODE"] = "1"
     return inherited | here | variables
 
 
