@@ -76,6 +76,11 @@ class Search(ABC):
     #: if rows stand side by side there; None: one row stands behind the other
     pitch: int | None = None
 
+    def alike(self, rows: int, most: int) -> int:
+        """Return how many rows a batch has, about `most`: no small one is left for the end."""
+        alike = -(-rows // max(1, -(-rows // most)))
+        return -(-alike // self.together) * self.together
+
     @property
     @abstractmethod
     def row_bytes(self) -> int:

@@ -221,9 +221,7 @@ class _Rows:
 
         lanes = 1 if query.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
         size = max(1, min(size, fitting(lanes), query.rows))
-        # all alike, instead of a small one at the end
-        alike = -(-query.rows // max(1, -(-query.rows // size)))
-        return lanes, -(-alike // search.together) * search.together or 1
+        return lanes, search.alike(query.rows, size) or 1
 
     def _lane(self) -> _Lane:
         rows, n, query = self.size, self.graph.n, self.query

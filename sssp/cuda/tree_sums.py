@@ -105,7 +105,7 @@ def _roots_kernel(sources, first_sources, row_stride, vertex_stride, above):
 
 
 @cache
-def make_values_kernel(dtype: np.dtype[Any]) -> Any:
+def _make_values_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that begins a skim."""
     number, missing = from_dtype(dtype), unreached(dtype).item()
 
@@ -142,7 +142,7 @@ def make_values_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
-def make_add_kernel(dtype: np.dtype[Any]) -> Any:
+def _make_add_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel of a round of a skim."""
     number, floats = from_dtype(dtype), dtype.kind == "f"
 
@@ -334,11 +334,11 @@ class TreeSumsThere:
             sums, longer = (device_array(self.entries, dtype) for _ in range(2))
             found = cuda.to_device(np.zeros(WORDS, INDEX))
             indptr, tails, order = self._arcs()
-            make_values_kernel(dtype)[blocks_for(self.entries), THREADS, self.stream](
+            _make_values_kernel(dtype)[blocks_for(self.entries), THREADS, self.stream](
                 indptr, tails, upload(values[order]), *self._layout, above, sums
             )
             while self._is_left(
-                found, make_add_kernel(dtype), *self._layout, above, sums, further, longer
+                found, _make_add_kernel(dtype), *self._layout, above, sums, further, longer
             ):
                 above, further, sums, longer = further, above, longer, sums
             if found.copy_to_host()[ODD]:

@@ -227,19 +227,6 @@ def test_any_number_of_rows_on_a_gpu(
         np.testing.assert_array_equal(kept.to_host().distances, wanted.distances)
 
 
-@pytest.fixture(scope="module")
-def tangle() -> sssp.Hierarchy:
-    """A small map with levels above its bundles, and with parts that nobody reaches."""
-    tails, heads, weights = np.random.default_rng(0).integers(0, 50, (3, 110))
-    return sssp.prepare(sssp.Graph.from_arcs(tails, heads, weights, n=50))
-
-
-@pytest.fixture(scope="module")
-def joined() -> sssp.Hierarchy:
-    """A small map on which everybody reaches everybody."""
-    return sssp.prepare(sssp.road_like(40, seed=1).largest_component())
-
-
 def agree_on(h: sssp.Hierarchy, sources: Any, device: str, **options: Any) -> None:
     """Compare rows with those of the CPU."""
     wanted = sssp.shortest_paths(h, sources, device="cpu", **options)

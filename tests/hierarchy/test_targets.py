@@ -27,19 +27,6 @@ def always(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def tangle() -> sssp.Hierarchy:
-    """A small map with levels above its bundles, and with parts that nobody reaches."""
-    tails, heads, weights = np.random.default_rng(0).integers(0, 50, (3, 110))
-    return sssp.prepare(sssp.Graph.from_arcs(tails, heads, weights, n=50))
-
-
-@pytest.fixture(scope="module")
-def joined() -> sssp.Hierarchy:
-    """A small map on which everybody reaches everybody."""
-    return sssp.prepare(sssp.road_like(40, seed=1).largest_component())
-
-
-@pytest.fixture(scope="module")
 def roads() -> sssp.Hierarchy:
     """A map with one-way streets and parts that nobody reaches."""
     whole = sssp.road_like(3000, seed=3)

@@ -114,12 +114,10 @@ def _copy(matrix: Any, flat: Any, stream: Any) -> None:
 
 
 def _together(search: Any, rows: int) -> int:
-    """Return how many rows a batch has, all alike."""
+    """Return how many rows a batch has: no more than there are."""
     most: int = search.rows_at_once
-    if rows <= most:
-        return rows
-    alike, group = -(-rows // -(-rows // most)), int(search.together)
-    return -(-alike // group) * group
+    alike: int = search.alike(rows, most)
+    return rows if rows <= most else alike
 
 
 def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:

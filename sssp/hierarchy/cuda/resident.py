@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -28,6 +28,7 @@ from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.memory import device_graph, free_bytes, upload
 from sssp.cuda.pool import device_array
+from sssp.engine.network import Network
 from sssp.graph.weights import converted
 from sssp.hierarchy.bundles import Bundles, make_bundles
 from sssp.hierarchy.cuda.customization import (
@@ -324,7 +325,7 @@ class Pool:
                 self._held -= self._idle.pop(0)[1]
 
 
-class Version(Protocol):
+class Version(Network, Protocol):
     """What is asked of a `Hierarchy`, which makes versions of itself by this module."""
 
     @property
@@ -338,9 +339,6 @@ class Version(Protocol):
     @property
     def slots(self) -> NDArray[np.uint32]:
         """Where the arcs of the graph stand among the directed chordal arcs."""
-
-    def derived(self, key: str, build: Callable[[], Any]) -> Any:
-        """Return what `build` makes from it: made once, then kept."""
 
     def keep(self, key: str, value: Any) -> None:
         """Keep what was made from it."""
