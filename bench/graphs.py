@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import argparse
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import percolated_grid, real_graph
+from bench.common import percolated_grid
 from sssp._terminal.arguments import named_graph
 
-__all__ = ["COPIES", "COUNTRY", "COUNTRY_SIZE", "SIDE", "continent", "graph_called"]
+__all__ = ["add_arguments", "continent", "maker_of"]
 
 Vertices = NDArray[np.int64]
 
-#: places along a side of the grid; copies of a country along that of the continent
-SIDE, COPIES = 5000, 4
+#: copies of a country along a side of the continent; places along that of the grid
+SIDES = {"continent": 4, "grid": 5000}
 COUNTRY = "NE-synthetic"
-#: most vertices of a country: of what is larger only some is measured
-COUNTRY_SIZE = 4_000_000
 #: share of a side, at each of its ends, that no road crosses
 CORNER = 0.1
 #: weights are multiplied by factors from this to that
 LIGHTER, HEAVIER = 0.8, 1.25
 
 
-def graph_called(name: str) -> sssp.Graph | None:
-    """Return a graph by its name in a table; None, and a line on stderr, if it is not here.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Let a script's caller choose the graph that `maker_of` makes."""
+    parser.add_argument("kind", nargs="?", choices=SIDES, default="continent")
+    parser.add_argument("--side", type=int, help="copies, or places, along a side")
+    parser.add_argument(
+        "--country", default=COUNTRY, metavar="FILE", help=f"what is copied (default {COUNTRY})"
+    )
+
+
+def maker_of(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
+    """Return what makes the graph that was chosen; what it is made of is here.
 
     Parameters
     ----------
-    name : str
-        ``grid``, a percolated grid of 5,000 x 5,000 places; ``continent``, 16 copies of
-        NE-synthetic; else a name that `sssp.datasets.find` knows, or a file.
+    options : Namespace
+        Of `add_arguments`. ``side`` is the default one's from now on, if none was named.
     """
-    if name == "grid":
-        return percolated_grid(SIDE, SIDE)
-    if name == "continent":
-        country = real_graph(COUNTRY)
-        return None if country is None else continent(country, side=COPIES)
-    return named_graph(name).load()
+    options.side = options.side or SIDES[options.kind]
+    if options.kind == "grid":
+        return partial(percolated_grid, options.side, options.side)
+    return partial(continent, named_graph(options.country).load(), side=options.side)
 
 
 class Outline(NamedTuple):

@@ -2,17 +2,14 @@
 
     python -m bench.jobs [GRAPH] [--sources 400000] [--seconds 270] [--json FILE]
     python -m bench.jobs road-like:20000 --sources 2000 --devices cpu,cpu
-    python -m bench.jobs continent --sources 16384
 
 Every source is reduced to the sum of its distances. ``reduce`` is one call, and ``run`` a job that
 writes a table: by threads of this process, by a process a GPU, and by a Dask cluster with a worker
 a GPU. Contexts, kernels and the graph on every device are there before the clock runs; of a few
 runs the fastest counts. Every line is printed as soon as it is known, and what needs a package that
 is not installed, or more time than is left, is skipped with the reason. Checked are: all numbers
-against those of one GPU, and some of these against the CPU.
-
-What is prepared is swept on GPUs. Of ``continent`` (`bench.graphs`), as of all that is larger than
-a country, nothing else is measured.
+against those of one GPU, and some of these against the CPU. (Graphs of the size of a
+continent: `bench.large`.)
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of
-from bench.graphs import COUNTRY_SIZE, graph_called
+from sssp._terminal.arguments import named_graph
 
 WHAT = "sum"
 SEED = 1
@@ -114,10 +111,8 @@ class Run:
 
     def all(self) -> None:
         """Measure everything."""
-        for what, network in self._networks():
-            self._calls(what, network)
-        if self.g.n > COUNTRY_SIZE:
-            return
+        self._calls("reduce, flat", self.g)
+        self._calls("reduce, prepared", sssp.prepare(self.g))
         if not self._has("zarr"):
             self._skip("run: a table of sums", "the package zarr is not installed")
             return
@@ -133,11 +128,6 @@ class Run:
 
     def _has(self, package: str) -> bool:
         return find_spec(package) is not None
-
-    def _networks(self) -> Iterator[tuple[str, Any]]:
-        if self.g.n <= COUNTRY_SIZE:
-            yield "reduce, flat", self.g
-        yield "reduce, prepared", sssp.prepare(self.g)
 
     def _calls(self, what: str, network: Any) -> None:
         """Time `sssp.reduce` on one device and on all."""
@@ -294,7 +284,7 @@ def _cells(figure: Figure) -> list[str]:
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
     parser = options_of(__doc__)
-    parser.add_argument("graph", nargs="?", default="USA-road-d.NY")
+    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=named_graph)
     parser.add_argument("--sources", type=int, default=400_000)
     parser.add_argument("--seconds", type=float, default=270, help="then nothing new is begun")
     parser.add_argument("--devices", help="names with commas between (default: all GPUs)")
@@ -305,13 +295,11 @@ def main() -> int:
         devices = named_devices("cuda:all")
     else:
         devices = options.devices.split(",")
-    g = graph_called(options.graph)
-    if g is None:
-        return 1
+    g = options.graph.load()
     sources = np.random.default_rng(SEED).integers(0, g.n, options.sources)
     record = Record(
         {
-            "graph": options.graph,
+            "graph": options.graph.name,
             "n": g.n,
             "m": g.m,
             "sources": sources.size,

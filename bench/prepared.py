@@ -30,14 +30,11 @@ from typing import Any
 import numpy as np
 
 import sssp
-from bench.common import Record, options_of, percolated_grid
-from bench.graphs import COPIES, COUNTRY, SIDE, continent
-from sssp._terminal.arguments import named_graph
+from bench.common import Record, options_of
+from bench.graphs import add_arguments, maker_of
 from sssp.bench.prepared_maps import answers_of, held_bytes, preparing_pays_after, questions
 from sssp.kernels.dtypes import INT32
 
-#: copies, or places, along a side
-SIDES = {"continent": COPIES, "grid": SIDE}
 #: vertices of the graph that compiles
 SMALL = 5000
 #: sources and targets of the table; rows and trips that are compared with searches on the graph
@@ -188,29 +185,20 @@ def _peak() -> int | None:
     return held if sys.platform == "darwin" else 1024 * held
 
 
-def _maker(kind: str, side: int, country: str) -> Callable[[], sssp.Graph]:
-    """Return what makes a graph; what it is made of is here."""
-    if kind == "grid":
-        return partial(percolated_grid, side, side)
-    part = named_graph(country).load()
-    return partial(continent, part, side=side)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and return the exit code: 1 if a figure is wrong."""
     parser = options_of(__doc__)
-    parser.add_argument("kind", nargs="?", choices=SIDES, default="continent")
-    parser.add_argument("--side", type=int, help="copies, or places, along a side")
-    parser.add_argument(
-        "--country", default=COUNTRY, metavar="FILE", help=f"what is copied (default {COUNTRY})"
-    )
+    add_arguments(parser)
     parser.add_argument("--threads", type=int, help="of our calls (default all cores)")
     options = parser.parse_args(arguments)
-    side = options.side or SIDES[options.kind]
-    make = _maker(options.kind, side, options.country)
+    make = maker_of(options)
     small = sssp.road_like(SMALL)
     _compile(small, options.threads)
-    settings = {"graph": options.kind, "side": side, "threads": options.threads or "all"}
+    settings = {
+        "graph": options.kind,
+        "side": options.side,
+        "threads": options.threads or "all",
+    }
     columns = ("what", "s", "ms each", "peak MB", "")
     record = Record(settings, columns)
     Run(record, options.threads).measure(make)

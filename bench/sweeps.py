@@ -2,12 +2,12 @@
 
     python -m bench.sweeps [GRAPH ...] [--sources N] [--json FILE]
 
-A graph is a name that `sssp.datasets.find` knows, a file, ``grid`` (a percolated grid of 5,000 x
-5,000 places, the worst that a road network can be) or ``continent`` (16 copies of NE-synthetic);
-default USA-road-d.NY. What a batch of trees takes on the device is the median of several replays of
-its launches as one CUDA graph, from sources there to distances there, in the order of the vertices
-and side by side; what calls take is from Python to Python. Lines are printed as they are known.
-Some rows of every batch are compared with searches on the graph; two are certified.
+A graph is a name that `sssp.datasets.find` knows, or a file; default USA-road-d.NY. (Graphs of the
+size of a continent: `bench.large`.) What a batch of trees takes on the device is the median of
+several replays of its launches as one CUDA graph, from sources there to distances there, in the
+order of the vertices and side by side; what calls take is from Python to Python. Lines are printed
+as they are known, with the seconds since the start. Some rows of every batch are compared with
+searches on the graph; two trees are certified.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of
-from bench.graphs import COUNTRY_SIZE, graph_called
+from sssp._terminal.arguments import named_graph
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.memory import device_graph, pinned_array
 from sssp.hierarchy.cuda.resident import DeviceMap, DeviceMaps, DeviceTree, device_map
 from sssp.hierarchy.cuda.rows import MOST_ROWS, LanesSearch
 from sssp.hierarchy.cuda.selection import Packed
+from sssp.hierarchy.cuda.sweeps import TILE, TURNS, make_turn_kernel
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
+GRAPH = "USA-road-d.NY"
 RUNS = 10
 BATCHES = 256, 64, 32, 16, 8, 1
 SEED = 1
@@ -46,18 +49,36 @@ REDUCED, TRIPS, TREES = 1 << 18, 1_000_000, 256
 #: sets of weights that are customized together; streets that are closed in turn, homes and jobs,
 #: and scenarios that are compared with the CPU
 SETS, BRIDGES, ENDS, COMPARED = 64, 1000, 1000, 5
+#: headings of the table
+COLUMNS = "at, s", "graph", "what", "ms", "units", "us a unit", "clock", ""
+#: what a line says of its figure
+VERDICTS = {None: "", True: "equal", False: "WRONG"}
 
 
 @dataclass
 class Figure:
-    """One line of the table; microseconds a unit (tree, entry, trip), milliseconds in all."""
+    """One line of the table.
+
+    Attributes
+    ----------
+    graph, what : str
+    milliseconds : float
+        For all units (trees, entries, trips).
+    units : int
+    clock : {"events", "calls"}
+    equal : bool or None
+        Whether what was found is right; None: nobody has looked.
+    at : float
+        Seconds since the start.
+    """
 
     graph: str
     what: str
     milliseconds: float
     units: int
     clock: str
-    equal: bool = True
+    equal: bool | None = None
+    at: float = 0.0
 
     @property
     def each(self) -> float:
@@ -66,131 +87,79 @@ class Figure:
 
 
 class Bench:
-    """A graph, and what is measured on it."""
+    """A graph that is prepared, and what is measured on it whatever its size."""
 
-    def __init__(self, record: Record, name: str, graph: sssp.Graph, sources: int | None) -> None:
+    hierarchy: sssp.Hierarchy
+
+    def __init__(self, record: Record, name: str, graph: sssp.Graph) -> None:
         self.record, self.name, self.graph = record, name, graph
         self.random = np.random.default_rng(SEED)
-        self.sources = sources
 
-    def run(self) -> None:
-        """Measure everything."""
-        graph, n = self.graph, self.graph.n
-        self.hierarchy = hierarchy = self._call("prepare", 1, lambda: sssp.prepare(graph))
+    def prepare(self) -> DeviceMap:
+        """Prepare the graph, and bring it to the first device."""
+        self.hierarchy = self.call("prepare", 1, lambda: sssp.prepare(self.graph), 0)
         with select(0):
-            first = device_map(hierarchy, INT32, 0)
-            bundles = first.tree.bundles
-            print(
-                f"{self.name}: top {bundles.top}, levels {bundles.levels.size - 1}, bundles "
-                f"{np.diff(bundles.tiers).tolist()}, {first.nbytes / 1e6:,.0f} MB on the device",
-                file=sys.stderr,
-            )
-            self._weights(first)
-            for size in BATCHES:
-                if size * n * 4 <= 24 << 30:
-                    self._trees(size)
-            if n <= COUNTRY_SIZE:
-                self._trees(TREES, with_tails=True)
-        self.certify()
-        ask: dict[str, Any] = {"device": "cuda", "progress": False}
-        one = self._some(1)
-        self._call("one tree, host to host", 1, lambda: sssp.shortest_paths(hierarchy, one, **ask))
-        pinned = partial(
-            sssp.shortest_paths, hierarchy, one, **ask, out=pinned_array((1, n), INT32)
-        )
-        self._call("one tree, to pinned memory", 1, pinned, CLICKS)
-        if n > COUNTRY_SIZE:
-            return
-        self._close_bridges()
-        trees = self._some(TREES)
-        ask["output"] = "device"
-        self._call("trees", TREES, lambda: sssp.shortest_paths(hierarchy, trees, **ask))
-        self._call(
-            "trees with predecessors",
-            TREES,
-            lambda: sssp.shortest_paths(hierarchy, trees, predecessors=True, **ask),
-        )
-        self._along(trees, ask)
-        for size in TABLES:
-            self._table(size)
-        del ask["output"]
-        chosen = np.arange(min(n, self.sources or REDUCED))
-        for what in ("eccentricity", "closeness"):
-            reduced = partial(sssp.reduce, hierarchy, chosen, what, **ask)
-            self._call(what, chosen.size, reduced, 1)
-        starts, targets = self._some(TRIPS), self._some(TRIPS)
-        self._call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask))
-
-    def _weights(self, on_device: DeviceMap) -> None:
-        """Time new weights: on the device, and from an array on the host."""
-        tree, graph = on_device.tree, self.graph
-        self._add(
-            Figure(self.name, "new weights on the device", self._weighed(tree, 1), 1, "events")
-        )
-        count = tree.together(INT32, SETS)
-        milliseconds = SETS / count * self._weighed(tree, count)
-        self._add(Figure(self.name, "sets of weights on the device", milliseconds, SETS, "events"))
-        fresh = self.random.integers(1, 2000, graph.m)
-
-        def weigh() -> sssp.Hierarchy:
-            other: sssp.Hierarchy = self.hierarchy.with_weights(fresh)
-            device_map(other, INT32, 0)
-            return other
-
-        other = self._call("new weights, host to device", 1, weigh)
-        source = self._some(1)
-        rows = [
-            sssp.shortest_paths(g, source, device=device).distances
-            for g, device in ((other, "cuda"), (other.graph, "cpu"))
-        ]
-        self.record.rows[-1]["equal"] = equal = bool(np.array_equal(*rows))
+            there: DeviceMap = self.call("first map on the device", 1, self.device_map, 0)
+        bundles = there.tree.bundles
         print(
-            f"{self.name}: a tree of new weights is {'equal' if equal else 'WRONG'}",
+            f"{self.name}: top {bundles.top}, levels {bundles.levels.size - 1}, bundles "
+            f"{np.diff(bundles.tiers).tolist()}, {there.nbytes / 1e6:,.0f} MB on the device",
             file=sys.stderr,
         )
+        return there
 
-    def _weighed(self, tree: DeviceTree, count: int) -> float:
-        """Return the milliseconds in which some sets of weights are customized together."""
-        maps = DeviceMaps(tree, INT32, count, shifted=False)
-        givers, weights = tree.givers(self.hierarchy.slots), tree.weights(INT32, count)
-        sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
+    def device_map(self) -> DeviceMap:
+        """Return the map on the current device."""
+        return device_map(self.hierarchy, INT32, 0)
 
-        def launch(own: Any) -> None:
-            maps.launch(weights, sets, givers, own, count)
+    def some(self, count: int) -> Any:
+        """Return random vertices."""
+        return self.random.integers(0, self.graph.n, count)
 
-        stream = cuda.stream()
-        launch(stream)
-        return self._replayed(Recording(launch), stream)
-
-    def _close_bridges(self) -> None:
-        """Close one street after the other; find the mean way from homes to jobs."""
-        graph, hierarchy = self.graph, self.hierarchy
-        homes, jobs = self._some(ENDS), self._some(ENDS)
-        arcs = self.random.choice(graph.m, BRIDGES, replace=False)
-        streets = np.stack((arcs, graph._twins[arcs]), axis=1)  # (-1 where there is no way back)
-        closed = np.iinfo(np.int64).max
-        changes = [(street[street >= 0], closed) for street in streets]
-
-        def access(versions: Iterable[sssp.Hierarchy], device: str) -> list[Any]:
-            return [
-                sssp.reduce(h, homes, "mean", targets=jobs, device=device, progress=False)
-                for h in versions
-            ]
-
-        found = self._call(
-            "closed bridges, mean access of homes to jobs",
-            BRIDGES,
-            lambda: access(hierarchy.scenarios(changes, device="cuda"), "cuda"),
-            1,
-        )
-        wanted = access(hierarchy.scenarios(changes[:COMPARED]), "cpu")
-        self.record.rows[-1]["equal"] = equal = bool(np.array_equal(found[:COMPARED], wanted))
-        print(
-            f"{self.name}: scenarios are {'equal' if equal else 'WRONG'}",
-            file=sys.stderr,
+    def flat(self, sources: Any, *, with_tails: bool = False) -> sssp.ShortestPaths:
+        """Search the graph itself, on the CPU."""
+        return sssp.shortest_paths(
+            self.graph, sources, device="cpu", dtype="int32", predecessors=with_tails
         )
 
-    def _replayed(self, recording: Recording, stream: Any) -> float:
+    def add(self, figure: Figure) -> None:
+        """Print and keep a line."""
+        figure.at = self.record.seconds
+        cells = (
+            f"{figure.at:,.1f}",
+            figure.graph,
+            figure.what,
+            f"{figure.milliseconds:,.3f}",
+            f"{figure.units:,}",
+            f"{figure.each:,.4f}",
+            figure.clock,
+            VERDICTS[figure.equal],
+        )
+        self.record.add([figure], cells)
+
+    def call(
+        self,
+        what: str,
+        units: int,
+        call: Callable[[], Any],
+        runs: int = 3,
+        is_right: Callable[[Any], bool] | None = None,
+    ) -> Any:
+        """Time a call, and return what it returns: the median of some runs after a first.
+
+        The first may compile; with no runs after it, it counts.
+        """
+        times = []
+        for _ in range(1 + runs):
+            start = perf_counter()
+            result = call()
+            times.append(1e3 * (perf_counter() - start))
+        equal = None if is_right is None else is_right(result)
+        milliseconds = float(np.median(times[min(runs, 1) :]))
+        self.add(Figure(self.name, what, milliseconds, units, "calls", equal))
+        return result
+
+    def replayed(self, recording: Recording, stream: Any) -> float:
         """Return the milliseconds of a recording, the median of several replays."""
         times = []
         for _ in range(RUNS + 1):
@@ -202,70 +171,65 @@ class Bench:
             times.append(cuda.event_elapsed_time(start, end))
         return float(np.median(times[1:]))
 
-    def _some(self, count: int) -> Any:
-        return self.random.integers(0, self.graph.n, count)
+    def weigh_there(self, tree: DeviceTree) -> None:
+        """Time new weights that are on the device."""
+        milliseconds = self.weighed(tree, 1)
+        self.add(Figure(self.name, "new weights on the device", milliseconds, 1, "events"))
 
-    def _call(self, what: str, units: int, call: Callable[[], Any], runs: int = 3) -> Any:
-        """Time a call; of several runs the median, after one that may compile."""
-        several = what != "prepare"
-        times = []
-        for _ in range(1 + runs if several else 1):
-            start = perf_counter()
-            result = call()
-            times.append(1e3 * (perf_counter() - start))
-        self._add(Figure(self.name, what, float(np.median(times[-runs:])), units, "calls"))
-        return result
+    def weighed(self, tree: DeviceTree, count: int) -> float:
+        """Return the milliseconds in which some sets of weights are customized together."""
+        maps = DeviceMaps(tree, INT32, count, shifted=False)
+        givers, weights = tree.givers(self.hierarchy.slots), tree.weights(INT32, count)
+        sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
 
-    def _add(self, figure: Figure) -> None:
-        cells = (
-            figure.graph,
-            figure.what,
-            f"{figure.milliseconds:,.3f}",
-            f"{figure.units:,}",
-            f"{figure.each:,.4f}",
-            figure.clock,
-            "equal" if figure.equal else "WRONG",
-        )
-        self.record.add([figure], cells)
+        def launch(own: Any) -> None:
+            maps.launch(weights, sets, givers, own, count)
 
-    def _table(self, size: int) -> None:
-        """Time tables that are left on the device, to the same targets and to others each time."""
-        hierarchy, sources, targets = self.hierarchy, self._some(size), self._some(size)
+        stream = cuda.stream()
+        launch(stream)
+        return self.replayed(Recording(launch), stream)
 
-        def table(targets: Any) -> Any:
-            return sssp.shortest_paths(
-                hierarchy, sources, targets=targets, device="cuda", output="device", progress=False
+    def weigh_from_host(self, runs: int) -> None:
+        """Time new weights from an array on the host, and compare a tree of them."""
+        fresh, source = self.random.integers(1, 2000, self.graph.m), self.some(1)
+
+        def weigh() -> sssp.Hierarchy:
+            other: sssp.Hierarchy = self.hierarchy.with_weights(fresh)
+            device_map(other, INT32, 0)
+            return other
+
+        def is_right(other: sssp.Hierarchy) -> bool:
+            found, expected = (
+                sssp.shortest_paths(g, source, device=device).distances
+                for g, device in ((other, "cuda"), (other.graph, "cpu"))
             )
+            return bool(np.array_equal(found, expected))
 
-        what = f"table {size:,} x {size:,}"
-        # (what is asked again is made ready by the first few calls)
-        found = self._call(what, size * size, lambda: table(targets), RUNS)
-        rows = slice(CHECKED)
-        flat = sssp.shortest_paths(
-            self.graph, sources[rows], targets=targets, device="cpu", dtype="int32"
-        )
-        equal = bool(np.array_equal(found.to_host().distances[rows], flat.distances))
-        self.record.rows[-1]["equal"] = equal
-        print(f"{self.name}: rows of it are {'equal' if equal else 'WRONG'}", file=sys.stderr)
-        self._call(f"{what}, other targets", size * size, lambda: table(self._some(size)))
-        with select(0):
-            there = device_map(hierarchy, INT32, 0)
-            packed = there.selected.of(there.tree.selections.of(there.tree, targets))
-            self._trees(min(size, MOST_ROWS), packed=packed)
-            recording = Recording(lambda own: packed.launch(there.streams, own))
-            times = self._replayed(recording, cuda.stream())
-            self._add(Figure(self.name, f"streams of {size:,} targets", times, 1, "events"))
+        self.call("new weights, host to device", 1, weigh, runs, is_right)
 
-    def _trees(self, size: int, *, with_tails: bool = False, packed: Packed | None = None) -> None:
-        """Time a batch of trees on the device, with predecessors or without, or to some targets."""
-        n, sources, stream = self.graph.n, self._some(size), cuda.stream()
-        arcs, tails = None, None
-        if with_tails:
+    def trees(
+        self, sources: Any, distances: Any, tails: Any = None, packed: Packed | None = None
+    ) -> None:
+        """Time a batch of trees on the device, to all vertices or to some targets.
+
+        Parameters
+        ----------
+        sources : ndarray, int64
+        distances : ndarray, shape (rows, n), int32
+            What is right for the first of them, at least one.
+        tails : ndarray, shape (rows, n), int32, optional
+            Predecessors, if they are to be found too.
+        packed : Packed, optional
+            What is swept to some targets.
+        """
+        n, size, stream = self.graph.n, sources.size, cuda.stream()
+        arcs = places = None
+        if tails is not None:
             arcs = device_graph(self.graph, 0).arcs(self.graph, INT32, reverse=True)
-        search = LanesSearch(device_map(self.hierarchy, INT32, 0), arcs, packed)
+        search = LanesSearch(self.device_map(), arcs, packed)
         scratch, lanes = search.allocate(size), search.lanes(size)
-        if with_tails:
-            tails = cuda.device_array(n * lanes, INT32)
+        if tails is not None:
+            places = cuda.device_array(n * lanes, INT32)
         batch = Batch(
             size,
             cuda.to_device(sources),
@@ -276,66 +240,203 @@ class Bench:
             None,
             cuda.device_array((size, COUNTERS), np.int64),
             stream,
-            tails,
+            places,
         )
 
         def launch(own: Any) -> None:
             there = replace(batch, stream=own)
             search.fill(there, scratch)
-            if with_tails:
+            if tails is not None:
                 search.find_tails(there, lanes, scratch[-1], turned=False)
 
         launch(stream)
         stream.synchronize()
-        milliseconds = self._replayed(Recording(launch), stream)
-        rows = slice(min(size, CHECKED))
-        flat = sssp.shortest_paths(
-            self.graph, sources[rows], device="cpu", dtype="int32", predecessors=with_tails
-        )
-        equal = True
-        for there, expected in ((scratch[-1], flat.distances), (tails, flat.predecessors)):
-            if there is not None:
-                found = there.reshape((search.size, lanes))[:, rows].copy_to_host().T
-                if packed is not None:
-                    places = packed.selection.columns.copy_to_host()
-                    found, expected = found[:, places], expected[:, packed.selection.targets]
-                equal = equal and bool(np.array_equal(found, expected))
-        what = f"{size} trees{' with predecessors' if with_tails else ''} on the device"
+        milliseconds = self.replayed(Recording(launch), stream)
+        what = f"{size} trees{'' if tails is None else ' with predecessors'} on the device"
         if packed is not None:
-            what = f"{size} trees to {packed.selection.targets.size:,} targets on the device"
-        self._add(Figure(self.name, what, milliseconds, size, "events", equal))
-
-    def _along(self, sources: Any, ask: dict[str, Any]) -> None:
-        """Time sums along trees that stay on the device."""
-        trees = sssp.shortest_paths(self.hierarchy, sources, predecessors=True, **ask)
-        values = self.random.integers(0, 1000, self.graph.m)
-        volumes = trees.skim(values)
-        self._call("skim along trees on the device", TREES, lambda: trees.skim(values))
-        self._call("load onto trees on the device", TREES, lambda: trees.load(volumes))
+            targets = packed.selection.targets
+            distances = distances[:, targets]
+            what = f"{size} trees to {targets.size:,} targets on the device"
+        equal = all(
+            np.array_equal(_first_rows(search, batch, there, expected.shape), expected)
+            for there, expected in ((scratch[-1], distances), (places, tails))
+            if there is not None
+        )
+        self.add(Figure(self.name, what, milliseconds, size, "events", equal))
 
     def certify(self) -> None:
         """Check some trees by their certificate."""
-        rows = sssp.shortest_paths(
-            self.hierarchy, self._some(CERTIFIED), predecessors=True, device="cuda"
+
+        def certified() -> bool:
+            rows = sssp.shortest_paths(
+                self.hierarchy, self.some(CERTIFIED), predecessors=True, device="cuda"
+            )
+            sssp.verify(self.graph, rows)
+            return True
+
+        self.call("trees found and certified", CERTIFIED, certified, 0, bool)
+
+
+def _first_rows(
+    search: LanesSearch, batch: Batch, lanes: Any, shape: tuple[int, ...]
+) -> NDArray[np.int32]:
+    """Return the first rows of lanes, and no more: those of a continent take 25 GB.
+
+    Parameters
+    ----------
+    search : LanesSearch
+    batch : Batch
+        That it has filled.
+    lanes : device array, one axis
+        Distances, or predecessors.
+    shape : tuple of int
+        Rows and columns: all vertices, or the targets.
+    """
+    nothing, packed = search.map.nothing[1], search.packed
+    places = (
+        (nothing, nothing)
+        if packed is None
+        else (packed.selection.wanted, packed.selection.columns)
+    )
+    rows = cuda.device_array(shape, INT32)
+    grid = -(-shape[1] // TILE), -(-shape[0] // TILE)
+    make_turn_kernel(INT32)[grid, (TILE, TURNS), batch.stream](
+        lanes, np.uint32(search.lanes(batch.rows)), *places, batch.bound, search.map.shifts,
+        batch.sources, rows,
+    )  # fmt: skip
+    found: NDArray[np.int32] = rows.copy_to_host(stream=batch.stream)
+    batch.stream.synchronize()
+    return found
+
+
+class City(Bench):
+    """A city or a country, of which everything is measured."""
+
+    def __init__(self, record: Record, name: str, graph: sssp.Graph, sources: int | None) -> None:
+        super().__init__(record, name, graph)
+        self.sources = sources
+
+    def run(self) -> None:
+        """Measure everything."""
+        first = self.prepare()
+        with select(0):
+            self.weigh_there(first.tree)
+            self._weigh_sets(first.tree)
+            self.weigh_from_host(3)
+            for size in BATCHES:
+                self._compared_trees(size)
+            self._compared_trees(TREES, with_tails=True)
+        self.certify()
+        hierarchy, one = self.hierarchy, self.some(1)
+        ask: dict[str, Any] = {"device": "cuda", "progress": False}
+        call = partial(sssp.shortest_paths, hierarchy, one, **ask)
+        self.call("one tree, host to host", 1, call)
+        pinned = partial(call, out=pinned_array((1, self.graph.n), INT32))
+        self.call("one tree, to pinned memory", 1, pinned, CLICKS)
+        self._close_bridges()
+        self._leave_trees()
+        for size in TABLES:
+            self._table(size)
+        chosen = np.arange(min(self.graph.n, self.sources or REDUCED))
+        for what in ("eccentricity", "closeness"):
+            reduced = partial(sssp.reduce, hierarchy, chosen, what, **ask)
+            self.call(what, chosen.size, reduced, 1)
+        starts, targets = self.some(TRIPS), self.some(TRIPS)
+        self.call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask))
+
+    def _compared_trees(
+        self, size: int, *, with_tails: bool = False, packed: Packed | None = None
+    ) -> None:
+        sources = self.some(size)
+        right = self.flat(sources[:CHECKED], with_tails=with_tails)
+        self.trees(sources, right.distances, right.predecessors, packed)
+
+    def _weigh_sets(self, tree: DeviceTree) -> None:
+        """Time many sets of weights that are on the device."""
+        count = tree.together(INT32, SETS)
+        milliseconds = SETS / count * self.weighed(tree, count)
+        self.add(Figure(self.name, "sets of weights on the device", milliseconds, SETS, "events"))
+
+    def _close_bridges(self) -> None:
+        """Close one street after the other; find the mean way from homes to jobs."""
+        graph, hierarchy = self.graph, self.hierarchy
+        homes, jobs = self.some(ENDS), self.some(ENDS)
+        arcs = self.random.choice(graph.m, BRIDGES, replace=False)
+        streets = np.stack((arcs, graph._twins[arcs]), axis=1)  # (-1 where there is no way back)
+        closed = np.iinfo(np.int64).max
+        changes = [(street[street >= 0], closed) for street in streets]
+
+        def access(versions: Iterable[sssp.Hierarchy], device: str) -> list[Any]:
+            return [
+                sssp.reduce(h, homes, "mean", targets=jobs, device=device, progress=False)
+                for h in versions
+            ]
+
+        def is_right(found: list[Any]) -> bool:
+            wanted = access(hierarchy.scenarios(changes[:COMPARED]), "cpu")
+            return bool(np.array_equal(found[:COMPARED], wanted))
+
+        self.call(
+            "closed bridges, mean access of homes to jobs",
+            BRIDGES,
+            lambda: access(hierarchy.scenarios(changes, device="cuda"), "cuda"),
+            1,
+            is_right,
         )
-        sssp.verify(self.graph, rows)
-        print(f"{self.name}: {CERTIFIED} trees are certified", file=sys.stderr)
+
+    def _leave_trees(self) -> None:
+        """Time trees that stay on the device, and sums along them."""
+        call = partial(
+            sssp.shortest_paths,
+            self.hierarchy,
+            self.some(TREES),
+            device="cuda",
+            output="device",
+            progress=False,
+        )
+        self.call("trees", TREES, call)
+        trees = self.call("trees with predecessors", TREES, partial(call, predecessors=True))
+        values = self.random.integers(0, 1000, self.graph.m)
+        volumes = trees.skim(values)
+        self.call("skim along trees on the device", TREES, lambda: trees.skim(values))
+        self.call("load onto trees on the device", TREES, lambda: trees.load(volumes))
+
+    def _table(self, size: int) -> None:
+        """Time tables that are left on the device, to the same targets and to others each time."""
+        hierarchy, sources, targets = self.hierarchy, self.some(size), self.some(size)
+
+        def table(targets: Any) -> Any:
+            return sssp.shortest_paths(
+                hierarchy, sources, targets=targets, device="cuda", output="device", progress=False
+            )
+
+        def is_right(found: Any) -> bool:
+            rows = slice(CHECKED)
+            expected = self.flat(sources[rows]).distances[:, targets]
+            return bool(np.array_equal(found.to_host().distances[rows], expected))
+
+        what = f"table {size:,} x {size:,}"
+        # (what is asked again is made ready by the first few calls)
+        self.call(what, size * size, lambda: table(targets), RUNS, is_right)
+        self.call(f"{what}, other targets", size * size, lambda: table(self.some(size)))
+        with select(0):
+            there = self.device_map()
+            packed = there.selected.of(there.tree.selections.of(there.tree, targets))
+            self._compared_trees(min(size, MOST_ROWS), packed=packed)
+            recording = Recording(lambda own: packed.launch(there.streams, own))
+            times = self.replayed(recording, cuda.stream())
+            self.add(Figure(self.name, f"streams of {size:,} targets", times, 1, "events"))
 
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
     parser = options_of(__doc__)
-    parser.add_argument("graphs", nargs="*", default=["USA-road-d.NY"], metavar="GRAPH")
+    parser.add_argument("graphs", nargs="*", type=named_graph, metavar="GRAPH")
     parser.add_argument("--sources", type=int, help="of reductions (default all of a city)")
     options = parser.parse_args()
-    record = Record(
-        {"seed": SEED, "runs": RUNS},
-        ("graph", "what", "ms", "units", "us a unit", "clock", ""),
-    )
-    for name in options.graphs:
-        graph = graph_called(name)
-        if graph is not None:
-            Bench(record, name, graph, options.sources).run()
+    record = Record({"seed": SEED, "runs": RUNS}, COLUMNS)
+    for graph in options.graphs or [named_graph(GRAPH)]:
+        City(record, graph.name, graph.load(), options.sources).run()
     return record.finish(options.json)
 
 

@@ -15,6 +15,7 @@ from bench import prepared
 from bench.common import Record, random_graph, real_graph
 from sssp.bench import prepared_maps
 from tests.bench.test_prepared_maps import forged
+from tests.solvers import SIMULATOR
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -32,11 +33,13 @@ class Figure:
         "dense",
         "devices",
         "jobs",
+        "large",
         "methods",
         "od_table",
         "prepared",
         "rivals",
         "searches",
+        "sweeps",
         "upload",
     ],
 )
@@ -129,6 +132,44 @@ def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypat
     assert prepared.main(["grid", "--side", "20"]) == 1
     wrong = [line for line in capsys.readouterr().out.splitlines() if "DIFFERS" in line]
     assert [line.split("|")[1].strip() for line in wrong] == ["50 trips"]
+
+
+@pytest.mark.gpu
+def test_a_large_graph_is_made_once_prepared_once_and_measured(
+    device, monkeypatch, tmp_path, capsys
+):
+    from bench import large, sweeps
+
+    sizes: tuple[int, ...] = (40, 2, 1)
+    if SIMULATOR:  # which has neither recordings nor the time of a launch
+        sizes = (5, 1)
+        monkeypatch.setattr(sweeps, "Recording", lambda launch: None)
+        monkeypatch.setattr(sweeps.Bench, "replayed", lambda bench, recording, stream: 1.0)
+    monkeypatch.setattr(large, "BATCHES", sizes)
+    file, side = tmp_path / "out.json", "12" if SIMULATOR else "40"
+    asked = ["grid", "--side", side, "--sources", "6", "--devices", device, "--json", str(file)]
+    assert large.main(asked) == 0
+    rows = json.loads(file.read_text())["rows"]
+    first, *others = (f"{size} trees on the device" for size in sizes)
+    assert [row["what"] for row in rows[1:]] == [
+        "prepare",
+        "first map on the device",
+        "rows on the CPU",
+        "new weights on the device",
+        first,
+        "trees found and certified",
+        *others,
+        "new weights, host to device",
+        f"first sums on {device}",
+        f"sums, {device}",
+    ]
+    assert rows[0]["what"].startswith("make, n = ")
+    compared = [row["what"] for row in rows if row["equal"]]
+    assert compared == [rows[i]["what"] for i in (*range(5, 8 + len(others)), -1)]
+    times = [row["at"] for row in rows]
+    assert times == sorted(times)
+    assert times[0] > 0
+    assert len(capsys.readouterr().out.splitlines()) == 2 + len(rows)
 
 
 def test_the_figures_of_the_documentation_are_those_of_the_results(tmp_path):

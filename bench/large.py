@@ -1,0 +1,129 @@
+"""Measure a prepared graph of the size of a continent on GPUs: made once, prepared once.
+
+    python -m bench.large [continent | grid] [--devices cuda:0,cuda:1] [--json FILE]
+    python -m bench.large continent --country USA-road-d.NY --side 2 --sources 4096
+
+``continent`` is 4 x 4 copies of NE-synthetic, ``grid`` a percolated grid of 5,000 x 5,000 places:
+24 million vertices each, as for `bench.prepared`. Weights and batches of trees are measured as
+`bench.sweeps` does it; then many rows are summed up, by one GPU and by all. That takes some
+minutes, so every line is printed as soon as it is known, with the seconds since the start, and what
+shows that answers are right comes early: trees are certified right after the first batch, of every
+batch two rows are compared with searches on the graph, and the sums with those of these rows and
+with each other.
+
+Of the time, what it takes to compile counts for whatever comes first. Kernels can be compiled
+meanwhile, beside the host's work:
+
+    python -m sssp compile --device cuda --methods sweep --dtypes int32 &
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sssp
+from bench.common import Record, options_of
+from bench.graphs import add_arguments, maker_of
+from bench.sweeps import COLUMNS, RUNS, SEED, Bench, Figure
+from sssp.calls.placement import named_devices
+from sssp.cuda.compiler import select
+
+Vertices = NDArray[np.int64]
+
+#: the largest comes first: what does not fit shows there
+BATCHES = 256, 64, 32, 8, 1
+#: first rows of every batch and sum, which are compared
+CHECKED = 2
+#: rows that are summed up, if the call names no number; rows that warm up every device
+SOURCES, WARMING = 16_384, 64
+
+
+class Continent(Bench):
+    """A graph of which only that is measured which takes seconds.
+
+    Parameters
+    ----------
+    record : Record
+    name : str
+    graph : Graph
+    devices : list of str
+        The GPUs that sums are shared among; batches run on the first there is.
+    """
+
+    def __init__(self, record: Record, name: str, graph: sssp.Graph, devices: list[str]) -> None:
+        super().__init__(record, name, graph)
+        self.devices = devices
+
+    def run(self, sources: int) -> None:
+        """Measure everything; sum up so many rows."""
+        first = self.prepare()
+        some = self.some(CHECKED)
+        known = self.call("rows on the CPU", CHECKED, lambda: self.flat(some), 0)
+        with select(0):
+            self.weigh_there(first.tree)
+            for size in BATCHES:
+                self.trees(self._beginning_with(some, size), known.distances[:size])
+                if size == BATCHES[0]:
+                    self.certify()
+            self.weigh_from_host(0)
+        sums = known.distances.sum(axis=1, dtype=np.int64, where=known.reached)
+        self._sum_up(self._beginning_with(some, sources), sums)
+
+    def _beginning_with(self, some: Vertices, count: int) -> Vertices:
+        """Return so many vertices, the others random."""
+        found: Vertices = np.concatenate((some, self.some(count)))[:count]
+        return found
+
+    def _sum_up(self, sources: Vertices, known: NDArray[np.int64]) -> None:
+        """Sum up the distances from all sources; those from the first are known."""
+
+        def sums(devices: list[str], sources: Vertices = sources) -> NDArray[np.int64]:
+            found: NDArray[np.int64] = sssp.reduce(
+                self.hierarchy, sources, "sum", device=devices, progress=False
+            )
+            return found
+
+        # (contexts, kernels, and the map on every device)
+        for device in self.devices:
+            self.call(
+                f"first sums on {device}", WARMING, partial(sums, [device], sources[:WARMING]), 0
+            )
+        for devices in (self.devices[:1], self.devices)[: len(self.devices)]:
+            known = self.call(
+                f"sums, {', '.join(devices)}",
+                sources.size,
+                partial(sums, devices),
+                1,
+                partial(_begins_with, known),
+            )
+
+
+def _begins_with(known: NDArray[np.int64], found: NDArray[np.int64]) -> bool:
+    return bool(np.array_equal(found[: known.size], known))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and return the exit code: 1 if a figure is wrong."""
+    parser = options_of(__doc__)
+    add_arguments(parser)
+    parser.add_argument("--devices", help="names with commas between (default: all GPUs)")
+    parser.add_argument("--sources", type=int, default=SOURCES, help="whose rows are summed up")
+    options = parser.parse_args(arguments)
+    make = maker_of(options)
+    devices = options.devices.split(",") if options.devices else named_devices("cuda:all")
+    settings = {"graph": options.kind, "side": options.side, "devices": devices}
+    record = Record(settings | {"seed": SEED, "runs": RUNS}, COLUMNS)
+    graph = make()
+    bench = Continent(record, options.kind, graph, devices)
+    bench.add(Figure(options.kind, f"make, n = {graph.n:,}", 1e3 * record.seconds, 1, "calls"))
+    bench.run(options.sources)
+    return record.finish(options.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
