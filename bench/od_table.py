@@ -6,9 +6,12 @@
 ``dd`` writes as many bytes as the table has, and waits until they are on disk (``conv=fsync``); so
 does `sssp.run`, file by file. The whole job is timed, searches and all, and the writing alone of
 blocks that are there already, without and with zstd; a few columns are certified. Points are random
-vertices, so that many stand at the same one, which has one row. Memory is that of this process
-beside what it held before, at most: with ``--processes 2`` an executor does the blocks, and this
-process only coordinates.
+vertices, so that many stand at the same one, which has one row.
+
+Memory is the most that this process has held while the job ran (VmHWM of Linux), less what it held
+just before (VmRSS): the graph, the libraries, and with a GPU its context and the kernels, for a
+small job has run by then. What counts are blocks that are found or in the hands of those who write.
+With ``--processes 2`` an executor does the blocks, and this process only coordinates.
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class Figure:
     share : float or None
         Bytes of files a second, beside those of ``dd``.
     memory : int or None
-        Most bytes beside what the process held before.
+        Most bytes that the process held, beside those before the job.
     """
 
     what: str

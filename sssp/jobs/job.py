@@ -40,7 +40,7 @@ from sssp.jobs.layout import Field, Layout, block_size_of, blocks_together, dist
 from sssp.jobs.manifest import Manifest
 from sssp.jobs.parquet_parts import ParquetParts
 from sssp.jobs.runners import LocalRunner, Runner, runner_of
-from sssp.jobs.zarr_store import SUFFIX, ZarrStore
+from sssp.jobs.zarr_store import CHUNK_BYTES, SUFFIX, ZarrStore
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import Method
 from sssp.results.exact import as_numbers
@@ -223,7 +223,7 @@ def run(
     dry_run : bool
         Measure a block, write nothing, and return the plan.
     block_size : int, optional
-        Searches of a block; by default as many as fill 64 MiB (256 on a GPU), at most 8,192, and
+        Searches of a block; by default as many as fill 64 MiB (128 on a GPU), at most 8,192, and
         so few that there are 64 blocks.
     certify : int
         How many rows to certify, drawn from all, as their blocks are found.
@@ -266,7 +266,7 @@ def run(
     targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
 
     Memory: in this process, beside the graph, a block a thread, and of a GPU what two calls find
-    (256 MiB each) and what is being written of it; on an executor or a cluster less than that. The
+    (128 MiB each) and what is being written of it; on an executor or a cluster less than that. The
     graph travels as the path of its file, or of a copy beside the table.
 
     The same table is written whatever does the blocks, to the byte: what ran where is not in it.
@@ -424,6 +424,7 @@ class _Job:
             "compression": "zstd" if self.zstd else None,
             "labels": None if self.network.labels is None else digest_of_labels(self.network),
             "block_size": layout.block_size,
+            "chunk_bytes": CHUNK_BYTES if self.form == "zarr" else None,
         }
 
     def run(

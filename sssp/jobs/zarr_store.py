@@ -20,12 +20,13 @@ from sssp.graph.extras import imported
 from sssp.jobs.files import Piece, whole_file
 from sssp.jobs.layout import Field, Layout
 
-__all__ = ["SUFFIX", "ZarrStore"]
+__all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore"]
 
 #: ending of the name of a store
 SUFFIX = ".zarr"
-#: most bytes of a chunk, where a block may be cut
-CHUNK_BYTES = 64 << 20
+#: most bytes of a chunk, where a block may be cut: everybody who writes has one in hand, and what
+#: it is compressed to
+CHUNK_BYTES = 16 << 20
 #: the fastest level
 ZSTD_LEVEL = 1
 #: labels that are written at a time

@@ -6,10 +6,16 @@ import gc
 import pickle
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+import sssp
+from sssp.jobs import blocks, layout, runners, zarr_store
 from sssp.jobs.buffers import Buffers
+from sssp.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
 from sssp.kernels.dtypes import FLOAT64, INT32
 
 
@@ -84,3 +90,47 @@ def test_buffers_travel_without_memory() -> None:
     copy = pickle.loads(pickle.dumps(buffers))
     assert len(pickle.dumps(buffers)) < 100
     assert not copy._returned
+
+
+def test_blocks_of_a_gpu_and_what_is_being_written_stay_below_500_mb() -> None:
+    for search_bytes in (4, 1000, 1 << 20, 33 << 20, layout.GPU_BLOCK_BYTES):
+        for searches in (1, 1000, 10**9):
+            size = layout.block_size_of(searches, search_bytes, on_gpu=True)
+            together = layout.blocks_together(size, search_bytes)
+            assert together * size * search_bytes <= layout.GPU_BLOCK_BYTES
+    # (a chunk, and what it is compressed to)
+    writing = WRITERS_A_GPU * 2 * zarr_store.CHUNK_BYTES
+    assert AHEAD * layout.GPU_BLOCK_BYTES + writing < 500e6
+
+
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_memory_does_not_grow_with_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str | None
+) -> None:
+    pytest.importorskip("zarr")
+    call, chunk = 2 << 20, 1 << 18
+    monkeypatch.setattr(layout, "GPU_BLOCK_BYTES", call)
+    monkeypatch.setattr(zarr_store, "CHUNK_BYTES", chunk)
+
+    def search(ticket: Any, some: Any, device: Any, threads: Any) -> list[blocks.Solved]:
+        return blocks.search_blocks(ticket, some, "cpu", threads)
+
+    # blocks are found as on a GPU: some in a call, while those before them are written
+    monkeypatch.setattr(runners, "search_blocks", search)
+    g = sssp.road_like(10_000, seed=1)
+    together = layout.blocks_together(16, 4 * g.n)
+    monkeypatch.setattr(
+        "sssp.jobs.job.LocalRunner",
+        lambda devices, threads, one, by_rule: LocalRunner(["cuda"], threads, together),
+    )
+    asked: dict[str, Any] = {"compression": compression, "device": "cpu", "certify": 0}
+    sssp.run(g, range(10), to=tmp_path / "warm.zarr", **asked)
+    tracemalloc.start()
+    try:
+        held = tracemalloc.get_traced_memory()[0]
+        report = sssp.run(g, range(1000), to=tmp_path / "od.zarr", **asked)
+        most = tracemalloc.get_traced_memory()[1] - held
+    finally:
+        tracemalloc.stop()
+    assert (report.block_size, report.nbytes) == (16, 40_000_000)
+    assert most < AHEAD * call + WRITERS_A_GPU * 2 * chunk + (1 << 20)
