@@ -159,8 +159,9 @@ def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
     ask = partial(shortest_paths, h, device=device, dtype=dtype)
     several, half = np.arange(SEVERAL), np.arange(g.n // 2)
     # one, a few, and so many that a GPU sweeps them side by side
-    for sources in (0, several, np.arange(2 * SEVERAL)):
+    for sources in (0, several, np.arange(3 * SEVERAL)):
         ask(sources)
+    ask(several, predecessors=True)
     # (a GPU sweeps to targets alone when they come again)
     for _ in range(2):
         ask(several, targets=half)
