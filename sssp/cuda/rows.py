@@ -161,20 +161,22 @@ class _Rows:
             self.form.reserve()
         targets = np.empty(0, np.int64) if query.targets is None else query.targets
         firsts = [0, query.sources.size] if query.nearest else range(self.size + 1)
-        self.sources, self.targets = upload(query.sources), upload(targets)
+        whole, self.targets = upload(query.sources), upload(targets)
         self.firsts = upload(np.array(firsts, np.int64))
+        # (whose views cost less than to cut the array)
+        sources = [whole] if query.nearest else whole.split(self.size)
         self.vertex_weights = self._upload_vertex_weights()
         idle = [self._lane() for _ in range(lanes)]
         if query.stream is not None:
             after(query.stream, [lane.stream for lane in idle])
         under_way: deque[_Lane] = deque()
         with progress_bar(query.rows, query.progress) as advance:
-            for first in range(0, query.rows, self.size):
+            for first, own in zip(range(0, query.rows, self.size), sources, strict=False):
                 lane = idle.pop() if idle else under_way.popleft()
                 if not self._finish(lane):
                     return None
                 advance(len(lane.rows))
-                self._start(lane, range(first, min(first + self.size, query.rows)))
+                self._start(lane, range(first, min(first + self.size, query.rows)), own)
                 under_way.append(lane)
             for lane in under_way:
                 if not self._finish(lane):
@@ -238,15 +240,12 @@ class _Rows:
             tails=device_array((rows, n), INDEX) if leaves_tails else None,
         )
 
-    def _start(self, lane: _Lane, rows: range) -> None:
-        """Launch the search for some rows."""
-        sources, firsts = self.sources, self.firsts
-        if not self.query.nearest:
-            sources = sources[rows.start : rows.stop]
+    def _start(self, lane: _Lane, rows: range, sources: Any) -> None:
+        """Launch the search for some rows from their sources."""
         batch = Batch(
             len(rows),
             sources,
-            firsts,
+            self.firsts,
             self.targets,
             self.bound,
             self.unseen,
