@@ -147,6 +147,7 @@ class Graph:
         "_derived",
         "_labels",
         "_lock",
+        "_make_weights",
         "_row_arc",
         "_structure",
         "arc_origin",
@@ -175,6 +176,7 @@ class Graph:
     coordinates: NDArray[np.float64] | None
     _change: Change | None  # what it was made by, from a graph of the same arcs
     _labels: Labels
+    _make_weights: Callable[[], Array] | None  # None: the weights are there
     _row_arc: Array | None  # None: one row an arc and one arc a row, so `arc_origin` tells
     _derived: dict[str, Any]
     _structure: dict[str, Any]
@@ -191,7 +193,7 @@ class Graph:
         cls,
         indptr: Array,
         indices: Array,
-        weights: Array | None,
+        weights: Array | Callable[[], Array],
         *,
         arc_origin: Array,
         input_arcs: int,
@@ -206,10 +208,11 @@ class Graph:
     ) -> Graph:
         """Adopt arrays that are known to be right; they become read-only.
 
-        `structure` holds what is derived from the same arcs whatever they weigh. Without `weights`
-        they are made by the `change` when they are first looked at.
+        `structure` holds what is derived from the same arcs whatever they weigh. `weights` may be
+        what makes them when they are first looked at; `change` says how they differ from others.
         """
         self = object.__new__(cls)
+        made = isinstance(weights, np.ndarray)
         fields = {
             "n": indptr.size - 1,
             "m": indices.size,
@@ -224,12 +227,13 @@ class Graph:
             "coordinates": coordinates,
             "_change": change,
             "_labels": labels,
+            "_make_weights": None if made else weights,
             "_row_arc": row_arc,
             "_derived": {},
             "_structure": {} if structure is None else structure,
             "_lock": threading.RLock(),
         }
-        if weights is None:
+        if not made:
             del fields["weights"]
         for name, value in fields.items():
             kept = frozen(value) if isinstance(value, np.ndarray) else value
@@ -239,16 +243,18 @@ class Graph:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Make the weights of a changed graph: many are asked nothing that needs them."""
+            """Make weights that are not there: many graphs are asked nothing that needs them."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
-            with self._lock:
-                try:
-                    return object.__getattribute__(self, name)
-                except AttributeError:
-                    weights = frozen(self._change.made())
-                    object.__setattr__(self, name, weights)
-                    return weights
+            return self._made_weights()
+
+    def _made_weights(self) -> Array:
+        """Return the weights, after making them if they are not there."""
+        with self._lock:
+            if self._make_weights is not None:
+                object.__setattr__(self, "weights", frozen(self._make_weights()))
+                object.__setattr__(self, "_make_weights", None)
+            return self.weights
 
     @classmethod
     def from_arcs(
@@ -593,9 +599,12 @@ class Graph:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
 
         Those of graphs that were made from it for solvers go too, such as its `open_part`; and the
-        memory that waits on devices for the next call, of whatever graph.
+        memory that waits on devices for the next call, of whatever graph. Weights that are on a
+        device alone come to the host first.
         """
         with self._lock:
+            if self._change is None:
+                self._made_weights()
             for key, value in list(self._derived.items()):
                 if key.startswith("cuda:"):
                     del self._derived[key]
@@ -660,6 +669,11 @@ class Graph:
     @property
     def _extremes(self) -> Extremes:
         return self.derived("extremes", lambda: extremes_of(self.weights, self._loops))
+
+    def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
+        """Keep what is known of weights that may not be there yet."""
+        self._derived["extremes"] = extremes
+        self._derived["weight range"] = WeightRange(dtype, extremes.least, extremes.greatest)
 
     @property
     def _loops(self) -> NDArray[np.int64]:
@@ -1201,18 +1215,15 @@ class Graph:
         first: Change | None = change.of_the_first()
         if first is not None and first.places.size > MOST_CHANGED * self.m:
             first = None
-        weights = None if self.directed and first is not None else change.made()
-        directed = weights is None or self._becomes_directed(weights, places)
+        weights: Any = first.made if self.directed and first is not None else change.made()
+        directed = self.directed or self._becomes_directed(weights, places)
         graph = self._reweighted(weights, directed=directed, change=first)
         if not self._loops.size:
             extremes = extremes_after(
                 self._extremes, self.weights[places], values, self.m, lambda: graph.weights
             )
             if extremes is not None:
-                graph._derived["extremes"] = extremes
-                graph._derived["weight range"] = WeightRange(
-                    values.dtype, extremes.least, extremes.greatest
-                )
+                graph._keep_extremes(extremes, values.dtype)
         return graph
 
     def _becomes_directed(self, weights: Array, changed: Array) -> bool:
@@ -1247,15 +1258,18 @@ class Graph:
     def _changed(self, **changes: Any) -> Graph:
         return Graph._from_csr(**(self._fields() | changes))
 
-    def _reweighted(self, weights: Array | None, **changes: Any) -> Graph:
-        """Return the same arcs with other weights."""
-        return self._changed(weights=weights, structure=self._structure, **changes)
+    def _reweighted(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
+        """Return the same arcs with other weights, or with what makes them."""
+        fields = self._fields_but_weights() | changes
+        return Graph._from_csr(weights=weights, structure=self._structure, **fields)
 
     def _fields(self) -> dict[str, Any]:
+        return {"weights": self.weights} | self._fields_but_weights()
+
+    def _fields_but_weights(self) -> dict[str, Any]:
         return {
             "indptr": self.indptr,
             "indices": self.indices,
-            "weights": self.weights,
             "arc_origin": self.arc_origin,
             "input_arcs": self.input_arcs,
             "directed": self.directed,
@@ -1453,7 +1467,7 @@ class Graph:
             facts.append(f"{self.closed_arcs} of them closed")
         some = self.m > self.closed_arcs
         between = f" {self.least_weight} to {self.greatest_weight}" if some else ""
-        facts.append(f"weights {self.weights.dtype}{between}")
+        facts.append(f"weights {self.weight_range.dtype}{between}")
         if self._labels is not None and self.n:
             first, last = take_ends(self._labels)
             facts.append(f"labels {reprlib.repr(first)} to {reprlib.repr(last)}")

@@ -28,6 +28,7 @@ __all__ = [
     "converted",
     "extremes_after",
     "extremes_of",
+    "integer_dtype",
     "last_of_each",
     "scaled_weights",
     "weight_column",
@@ -155,11 +156,15 @@ def _stored_integers(column: Array, stays: Array | None) -> Array:
         open_weights = column[~closed]
         least = int(open_weights.min(initial=0))
         greatest = int(open_weights.max(initial=0))
-    fits = _INT32.min <= least and greatest < _INT32.max
-    weights = column.astype(INT32 if fits else INT64)
+    weights = column.astype(integer_dtype(least, greatest))
     if closed is not None:
         weights[closed] = closed_weight(weights.dtype)
     return weights
+
+
+def integer_dtype(least: int | float, greatest: int | float) -> np.dtype[Any]:
+    """Return the dtype of integers that open weights between two numbers are stored in."""
+    return INT32 if _INT32.min <= least and greatest < _INT32.max else INT64
 
 
 def converted(weights: Array, dtype: np.dtype[Any]) -> Array:
