@@ -10,13 +10,15 @@ and conversions of numbers, of which kernels are made, go by the shortest way.
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from greenlet import getcurrent, greenlet
+from numba import cuda
 from numba.core import types
 from numba.cuda.simulator import kernel as simulated
-from numba.cuda.simulator.cudadrv.devicearray import FakeShape
+from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeShape
 from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAModule, FakeCUDAShared, GridGroup
 from numba.np.numpy_support import as_dtype
 
@@ -45,8 +47,15 @@ def prepare() -> None:
         (FakeCUDAModule, "syncthreads_and", _agree),
         (GridGroup, "sync", _wait),
         (FakeCUDAShared, "array", _shared_array),
+        (cuda, "as_cuda_array", _as_cuda_array),
     ):
         setattr(kind, name, function)
+
+
+def _as_cuda_array(array: Any) -> FakeCUDAArray:
+    """See an array of another library as one of the simulator, as Numba does on a GPU."""
+    memory = SimpleNamespace(__array_interface__=array.__cuda_array_interface__, owner=array)
+    return FakeCUDAArray(np.asarray(memory))
 
 
 def _run_block(block: Any, place: Any, *args: Any) -> None:

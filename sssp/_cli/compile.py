@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
     from sssp.results import ShortestPaths
 
 __all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
@@ -174,6 +175,21 @@ def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
     fallen = h.with_changes([0], [-1])
     for sources in (0, several):
         shortest_paths(fallen, sources, device=device, dtype=dtype)
+    if device == "cuda":
+        _weigh_there(h, device, dtype)
+
+
+def _weigh_there(h: Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
+    """Use every kernel for weights that are on a GPU already."""
+    from sssp.cuda.arrays import DeviceArray
+    from sssp.cuda.compiler import device_number, select
+    from sssp.cuda.memory import upload
+
+    number = device_number(device)
+    with select(number):
+        weights = DeviceArray(upload(h.graph.weights.astype(dtype)), (h.m,), number)
+    for version in (h, h.without_arcs([0])):
+        version.with_weights(weights)
 
 
 def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:

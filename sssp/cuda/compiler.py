@@ -22,6 +22,7 @@ __all__ = [
     "cuda",
     "device_count",
     "device_number",
+    "device_of",
     "inline",
     "is_pinned",
     "kernel",
@@ -246,6 +247,16 @@ def address(array: Any) -> int:
     if SIMULATOR:
         return int(array._ary.ctypes.data)
     return int(array.__cuda_array_interface__["data"][0])
+
+
+def device_of(array: Any) -> int:
+    """Number of the device that an array of any library is on; an empty one is as good as on 0."""
+    start = array.__cuda_array_interface__["data"][0]
+    if SIMULATOR or not start:
+        return 0
+    driver = cuda.cudadrv.driver
+    ordinal = driver.binding.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+    return int(driver.driver.cuPointerGetAttribute(ordinal, driver.binding.CUdeviceptr(start)))
 
 
 def copy_bytes(to: int, start: int, nbytes: int, stream: Any) -> None:

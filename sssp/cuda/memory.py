@@ -303,9 +303,9 @@ class DeviceGraph:
         """Bytes that the uploaded arrays take."""
         return sum(array.nbytes for array in self._arrays.values())
 
-    def holds(self, name: str) -> bool:
-        """Whether an array is there already."""
-        return name in self._arrays
+    def held(self, name: str) -> Any | None:
+        """Return an array by name, if it is there already."""
+        return self._arrays.get(name)
 
     def array(self, name: str, build: Callable[[], Any]) -> Any:
         """Return an array by name: what `build` returns the first time, brought to the device."""

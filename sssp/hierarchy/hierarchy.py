@@ -202,9 +202,14 @@ class Hierarchy:
         Notes
         -----
         Weights of which none is negative are customized where the first question is asked, on the
-        CPU or on a GPU, and when it is. `w` and `rows` may be arrays of CuPy, PyTorch or Numba.
+        CPU or on a GPU, and when it is.
+
+        `w` and `rows` may be arrays of CuPy, PyTorch or Numba. `w` is copied, and looked through,
+        on its own device, when the stream that it names has made it; the host gets it when it is
+        asked for: by questions on the CPU or on another GPU, by ``graph.weights`` and what is made
+        of them, and at once where a weight is negative.
         """
-        graph = self.graph.with_weights(_on_host(w), rows=_on_host(rows))
+        graph = _with_weights(self.graph, w, rows)
         return _checked(Hierarchy(graph, self.structure, self.slots))
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
@@ -240,9 +245,10 @@ class Hierarchy:
         Parameters
         ----------
         changes : iterable
-            Of each scenario either its weights, as for `with_weights`, or a tuple ``(arcs,
-            weights)``, as for `with_changes`; what they do not name is as in this hierarchy. It is
-            taken as far as scenarios are asked for, a batch at a time, and may be endless.
+            Of each scenario either its weights, as for `with_weights`, on a GPU too, or a tuple
+            ``(arcs, weights)``, as for `with_changes`; what they do not name is as in this
+            hierarchy. It is taken as far as scenarios are asked for, a batch at a time, and may be
+            endless.
         batch : int, default 64
             How many scenarios are customized together, by all threads, and held until they are
             asked for: each with weights of its own takes 17 MB of New York, and the 3 MB of its
@@ -299,7 +305,7 @@ class Hierarchy:
     def _version(self, change: Any, threads: int) -> Hierarchy:
         """Return the version of a scenario, whose weights are still to come unless negative."""
         if not isinstance(change, tuple):
-            graph = self.graph.with_weights(change)
+            graph = _with_weights(self.graph, change)
         else:
             _refuse_tuple(change)
             graph = self.graph.with_changes(*change)
@@ -393,13 +399,21 @@ def _refuse_tuple(change: tuple[Any, ...]) -> None:
         )
 
 
-def _on_host(array: Any) -> Any:
-    """Return an array that may be on a CUDA device where NumPy can look at it."""
-    if not hasattr(array, "__cuda_array_interface__"):
-        return array
-    from sssp.cuda.compiler import cuda
+def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
+    """Return ``graph.with_weights(w, rows=rows)``, of which either may be on a CUDA device."""
+    if rows is None and _is_on_device(w):
+        from sssp.cuda.weights import with_weights_there
 
-    return cuda.as_cuda_array(array).copy_to_host()
+        return with_weights_there(graph, w)
+    if _is_on_device(rows):
+        from sssp.cuda.weights import on_host
+
+        rows = on_host(rows)
+    return graph.with_weights(w, rows=rows)
+
+
+def _is_on_device(array: Any) -> bool:
+    return hasattr(array, "__cuda_array_interface__")
 
 
 def _key(dtype: np.dtype[Any]) -> str:

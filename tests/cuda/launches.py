@@ -99,6 +99,7 @@ def ask(recorder: Recorder, dtypes: list[str]) -> None:
     for dtype in map(np.dtype, dtypes):
         ask_searches(recorder, {"device": "cuda", "dtype": dtype})
         ask_prepared(recorder, dtype)
+        ask_with_weights_there(dtype)
         ask_matrices(dtype)
     ask_reductions(dtypes)
     ask_closures()
@@ -182,6 +183,17 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
     # (asked again, all is answered at once)
     for _ in range(2):
         sssp.reduce(h, [0, 1], "sum", targets=[1, 2], device="cuda")
+
+
+def ask_with_weights_there(dtype: np.dtype[Any]) -> None:
+    import sssp
+    from sssp.cuda.arrays import DeviceArray
+
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], np.ones(2, dtype), directed=False)
+    for graph in (g, g.without_arcs([0])):
+        h = sssp.prepare(graph, threads=1)
+        for each in {dtype, *map(np.dtype, ["bool", "uint64", "int64", "float32"])}:
+            h.with_weights(DeviceArray(zeros(g.m, each), (g.m,), 0))
 
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:

@@ -135,10 +135,39 @@ def test_context_and_device_are_left_as_found(graph, device):
     torch.cuda.set_device(0)
 
 
-def test_weights_of_a_prepared_map_may_be_on_the_device(graph, device):
-    cupy = pytest.importorskip("cupy")
-    weights = graph.weights * 3 + np.arange(graph.m) % 5
-    busy = sssp.prepare(graph).with_weights(cupy.asarray(weights))
-    found = sssp.shortest_paths(busy, SOURCES, device=device).distances
+def of_cupy(weights: np.ndarray[Any, Any]) -> Any:
+    return pytest.importorskip("cupy").asarray(weights)
+
+
+def of_pytorch(weights: np.ndarray[Any, Any]) -> Any:
+    return pytest.importorskip("torch").as_tensor(weights, device="cuda")
+
+
+@pytest.mark.parametrize("of_library", [of_cupy, of_pytorch])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_weights_of_a_prepared_map_may_be_on_the_device(graph, of_library, dtype, device):
+    weights = (graph.weights * 3 + np.arange(graph.m) % 5).astype(dtype)
+    # (every second one: what a library has may have gaps)
+    with_gaps = of_library(np.repeat(weights, 2))[::2]
+    h = sssp.prepare(graph)
     wanted = sssp.shortest_paths(graph.with_weights(weights), SOURCES).distances
-    np.testing.assert_array_equal(found, wanted)
+    for own in (of_library(weights), with_gaps):
+        busy = h.with_weights(own)
+        own[:] = 0  # (the version has a copy)
+        found = sssp.shortest_paths(busy, SOURCES, device=device).distances
+        np.testing.assert_allclose(found, wanted, rtol=1e-12 if dtype is np.float64 else 0)
+        np.testing.assert_array_equal(busy.graph.weights, weights)
+
+
+def test_weights_are_taken_in_the_order_of_their_stream(graph, device):
+    cupy = pytest.importorskip("cupy")
+    h = sssp.prepare(graph)
+    with cupy.cuda.Stream(non_blocking=True):
+        heavy = cupy.random.random((4000, 4000))
+        for _ in range(20):
+            heavy = heavy @ heavy
+            heavy /= heavy.max()
+        weights = cupy.asarray(graph.weights) + (heavy[0, 0] >= 0)
+        busy = h.with_weights(weights)
+        weights[:] = 0
+    np.testing.assert_array_equal(busy.graph.weights, graph.weights + 1)

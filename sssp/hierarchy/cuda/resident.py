@@ -724,22 +724,22 @@ def _customized(
 
 
 def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWeights:
-    """Return the weights of a map's arcs; of a graph that was made by a change only what changes.
+    """Return the weights of a map's arcs, which may be on the device.
 
-    The others are those of the other graph, which stay on the device.
+    Of a graph that was made by a change only what changes: the others are those of the other graph,
+    which stay on the device.
     """
-    graph, change = hierarchy.graph, hierarchy.graph._change
+    graph, change, name = hierarchy.graph, hierarchy.graph._change, f"weights, {dtype}"
     if change is not None and change.values.dtype.kind == dtype.kind:
         base = change.graph
         if float(base.greatest_weight) < float(infinity(dtype)):
-            there = device_graph(base, number).array(
-                f"weights, {dtype}", lambda: base.weights_as(dtype)
-            )
+            there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
             return ArcWeights(there, change.places, converted(change.values, dtype))
-    return _unchanged(np.ascontiguousarray(graph.weights_as(dtype)))
+    held = device_graph(graph, number).held(name)
+    return _unchanged(np.ascontiguousarray(graph.weights_as(dtype)) if held is None else held)
 
 
-def _unchanged(weights: NDArray[Any]) -> ArcWeights:
+def _unchanged(weights: Any) -> ArcWeights:
     return ArcWeights(weights, np.empty(0, INT64), np.empty(0, weights.dtype))
 
 

@@ -53,7 +53,8 @@ def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any])
         if method.variant == "pull":
             return PullSearch(graph, on_device, dtype)
         budget = _budget(graph, query, on_device, dtype)
-        resident = on_device.holds(f"weights, {dtype}")
+        arcs = map(on_device.held, ("indices", f"weights, {dtype}"))
+        resident = all(array is not None for array in arcs)
         fits = resident or graph.m * (INDEX.itemsize + dtype.itemsize) <= budget
         if fits and not method.streams:
             return PushSearch(graph, on_device, dtype)
