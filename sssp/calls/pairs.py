@@ -16,7 +16,14 @@ from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import may_tie
-from sssp.engine.checks import as_flag, as_limit, as_network, as_vertices, refuse_negative
+from sssp.engine.checks import (
+    as_flag,
+    as_limit,
+    as_network,
+    as_vertices,
+    distinct,
+    refuse_negative,
+)
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
@@ -243,7 +250,7 @@ class _Call:
             not self.query.predecessors
             and not isinstance(self.method, AStar)
             and is_symmetric(self.query, self.graph.n, self.weights)
-            and WORTH_TURNING * np.unique(self.ends).size <= groups.sources.size
+            and WORTH_TURNING * distinct(self.ends).size <= groups.sources.size
         )
 
     def _gives_paths(self) -> bool:

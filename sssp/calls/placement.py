@@ -53,6 +53,8 @@ __all__ = [
 
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
+#: of a device
+NAME = re.compile(r"cpu|cuda(:\d+)?")
 #: names all GPUs
 ALL = "cuda:all"
 #: seconds of the CPU from which on a call is faster on the GPU, upload of the graph included:
@@ -373,8 +375,8 @@ def refuse_several(device: Any) -> None:
         )
 
 
-def _is_name(device: str) -> bool:
-    return isinstance(device, str) and re.fullmatch(r"cpu|cuda(:\d+)?", device) is not None
+def _is_name(device: Any) -> bool:
+    return isinstance(device, str) and NAME.fullmatch(device) is not None
 
 
 def _number(named: str) -> int:

@@ -15,6 +15,7 @@ from sssp.engine.checks import (
     as_network,
     as_out,
     as_vertices,
+    distinct,
     refuse_negative,
 )
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
@@ -110,7 +111,7 @@ def ask(
     if options.targets is not None:
         targets, single_target = as_vertices(options.targets, graph, "target")
         if reduction is not None:
-            targets = np.unique(targets)
+            targets = distinct(targets)
     out, dtype = as_out(options.out, options.dtype, weights)
     integral = weights.kind == "i" and (dtype is None or dtype.kind == "i")
     query = Query(
@@ -129,11 +130,14 @@ def ask(
     if out is not None:
         query.out = _as_matrix(out, query, graph.n, single, single_target)
     turns = from_either_end and not single and _is_shorter_turned(graph, method, query)
+    work = None
+    if options.device == "auto":  # (who names a device gets it, however little there is to do)
+        work = _estimate(graph, method, _turned(query) if turns else query)
     place = place_rows(
         query,
         options.device,
         method,
-        _estimate(graph, method, _turned(query) if turns else query),
+        work,
         stream=options.stream,
         memory_limit=options.memory_limit,
     )

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.checks import distinct
 from sssp.engine.cycles import rounding
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph
@@ -229,7 +230,7 @@ class Tree:
     def origins(self) -> NDArray[np.int32]:
         """Winning source of every vertex, -1 where there is none: the smallest of several."""
         queue = np.empty(self.graph.n, INDEX)
-        sources = np.unique(self.sources)
+        sources = distinct(self.sources)
         for tolerance in self._tolerances():
             origin = np.full(self.graph.n, -1, INDEX)
             claimed = origins_kernel(

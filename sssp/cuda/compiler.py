@@ -37,6 +37,8 @@ __all__ = [
     "wait_for_device",
 ]
 
+#: of a device, with its number
+NAME = re.compile(r"cuda(?::(\d+))?")
 INSTALL = 'pip install "sssp[cu13]" (or "sssp[cu12]" for a driver older than 580)'
 
 try:
@@ -246,7 +248,7 @@ def address(array: Any) -> int:
     """Address of a device array's first entry."""
     if SIMULATOR:
         return int(array._ary.ctypes.data)
-    return int(array.__cuda_array_interface__["data"][0])
+    return int(array.device_ctypes_pointer.value or 0)
 
 
 def device_of(array: Any) -> int:
@@ -316,7 +318,7 @@ def device_number(device: str) -> int:
     DeviceError
         The name is none, or the GPU cannot be used; the message says why and what to do.
     """
-    match = re.fullmatch(r"cuda(?::(\d+))?", device)
+    match = NAME.fullmatch(device)
     if match is None:
         raise DeviceError(f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'")
     reason = _unusable()

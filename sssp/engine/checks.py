@@ -34,6 +34,7 @@ __all__ = [
     "as_reduction",
     "as_stream",
     "as_vertices",
+    "distinct",
     "physical_memory",
     "refuse_negative",
 ]
@@ -115,6 +116,14 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
         outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
         raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
     return vertices.astype(INT64, copy=True), single
+
+
+def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return vertices in ascending order, each once; `np.unique` hashes, in ten times the time."""
+    ascending = np.sort(vertices)
+    is_first = np.ones(ascending.size, np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    return ascending[is_first]
 
 
 def _is_integer(value: Any) -> bool:
