@@ -291,7 +291,7 @@ class Hierarchy:
         from sssp.hierarchy.cuda.resident import customize_together
 
         finish = partial(customize_together, number=device_number(device))
-        return made_in_batches(self._version, changes, size, threads, finish)
+        return made_in_batches(self._version, changes, size, threads, finish, self._is_light)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
         """Return the version of a scenario, customized."""
@@ -310,6 +310,10 @@ class Hierarchy:
             _refuse_tuple(change)
             graph = self.graph.with_changes(*change)
         return _checked(Hierarchy(graph, self.structure, self.slots), threads)
+
+    def _is_light(self, change: Any) -> bool:
+        """Whether the version of a scenario only says which arcs weigh something else."""
+        return isinstance(change, tuple) and self.least_weight >= 0
 
     def _lean(self) -> Hierarchy:
         """Drop what versions are made from, half of its memory; they are customized anew then."""

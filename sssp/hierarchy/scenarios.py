@@ -21,6 +21,7 @@ def made_in_batches(
     batch: int,
     threads: int,
     finish: Callable[[list[T]], None] | None = None,
+    is_light: Callable[[Any], bool] = lambda change: False,
 ) -> Iterator[T]:
     """Yield what `make` makes of each change, in order, a batch made together.
 
@@ -36,11 +37,14 @@ def made_in_batches(
         They share the scenarios of a batch; one that is alone in it has them all.
     finish : callable, optional
         What is done to a whole batch before the first of it is yielded.
+    is_light : callable, optional
+        Whether a change is made in less time than it takes to hand it to a thread; a batch of such
+        ones the caller's thread makes.
     """
     left = enumerate(changes)
     while some := list(islice(left, batch)):
-        one = partial(_made, make, max(1, threads // len(some)))
-        made = deque(in_order(one, some, min(threads, len(some))))
+        workers = 1 if all(is_light(change) for _, change in some) else min(threads, len(some))
+        made = deque(in_order(partial(_made, make, threads // workers), some, workers))
         if finish is not None:
             finish(list(made))
         del some

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
+from sssp.hierarchy.scenarios import made_in_batches
 from tests import naive
 from tests.strategies import DYADIC, LARGE_INTEGERS, SMALL_INTEGERS, graph_of, networks
 
@@ -232,6 +234,17 @@ def test_scenarios_are_made_when_they_are_asked_for(roads: sssp.Hierarchy) -> No
     assert len(taken) == 6
     assert last.graph.weights[3] == 7
     assert list(roads.scenarios([])) == []
+
+
+def test_a_batch_of_light_changes_is_made_without_other_threads() -> None:
+    def make(change: str, threads: int) -> tuple[bool, int]:
+        return threading.current_thread() is threading.main_thread(), threads
+
+    changes = ["light", "light", "heavy", "light", "heavy"]
+    made = list(made_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light"))
+    here = [alone for alone, _ in made]
+    assert here == [True, True, False, False, True], "nor is one alone in its batch"
+    assert [threads for _, threads in made] == [4, 4, 2, 2, 4]
 
 
 @pytest.mark.parametrize("batch", [1, 8])
