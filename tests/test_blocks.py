@@ -213,6 +213,8 @@ def test_without_a_vertex_that_counts_a_mean_is_nan_and_nothing_is_farthest() ->
     # larger than int64, but its mean is not
     heavy = sssp.Graph.from_arcs(np.zeros(8, int), np.arange(1, 9), np.full(8, 2**61))
     assert sssp.reduce(heavy, 0, "mean", targets=range(1, 9)) == 2.0**61
+    means = sssp.reduce(heavy, [0, 8], "mean", targets=range(1, 8))
+    np.testing.assert_array_equal(means, [2.0**61, math.nan])
 
 
 def test_the_numbers_of_floats_are_floats_and_counts_are_integers() -> None:

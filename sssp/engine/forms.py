@@ -387,11 +387,8 @@ class ReducedForm:
         return np.where(greatest == least_number(dtype), unreached(dtype), greatest)
 
     def _mean(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
-        some = counts > 0
-        sums, counts = _numbers(totals[some], counts[some])
-        means = np.full(some.size, math.nan)
-        means[some] = sums / counts
-        return means
+        sums, divisors = _numbers(totals, np.maximum(counts, 1))
+        return np.where(counts > 0, sums / divisors, math.nan)
 
     def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
         sources, targets = self.query.sources[rows.start : rows.stop], self.query.targets
@@ -412,7 +409,7 @@ def _numbers(totals: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[A
     if totals.ndim == 2:
         return totals[:, 0], counts
     high, low = totals[:, 0, 0], totals[:, 0, 1]
-    if (high == 0).all() and (low >> EXACT == 0).all():
+    if not (high.any() or (low >> EXACT).any()):
         return low, counts
     sums = (high.astype(object) << 32) + low.astype(object)
     return sums, counts.astype(object)
