@@ -168,7 +168,7 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
         # (whatever has happened: the memory may go, or be used by others)
         ready.stream.synchronize()
     answer: Answer = form.answer()
-    counted = ready.counted.T.copy()
-    answer.stats = dict(zip(method.statistics, counted, strict=False))
+    counted = ready.counted.T[: len(method.statistics)].copy()
+    answer.stats = dict(zip(method.statistics, counted, strict=True))
     pool.leave(key, ready.nbytes, (ready,))
     return answer

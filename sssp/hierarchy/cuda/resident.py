@@ -24,6 +24,7 @@ from sssp.cuda.compiler import (
     wait_for_device,
 )
 from sssp.cuda.fill import THREADS, fill
+from sssp.cuda.finished import on_host
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.memory import device_graph, free_bytes, upload
@@ -562,8 +563,7 @@ class DeviceMaps:
                 stream,
                 lambda stream: self.launch(weights, brought, givers, stream, own),
             )
-            found = self.found.copy_to_host(stream=stream)
-            stream.synchronize()
+            found = on_host(self.found, stream)
         lengths = found.view(FLOAT32).astype(float)
         far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
         for version, words, noted in zip(self.maps[:own], found, lengths, strict=False):
@@ -670,11 +670,11 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
 
 def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceMap:
     """Return the weights of a map on a device, which is current; brought there once."""
-    tree = _tree(hierarchy.structure, number)
-    held: _Held = hierarchy.derived(
-        _key(dtype, number), lambda: _customized(tree, [hierarchy], dtype, number)[0]
-    )
-    return held.map
+
+    def make() -> _Held:
+        return _customized(_tree(hierarchy.structure, number), [hierarchy], dtype, number)[0]
+
+    return hierarchy.derived(_key(dtype, number), make).map
 
 
 def customize_together(hierarchies: Sequence[Version], number: int) -> None:

@@ -18,8 +18,8 @@ from sssp.cuda.batch import Batch, Search
 from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.fill import THREADS, fill
-from sssp.cuda.finished import DeviceRows, on_host
-from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.finished import DeviceRows
+from sssp.cuda.memory import DeviceGraph, fetch
 from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
@@ -89,13 +89,14 @@ def solve(
     DeviceError
         The device cannot be used, or one row does not fit into what it may take.
     """
-    return solve_by(_swept, _fits, hierarchy, query, method, dtype)
+    with select(device_number(query.device)):
+        return solve_by(_swept, _fits, hierarchy, query, method, dtype)
 
 
 def _swept(
     hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by sweeps, but for nearest sources."""
+    """Answer by sweeps, but for nearest sources; the device is current."""
     if query.nearest:
         return searched(hierarchy, query, method, dtype)
     graph = hierarchy.graph.open_part() if query.predecessors else hierarchy.graph
@@ -108,10 +109,8 @@ def _swept(
         return _search_for(there, query, trees)
 
     if query.rows and query.stream is None and not query.predecessors:
-        with select(number):
-            there = device_map(hierarchy, dtype, number)
-            search = _ready_search(there, query)
-            answer = None if search is None else answer_at_once(search, query, method)
+        search = _ready_search(device_map(hierarchy, dtype, number), query)
+        answer = None if search is None else answer_at_once(search, query, method)
         if answer is not None:
             return answer
     return solve_rows(graph, query, method, dtype, make_search)
@@ -138,9 +137,7 @@ def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype; of a search on the graph that is for the search to tell."""
     if query.nearest:
         return True
-    number = device_number(query.device)
-    with select(number):
-        return device_map(hierarchy, dtype, number).fits
+    return device_map(hierarchy, dtype, device_number(query.device)).fits
 
 
 def _ready_search(on_device: DeviceMap, query: Query) -> LanesSearch | None:
@@ -482,7 +479,10 @@ class _SideBySide(LanesSearch):
 
 
 class _Folded(LanesSearch):
-    """Lanes are folded: only how many distances there are, their sum, and the greatest are kept."""
+    """Lanes are folded: only how many distances there are, their sum, and the greatest are kept.
+
+    They go to the host with what fills them.
+    """
 
     columns = few = 0
 
@@ -490,13 +490,14 @@ class _Folded(LanesSearch):
         super().__init__(on_device, packed=packed)
 
     def fresh(self, lanes: int) -> tuple[Any, ...]:
-        """Allocate memory, also for the numbers."""
-        totals = device_array((SLOTS, 3, lanes), INT64)
-        return *super().fresh(lanes), totals, device_array((3, lanes), INT64)
+        """Allocate memory, also for the numbers, there and here."""
+        totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
+        words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
+        return *super().fresh(lanes), totals, words, here
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""
-        *_, swept, totals, words = scratch
+        *_, swept, totals, words, here = scratch
         batch.fill(totals, 0)
         lanes = whole_lanes(batch.rows)
         if self.packed is None:
@@ -506,6 +507,7 @@ class _Folded(LanesSearch):
             self.fold(batch, self.packed.selection.columns, np.uint32(lanes), swept, totals)
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
+        fetch(words, here, batch.stream)
 
     def finished(self, rows: DeviceRows, scratch: tuple[Any, ...]) -> DeviceRows:
         """Return the numbers as forms ask for them."""
@@ -518,26 +520,30 @@ class FoldedRows(DeviceRows):
 
     Attributes
     ----------
-    words : device array, shape (3, lanes), int64
-        How many distances there are, their sum, and the greatest.
+    words : ndarray, shape (3, lanes), int64
+        How many distances there are, their sum, and the greatest; on their way to here.
     """
 
     words: Any = None
 
     @cached_property
     def _found(self) -> NDArray[np.int64]:
-        words: NDArray[np.int64] = on_host(self.words, self.batch.stream)
-        return words[:, : self.batch.rows]
+        self.batch.stream.synchronize()
+        words: NDArray[np.int64] = self.words[:, : self.batch.rows]
+        return words
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
         """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        numbers: NDArray[np.int64]
         counts, sums, greatest = self._found
-        numbers: dict[str, NDArray[np.int64]] = {
-            "count": counts,
-            "eccentricity": np.where(counts > 0, greatest, least_number(INT64)),
-            "sum": np.stack((np.zeros_like(sums), sums), axis=1)[:, np.newaxis],
-        }
-        return numbers[reduction.what]
+        if reduction.what == "count":
+            numbers = counts
+        elif reduction.what == "eccentricity":
+            numbers = np.where(counts > 0, greatest, least_number(INT64))
+        else:  # in halves
+            numbers = np.zeros((sums.size, 1, 2), INT64)
+            numbers[:, 0, 1] = sums
+        return numbers
 
 
 def rounded_up(size: int) -> int:

@@ -566,10 +566,11 @@ class Packed:
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
     def pack(self, streams: tuple[Any, ...]) -> None:
-        """Pack them from those of all arcs, always the same arrays."""
-        stream = cuda.default_stream()
-        self._launches.do((), stream, lambda own: self.launch(streams, own))
-        stream.synchronize()
+        """Pack them from those of all arcs, always the same arrays.
+
+        All other streams wait for the default stream: what they get from now on finds them packed.
+        """
+        self._launches.do((), cuda.default_stream(), lambda own: self.launch(streams, own))
 
     def launch(self, streams: tuple[Any, ...], stream: Any) -> None:
         """Launch what packs them."""
