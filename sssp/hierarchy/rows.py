@@ -5,8 +5,9 @@ dense answer over all vertices is made in place, and its memory is that of the t
 Rows that need a tree are swept one by one, and their trees found as those of every search, from
 the distances (`sssp.cpu.rows`), so that they are the same.
 
-Float weights with trees, and integers whose sums leave int64, go by a search on the graph: its
-distances are rounded from the source outward, and its test of overflow is exact.
+Float weights with trees (origins too are found along tight arcs), and integers whose sums leave
+int64, go by a search on the graph: its distances are rounded from the source outward, and its test
+of overflow is exact.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def solve_by(
         As `check_question` does.
     """
     check_question(hierarchy, query, dtype)
-    if dtype.kind == "f" and query.predecessors:
+    if dtype.kind == "f" and (query.predecessors or query.wants_tree):
         return searched(hierarchy, query, method, dtype)
     if not fits(hierarchy, query, dtype):
         return None if dtype == INT32 else searched(hierarchy, query, method, dtype)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import sssp
 from sssp.methods import Sweep
 from tests import naive
+from tests.compare import assert_same
 from tests.questions import PLAIN, Question, ask_all, questions
 from tests.solvers import SIMULATOR, Solver, draw_and_ask, every_device, needs_speed
 from tests.strategies import (
@@ -500,6 +501,17 @@ def test_trees_on_a_gpu_are_those_of_the_cpu(device: str, least: int) -> None:
         ):
             difference = one != other
             assert not (difference.any() if isinstance(difference, np.ndarray) else difference.nnz)
+
+
+@every_device
+def test_nearest_sources_over_floats_are_those_of_a_search(
+    tangle: sssp.Hierarchy, device: str
+) -> None:
+    h = tangle.with_weights(tangle.graph.weights * 0.37)
+    assert_same(
+        sssp.shortest_paths(h, [4, 0, 11], nearest=True, device=device),
+        sssp.shortest_paths(h.graph, [4, 0, 11], nearest=True, device="cpu"),
+    )
 
 
 @pytest.mark.gpu
