@@ -3,6 +3,11 @@
 The same trees as `sssp.cpu.tree` finds: the smallest tight tail, and where a row has a tight
 arc between equal distances, or the graph a negative weight, the fewest arcs from the source and
 then the smallest tail. Over negative float weights an arc may be tight to rounding only.
+
+Origins come down tight arcs. To hand them on arc by arc takes as many passes over the graph as a
+path has arcs; so every vertex first points to one of its tight tails, and pointers are followed in
+leaps, each of which multiplies how far they lead (pointer jumping, Wyllie 1979). Then passes only
+settle what that leaves open: where sources are equally near, or arcs weigh nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +30,10 @@ __all__ = ["ROW_WORDS", "Scratch", "Tree", "allocate_tree", "tree_bytes"]
 
 #: blocks that share the vertices of one row
 BLOCKS = 1 if SIMULATOR else 64
+#: pointers that a vertex follows at a time
+HOPS = 8
+#: passes over the arcs that hand origins on, for one look from the host
+PASSES = 8
 #: int32 words a vertex that a row's tree takes: predecessors, hops, queue
 ROW_WORDS = 3
 NONE = np.int32(np.iinfo(np.int32).max)
@@ -200,6 +209,45 @@ def _root_kernel(sources, distances, origin):
 
 
 @kernel
+def _point_kernel(indptr, indices, weights, finals, tolerances, distances, origin):
+    """Point from every vertex but the roots to the tail of a tight arc, nearer to the sources.
+
+    ========== ======== ====== ==========================================================
+    argument   shape    dtype  written by
+    ========== ======== ====== ==========================================================
+    indptr     (n + 1,) int32  upload of the graph
+    indices    (m,)     int32  upload of the graph
+    weights    (m,)     number upload of the graph
+    finals     (rows,)  number `_finals_kernel`
+    tolerances (rows,)  number host: 0; `_tolerances_kernel`
+    distances  (1, n)   number the search
+    origin     (n,)     int32  host: `NONE`; `_root_kernel`; here: any such tail, if any
+    ========== ======== ====== ==========================================================
+    """
+    for tail in range(cuda.grid(1), indptr.size - 1, cuda.gridsize(1)):
+        start = distances[0, tail]
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            end = distances[0, head]
+            # (nearer, so that no pointers go in a circle)
+            if start >= end or end > finals[0]:
+                continue
+            if origin[head] != head and _is_tight(start, weights[arc], end, tolerances[0]):
+                origin[head] = tail
+
+
+@kernel
+def _jump_kernel(origin):
+    """Follow some pointers from every vertex; who comes to a root, or to nothing, has arrived."""
+    for vertex in range(cuda.grid(1), origin.size, cuda.gridsize(1)):
+        found, hops = origin[vertex], 0
+        while hops < HOPS and found != NONE and origin[found] != found:
+            found = origin[found]
+            hops += 1
+        origin[vertex] = found
+
+
+@kernel
 def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, origin, changed):
     """Hand the smallest origin on along tight arcs; a root, which is its own, keeps it.
 
@@ -212,7 +260,7 @@ def _spread_kernel(indptr, indices, weights, finals, tolerances, distances, orig
     finals     (rows,)  number `_finals_kernel`
     tolerances (rows,)  number host: 0; `_tolerances_kernel`
     distances  (1, n)   number the search
-    origin     (n,)     int32  host: `NONE`; `_root_kernel`; here
+    origin     (n,)     int32  `_jump_kernel`; here
     changed    (1,)     int32  host: 0; here
     ========== ======== ====== ==================================
     """
@@ -365,25 +413,39 @@ class Tree:
         return origin
 
     def _spread(self, origin: Any) -> None:
-        batch, scratch, changed = self.batch, self.scratch, self.scratch.changed
+        batch, scratch = self.batch, self.scratch
         launch = (blocks_for(self.graph.n), THREADS, batch.stream)
         batch.fill(origin, NONE)
         _root_kernel[launch](batch.sources, batch.distances, origin)
-        moving = True
-        while moving:
+        _point_kernel[launch](
+            *self.arcs, scratch.finals, scratch.tolerances, batch.distances, origin
+        )
+        followed = 1
+        while followed < self.graph.n:
+            _jump_kernel[launch](origin)
+            followed *= 1 + HOPS
+        # (mostly all is settled by then, and one pass shows it)
+        passes = 1
+        while self._hand_on(origin, passes):
+            passes = PASSES
+
+    def _hand_on(self, origin: Any, passes: int) -> bool:
+        """Hand origins on, so many arcs far; whether the last of these passes changed any."""
+        batch, scratch, changed = self.batch, self.scratch, self.scratch.changed
+        launch = (blocks_for(self.graph.n), THREADS, batch.stream)
+        for _ in range(passes):
             batch.fill(changed, 0)
-            for _ in range(8):  # several passes for one look from the host
-                _spread_kernel[launch](
-                    *self.arcs,
-                    scratch.finals,
-                    scratch.tolerances,
-                    batch.distances,
-                    origin,
-                    changed,
-                )
-            moved = changed.copy_to_host(stream=batch.stream)
-            batch.stream.synchronize()
-            moving = bool(moved[0])
+            _spread_kernel[launch](
+                *self.arcs,
+                scratch.finals,
+                scratch.tolerances,
+                batch.distances,
+                origin,
+                changed,
+            )
+        moved = changed.copy_to_host(stream=batch.stream)
+        batch.stream.synchronize()
+        return bool(moved[0])
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
         """Give a tolerance to rows of which not all was found; False if there are none."""
