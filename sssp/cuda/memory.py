@@ -40,6 +40,7 @@ __all__ = [
     "download",
     "fetch",
     "free_bytes",
+    "move",
     "pinned_array",
     "send",
     "upload",
@@ -222,6 +223,18 @@ def fetch(on_device: Any, array: NDArray[Any], stream: Any) -> None:
         on_device.copy_to_host(array)
     else:
         copy_bytes(array.ctypes.data, address(on_device), array.nbytes, stream)
+
+
+def move(there: Any, to: Any, stream: Any) -> None:
+    """Copy as much of a device array as another has room for, in the order of a stream.
+
+    Both of one dtype, and row by row.
+    """
+    size = min(there.size, to.size)
+    if SIMULATOR:
+        to.reshape(to.size)[:size].copy_to_device(there.reshape(there.size)[:size])
+    elif size:
+        copy_bytes(address(to), address(there), size * to.dtype.itemsize, stream)
 
 
 def pinned_array(

@@ -16,10 +16,10 @@ import numpy as np
 
 from sssp.cuda import reduce
 from sssp.cuda.batch import COUNTERS, Batch
-from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, device_number
+from sssp.cuda.compiler import cuda, device_number
 from sssp.cuda.device_form import DeviceForm
 from sssp.cuda.finished import DeviceRows, FormScratch
-from sssp.cuda.memory import SHARE, fetch, free_bytes, send
+from sssp.cuda.memory import SHARE, fetch, free_bytes, move, send
 from sssp.cuda.pool import device_array
 from sssp.engine.checks import physical_memory
 from sssp.engine.forms import make_form
@@ -105,14 +105,6 @@ def _columns(search: Any) -> int:
     return max(1, columns)
 
 
-def _copy(matrix: Any, flat: Any, stream: Any) -> None:
-    """Copy a matrix on the device, one row behind the other, in the order of a stream."""
-    if SIMULATOR:
-        flat.copy_to_device(matrix.reshape(matrix.size)[: flat.size])
-    elif flat.size:
-        copy_bytes(address(flat), address(matrix), flat.nbytes, stream)
-
-
 def _together(search: Any, rows: int) -> int:
     """Return how many rows a batch has: no more than there are."""
     most: int = search.rows_at_once
@@ -161,7 +153,7 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
         check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
         if not on_host:
             form.reserve()
-            _copy(batch.distances, form.flat, ready.stream)
+            move(batch.distances, form.flat, ready.stream)
         found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads)
         form.take(search.finished(found, ready.scratch))
     finally:

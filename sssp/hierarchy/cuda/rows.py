@@ -19,7 +19,7 @@ from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda, device_number, 
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.finished import DeviceRows
-from sssp.cuda.memory import DeviceGraph, fetch
+from sssp.cuda.memory import DeviceGraph, fetch, move
 from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
@@ -74,7 +74,7 @@ SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 2, 1 << 30)
 #: bytes of a table that is answered at once
 TABLE_BYTES = 512 << 20
 #: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
-MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 64
+MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 256
 
 
 def solve(
@@ -242,10 +242,10 @@ class LanesSearch(Search):
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Fill the distances and counters of a batch."""
         launches, sources, *_ = scratch
-        own = sources[: batch.rows]
-        own.copy_to_device(batch.sources, stream=batch.stream)
+        move(batch.sources, sources, batch.stream)
 
         def launch(stream: Any) -> None:
+            own = sources[: batch.rows]
             self.fill(replace(batch, sources=own, stream=stream), scratch)
 
         # (all that the kernels are given, but for the scratch, in which this stands)
