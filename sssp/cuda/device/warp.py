@@ -17,6 +17,7 @@ __all__ = [
     "lower_of",
     "rank",
     "reserve",
+    "sums_of_warp",
     "warp_barrier",
 ]
 
@@ -38,6 +39,11 @@ if SIMULATOR:
     @inline
     def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
+        return value
+
+    @inline
+    def sums_of_warp(value, lane):
+        """Sum of the values of a thread of the warp and of those before it."""
         return value
 
     @inline
@@ -68,6 +74,17 @@ else:
         while offset > 0:
             value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
             offset >>= 1
+        return value
+
+    @inline
+    def sums_of_warp(value, lane):
+        """Sum of the values of a thread of the warp and of those before it."""
+        offset = 1
+        while offset < WARP:
+            before = cuda.shfl_up_sync(FULL_WARP, value, offset)
+            if lane >= offset:
+                value += before
+            offset <<= 1
         return value
 
     @inline

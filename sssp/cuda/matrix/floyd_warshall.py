@@ -241,10 +241,14 @@ def launch_round(matrix: Matrix, first: int, tile: int) -> None:
 
 
 def launch_rounds(matrix: Matrix) -> None:
-    """Queue all rounds on matrices of few tiles, where launches are what takes time."""
-    _launch_close(matrix, 0, SMALL_TILE)
-    for first in range(0, matrix.n, SMALL_TILE):
-        _launch_tiles(matrix, first, SMALL_TILE, closes=True)
+    """Queue all rounds on matrices of few tiles, where launches are what takes time.
+
+    Of one matrix small tiles leave fewer multiprocessors idle; several have enough of any.
+    """
+    tile = SMALL_TILE if matrix.count == 1 else tile_side(np.dtype(matrix.flat.dtype))
+    _launch_close(matrix, 0, tile)
+    for first in range(0, matrix.n, tile):
+        _launch_tiles(matrix, first, tile, closes=True)
 
 
 def _launch_close(matrix: Matrix, first: int, tile: int) -> None:

@@ -4,12 +4,13 @@ The twin of `sssp.hierarchy.customization`, on the pieces that `sssp.hierarchy.b
 elimination tree into: the basic pass goes up through tiers and levels, Floyd-Warshall closes the
 top, the perfect pass comes back down and packs what is kept.
 
-A thread block holds a bundle as a matrix in shared memory, a row for every member and every vertex
-of its boundary. A member is the lower corner of triangles whose third sides join its neighbours
-above, so in a matrix triangles are neither stored nor looked for. Members of one depth go together,
-a *step*; threads next to each other take arcs above them that are next to each other, and the
-threads of a slice some of the other arcs of their tails. Arcs within the boundary belong to the
-bundles above; ways over members come to them at the end.
+A thread block holds the *ways* of a bundle in shared memory, up and down along every arc: first the
+arcs above its members, in the order of places, then those within its boundary, which belong to the
+bundles above; ways over members come to them at the end. A member is the lower corner of triangles:
+two arcs of its own, the *legs*, and the arc between their heads, the *third* side. Triangles are
+listed once for a structure, by these numbers. Those of members of one depth go together, a *step*,
+a thread each, and the next two of a thread are read ahead. Where a warp is enough for a bundle a
+block has several, which do not wait for each other.
 
 On levels, where separators are too wide for shared memory, a block takes a vertex, and finds the
 third sides of its triangles among sorted arcs.
@@ -29,13 +30,27 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, from_dtype, int32, int64, uint16, uint32, uint64
+from numba import float32, from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, number_of
-from sssp.cuda.device.warp import WARP, ballot, least_of_warp
-from sssp.cuda.device.warp import rank as before
+from sssp.cuda.device.warp import (
+    WARP,
+    ballot,
+    from_lane,
+    least_of_warp,
+    sums_of_warp,
+    warp_barrier,
+)
+from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.sweeps import ENDS, LEVEL_AT, ROW_BITS, arc_writer
+from sssp.hierarchy.cuda.sweeps import (
+    ENDS,
+    LEVEL_AT,
+    MEMBER,
+    ROW_BITS,
+    STREAM_ROW,
+    arc_writer,
+)
 from sssp.hierarchy.structure import NO_SLOT
 from sssp.kernels.dtypes import FLOAT32, infinity
 
@@ -45,6 +60,7 @@ __all__ = [
     "GREATEST",
     "LONGEST_DOWN",
     "LONGEST_UP",
+    "UNIT",
     "VERTEX_THREADS",
     "WORDS",
     "Room",
@@ -67,14 +83,19 @@ __all__ = [
 APART, GREATEST, FARTHEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4, 5
 #: threads of a block that takes a vertex, on a level or in the top
 VERTEX_THREADS = 2 if SIMULATOR else 128
-#: registers of a thread, so that a block may have so many threads
-REGISTERS = 65536 // 1024
-#: a row of a bundle fits into so many bits of a word
+#: bytes that the memory of a bundle is counted in: ways up and down along an arc, of any dtype
+UNIT = 16
+#: registers of a thread, so that a block may have 1,024 of them; of one that packs fewer, so that a
+#: multiprocessor has more blocks
+REGISTERS, PACKING_REGISTERS = 64, 44
+#: the number of an arc in its bundle fits into so many bits of a word
 HALF, LOW_HALF = 16, 0xFFFF
-#: rows up to which a bundle's block has so many threads, which take so many arcs side by side
-CREWS = (48, (32, 16)), (64, (256, 64)), (1 << HALF, (512, 64))
+#: rows up to which a bundle has so many threads, in the basic pass and in the perfect pass
+CREWS = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (1 << HALF, (1024, 1024))
 #: the same where there are blocks enough, of several sets
-CREWS_OF_SETS = (48, (32, 16)), (64, (64, 32)), (88, (256, 64)), (1 << HALF, (512, 64))
+CREWS_OF_SETS = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (1 << HALF, (512, 512))
+#: bundles of a block, if a warp is enough for each
+SIDE_BY_SIDE = 2
 
 #: longer arcs count as that long
 FAR = 1e38
@@ -106,28 +127,28 @@ def _note(found, word, length):
         cuda.atomic.max(found, word, int32(_bits(length)))
 
 
-def _shares(rows, arcs, matrix, words_a_number):
-    """Return where in a block's shared memory everything begins, each in its own units.
+def _shares(rows, arcs, numbers, words_a_number):
+    """Return where in a bundle's shared memory everything begins, in words.
 
-    First comes the matrix, of numbers; then words: where the arcs of every member and of every
-    step begin, two lengths for every row, groups of every member and those before, whether arcs up
-    and down are kept, a bit each; then half words, the rows that arcs lead to.
+    First come the numbers, of ways; then where every step ends, and, for the perfect pass, where
+    the arcs of every member begin, two lengths for every row, how many arcs down of every member
+    are kept and how many groups come before them, whether arcs up and down are kept, a bit each.
+    The last is where all ends.
     """
-    starts = matrix * words_a_number
-    steps = starts + rows + 1
-    lengths = steps + rows + 1
+    ends = numbers * words_a_number
+    starts = ends + rows
+    lengths = starts + rows + 1
     groups = lengths + 2 * rows
     up_bits = groups + 2 * rows
     down_bits = up_bits + arcs // WARP + 1
-    halves = 2 * (down_bits + arcs // WARP + 1)
-    return starts, steps, lengths, groups, up_bits, down_bits, halves
+    return ends, starts, lengths, groups, up_bits, down_bits, down_bits + arcs // WARP + 1
 
 
 _shares_here = inline(_shares)
 
 
 class Room(NamedTuple):
-    """What a bundle's block needs.
+    """What a bundle needs of its block.
 
     Attributes
     ----------
@@ -135,41 +156,39 @@ class Room(NamedTuple):
         Most members and boundary vertices of a bundle.
     arcs : int
         Most arcs above its members.
+    ways : int
+        Most of these and the pairs of its boundary vertices together.
     """
 
     rows: int
     arcs: int
+    ways: int
 
-    def crew(self, sets: int) -> tuple[int, int]:
-        """How many threads it has, and how many arcs they take side by side."""
+    def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
+        """How many threads it has, and how many bundles a block has."""
         if SIMULATOR:
-            return 4, 2
+            return 4, 1
         crews = CREWS if sets == 1 else CREWS_OF_SETS
-        return next(crew for most, crew in crews if self.rows <= most)
+        threads = next(crew[packs] for most, crew in crews if self.rows <= most)
+        return threads, SIDE_BY_SIDE if threads == WARP else 1
 
-    @property
-    def size(self) -> int:
-        """Entries of the matrix; an odd number of them to a row, so that columns use all banks."""
-        return self.rows * (self.rows | 1)
+    def numbers(self, *, packs: bool) -> int:
+        """How many numbers it holds: all ways up and down, and what they were if it packs them."""
+        return 2 * (self.ways + (self.arcs if packs else 0))
 
-    def shared_bytes(self, dtype: np.dtype[Any], *, outside: bool) -> int:
-        """Bytes of shared memory, without the matrix or with it."""
-        matrix = 0 if outside else self.size
-        halves: int
-        *_, halves = _shares(self.rows, self.arcs, matrix, dtype.itemsize // 4)
-        return -(-(halves + self.arcs) // 4) * 8
+    def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
+        """Bytes of shared memory, a multiple of `UNIT`, without the numbers or with them."""
+        end: int
+        numbers = 0 if outside else self.numbers(packs=packs)
+        _, starts, *_, end = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
+        return -(-4 * (end if packs else starts) // UNIT) * UNIT
 
 
 @inline
 def _rows_of(word):
-    """Return the rows of the tail and of the head of an arc."""
-    return uint32(word >> uint32(HALF)), uint32(word & uint32(LOW_HALF))
-
-
-@inline
-def _marked(member, level):
-    """Return the part of a word of the stream that all arcs of a member share."""
-    return uint32((member << uint32(ROW_BITS)) | (uint32(level) << uint32(LEVEL_AT)))
+    """Return the rows of the tail and of the head of an arc in a bundle."""
+    tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
+    return tail, uint32(word & uint32(STREAM_ROW))
 
 
 @inline
@@ -189,8 +208,8 @@ def _place_of(values, low, high, value):
 
 @kernel
 def placed_arcs_kernel(
-    start, ranks, places, bundles, bundle_first, boundary_first, boundary, first, upper,
-    arcs_first, heads, rows,
+    start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
+    upper, arcs_first, heads, depths, rows,
 ):  # fmt: skip
     """Sort the chordal arcs by place, and say which rows each joins, a thread a place.
 
@@ -200,7 +219,9 @@ def placed_arcs_kernel(
     start          scalar       uint32 host: the place where bundles begin
     ranks          (n,)         int32  host: of places
     places         (n,)         int32  host: of ranks
+    depth          (n,)         int32  host: of ranks
     bundles        (n - start,) int32  host: of places, from the first bundle
+    levels         (n - start,) int32  host: of the same places, within their bundles
     bundle_first   (b + 1,)     int32  host
     boundary_first (b + 1,)     int32  host
     boundary       (x,)         int32  host: ranks
@@ -208,7 +229,8 @@ def placed_arcs_kernel(
     upper          (c,)         int32  host: ranks above
     arcs_first     (n + 1,)     uint32 host: where those of every place begin
     heads          (c,)         int32  here: ranks above
-    rows           (c,)         uint32 here: in the lower half that of the head, then the tail's
+    depths         (c,)         int32  here: of these
+    rows           (c,)         uint32 here: as in a stream, of the arc down
     ============== ============ ====== =========================================================
     """
     place = uint32(cuda.grid(1))
@@ -217,26 +239,27 @@ def placed_arcs_kernel(
     rank = uint32(ranks[place])
     arc, stop = uint32(first[rank]), uint32(first[uint32(rank + 1)])
     at = uint32(arcs_first[place])
-    bundle, own, begin, end = uint32(0), uint32(0), uint32(0), uint32(0)
+    bundle, marks, begin, end = uint32(0), uint32(0), uint32(0), uint32(0)
     members, low_place = uint32(0), uint32(0)
     inside = place >= start
     if inside:
         bundle = uint32(bundles[uint32(place - start)])
         low_place = uint32(bundle_first[bundle])
-        own = uint32(place - low_place)
+        marks = uint32(uint32(place - low_place) << uint32(ROW_BITS))
+        marks = uint32(marks | uint32(uint32(levels[uint32(place - start)]) << uint32(LEVEL_AT)))
         members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - low_place)
         begin = uint32(boundary_first[bundle])
         end = uint32(boundary_first[uint32(bundle + 1)])
     while arc < stop:
         head = upper[arc]
-        heads[at] = head
+        heads[at], depths[at] = head, depth[head]
         if inside:
             row = uint32(places[head])
             if row >= low_place:
                 row = uint32(row - low_place)
             else:
                 row = uint32(members + (_place_of(boundary, begin, end, head) - begin))
-            rows[at] = uint32((own << uint32(HALF)) | row)
+            rows[at] = uint32(marks | row)
         arc, at = uint32(arc + 1), uint32(at + 1)
 
 
@@ -252,26 +275,43 @@ def down_slot(arc):
     return uint32((arc << uint32(1)) | uint32(1))
 
 
+@inline
+def _pair_between(bounded, low, high):
+    """Number a pair of boundary vertices, the lower first, among all that there may be."""
+    return uint32(low * (2 * bounded - low - 1) // 2 + (high - low - 1))
+
+
 @kernel
-def pairs_kernel(roots, root_pairs, places, arcs_first, heads, rows, pairs, pair_arcs):
+def pairs_kernel(
+    start, roots, root_pairs, bundles, places, bundle_first, boundary_first, arcs_first, heads,
+    rows, pairs, pair_arcs,
+):  # fmt: skip
     """List the arcs within the boundaries of bundles, a block a root of a bundle's subtrees.
 
     Every neighbour above a subtree is one of its root's, and they are all joined.
 
-    ========== ======== ====== ============================================================
-    argument   shape    dtype  written by
-    ========== ======== ====== ============================================================
-    roots      (r,)     int32  host: places, bundle by bundle
-    root_pairs (r + 1,) uint32 host: where the pairs of every root begin
-    places     (n,)     int32  host: of ranks
-    arcs_first (n + 1,) uint32 host: where the arcs of every place begin
-    heads      (c,)     int32  `placed_arcs_kernel`
-    rows       (c,)     uint32 `placed_arcs_kernel`
-    pairs      (p,)     uint32 here: in the lower half the row of the head, then the tail's
-    pair_arcs  (p,)     uint32 here: the number of the arc between them
-    ========== ======== ====== ============================================================
+    ============== =========== ====== ============================================================
+    argument       shape       dtype  written by
+    ============== =========== ====== ============================================================
+    start          scalar      uint32 host: the place where bundles begin
+    roots          (r,)        int32  host: places, bundle by bundle
+    root_pairs     (r + 1,)    uint32 host: where the pairs of every root begin
+    bundles        (n - start) int32  host: of places, from the first bundle
+    places         (n,)        int32  host: of ranks
+    bundle_first   (b + 1,)    int32  host: places
+    boundary_first (b + 1,)    int32  host
+    arcs_first     (n + 1,)    uint32 host: where the arcs of every place begin
+    heads          (c,)        int32  `placed_arcs_kernel`
+    rows           (c,)        uint32 `placed_arcs_kernel`
+    pairs          (p,)        uint32 here: the number of the arc between them in the bundle
+    pair_arcs      (p,)        uint32 here: its number among all
+    ============== =========== ====== ============================================================
     """
     root = uint32(roots[cuda.blockIdx.x])
+    bundle = uint32(bundles[uint32(root - start)])
+    first, last = bundle_first[bundle], bundle_first[uint32(bundle + 1)]
+    members, own_arcs = uint32(last - first), uint32(arcs_first[last] - arcs_first[first])
+    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
     begin, stop = arcs_first[root], arcs_first[uint32(root + 1)]
     at = uint32(root_pairs[cuda.blockIdx.x])
     degree = uint32(stop - begin)
@@ -284,13 +324,66 @@ def pairs_kernel(roots, root_pairs, places, arcs_first, heads, rows, pairs, pair
         while j < degree:
             head = uint32(begin + j)
             own = uint32(at + j - i - 1)
-            pairs[own] = ((rows[tail] & uint32(LOW_HALF)) << uint32(HALF)) | (
-                rows[head] & uint32(LOW_HALF)
+            pairs[own] = own_arcs + _pair_between(
+                bounded,
+                uint32((rows[tail] & uint32(STREAM_ROW)) - members),
+                uint32((rows[head] & uint32(STREAM_ROW)) - members),
             )
             pair_arcs[own] = _place_of(heads, low, high, heads[head])
             j = uint32(j + cuda.blockDim.x)
         at = uint32(at + degree - i - 1)
         i = uint32(i + 1)
+
+
+@kernel
+def triangles_kernel(
+    start, bundles, places, bundle_first, boundary_first, arcs_first, heads, rows, triangles_first,
+    legs, thirds,
+):  # fmt: skip
+    """List the triangles of which the members of bundles are the lower corners, a thread a member.
+
+    =============== =========== ====== ===========================================================
+    argument        shape       dtype  written by
+    =============== =========== ====== ===========================================================
+    start           scalar      uint32 host: the place where bundles begin
+    bundles         (n - start) int32  host: of places, from the first bundle
+    places          (n,)        int32  host: of ranks
+    bundle_first    (b + 1,)    int32  host: places
+    boundary_first  (b + 1,)    int32  host
+    arcs_first      (n + 1,)    uint32 host: where the arcs of every place begin
+    heads           (c,)        int32  `placed_arcs_kernel`
+    rows            (c,)        uint32 `placed_arcs_kernel`
+    triangles_first (n - start) int64  host: where those of every place begin
+    legs            (t,)        uint32 here: the numbers of two arcs in the bundle, a half each
+    thirds          (t,)        uint16 here: that of the arc between their heads, the first's tail
+    =============== =========== ====== ===========================================================
+    """
+    inside = cuda.grid(1)
+    if inside >= bundles.size:
+        return
+    place, bundle = uint32(start + inside), uint32(bundles[inside])
+    first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
+    members = uint32(last - first)
+    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
+    begin = uint32(arcs_first[first])
+    own_arcs = uint32(arcs_first[last] - begin)
+    stop, at = uint32(arcs_first[uint32(place + 1)]), triangles_first[inside]
+    arc = uint32(arcs_first[place])
+    while arc < stop:
+        row = uint32(rows[arc] & uint32(STREAM_ROW))
+        above = uint32(places[heads[arc]])
+        low, high = arcs_first[above], arcs_first[uint32(above + 1)]
+        other = uint32(arc + 1)
+        while other < stop:
+            if row < members:
+                third = uint32(_place_of(heads, low, high, heads[other]) - begin)
+            else:
+                further = uint32((rows[other] & uint32(STREAM_ROW)) - members)
+                third = own_arcs + _pair_between(bounded, uint32(row - members), further)
+            legs[at] = (uint32(arc - begin) << uint32(HALF)) | uint32(other - begin)
+            thirds[at] = third
+            at, other = at + 1, uint32(other + 1)
+        arc = uint32(arc + 1)
 
 
 @kernel
@@ -352,13 +445,40 @@ def make_changes_kernel(dtype: np.dtype[Any]) -> Any:
 # ---- basic pass
 
 
+@inline
+def _own_block():
+    """Return the number of a block among those of its set, and that of the set.
+
+    Blocks of one number are next to each other, so that what sets share is read once.
+    """
+    block = int64(cuda.blockIdx.y) * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
+    own = int64(block // int64(cuda.gridDim.y))
+    return own, uint32(block - own * int64(cuda.gridDim.y))
+
+
+@cache
+def _make_given(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives the weight which an arc of the graph brings to a slot."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @inline
+    def given(arc_weights, givers, slot):
+        giver, weight = givers[slot], number(inf)
+        if giver != uint32(NO_SLOT):
+            # (a closed arc weighs more)
+            weight = min(arc_weights[giver], number(inf))
+        return weight
+
+    return given
+
+
 @cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that all other kernels of a customization begin from."""
-    inf = infinity(dtype).item()
+    inf, given = infinity(dtype).item(), _make_given(dtype)
 
     @kernel
-    def _first_weights_kernel(arc_weights, givers, weights, matrix, found):
+    def _first_weights_kernel(count, arc_weights, givers, weights, matrix, found):
         """Give chordal arcs, both ways, the weights of the graph's arcs; clear the rest.
 
         A thread a chordal arc and direction, or an entry of the matrix, whatever is more.
@@ -366,20 +486,18 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
         =========== ================ ====== =========================================
         argument    shape            dtype  written by
         =========== ================ ====== =========================================
+        count       scalar           uint32 host: two for each arc above the lowest tier
         arc_weights (s, m)           number host
         givers      (2 c,)           uint32 `placed_givers_kernel`
-        weights     (s, 2 c)         number here: up and down along every chordal arc
+        weights     (s, 2 c)         number here: up and down along these arcs
         matrix      (s, size * size) number here: INF
         found       (s, WORDS)       int32  here: 0
         =========== ================ ====== =========================================
         """
-        own, weighed = cuda.grid(1), cuda.blockIdx.y
-        if own < givers.size:
-            giver, weight = givers[own], inf
-            if giver != uint32(NO_SLOT):
-                # (a closed arc weighs more)
-                weight = min(arc_weights[weighed, giver], inf)
-            weights[weighed, own] = weight
+        block, weighed = _own_block()
+        own = block * int64(cuda.blockDim.x) + int64(cuda.threadIdx.x)
+        if own < count:
+            weights[weighed, own] = given(arc_weights[weighed], givers, own)
         if own < matrix.shape[1]:
             matrix[weighed, own] = inf
         if own < WORDS:
@@ -388,58 +506,95 @@ def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
     return _first_weights_kernel
 
 
+@inline
+def _up(arc):
+    """Return where the way up along an arc stands in shared memory; that down is the next.
+
+    (With 64 bits, shifted last, the compiler sees that both can be read at once.)
+    """
+    return uint64(uint64(uint32(arc)) << uint64(1))
+
+
 @cache
-def _make_bundle_parts(dtype: np.dtype[Any], *, outside: bool) -> tuple[Any, Any]:
-    """Return device functions that lend a block its matrix, and read a bundle into it."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
+def _make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
+    """Return a device function that lends a bundle its numbers, and the place of its first arc."""
+    number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
     if outside:
 
-        @inline
-        def lent(spare, size):
-            block = int64(cuda.blockIdx.y) * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
-            begin = int64(block * int64(size))
-            return spare[begin : begin + int64(size)]
+        def lent(spare, in_tier, weighed, numbers, units):
+            own = int64(in_tier) * int64(cuda.gridDim.y) + int64(weighed)
+            begin = int64(own * int64(numbers))
+            return spare[begin : begin + int64(numbers)], uint32(0)
 
     else:
 
-        @inline
-        def lent(spare, size):
-            return cuda.shared.array(0, number, alignment=ALIGNMENT)
+        def lent(spare, in_tier, weighed, numbers, units):
+            numbers = cuda.shared.array(0, number, alignment=ALIGNMENT)
+            return numbers, uint32(cuda.threadIdx.y * units * arcs_a_unit)
+
+    return inline(lent)
+
+
+@inline
+def _meet():
+    """Wait for all threads of a bundle."""
+    if cuda.blockDim.y > 1:
+        warp_barrier()
+    else:
+        cuda.syncthreads()
+
+
+@cache
+def _make_walk(relax: Any, *, from_below: bool) -> Any:
+    """Return a device function that relaxes the triangles of a bundle, step by step.
+
+    Words say where every step ends, in the order in which they are walked.
+
+    ``relax(numbers, basic, ways, legs, third)`` takes one of them, by its words; `basic` and `ways`
+    are the places of a bundle's first arc, as it was and as it becomes.
+    """
 
     @inline
-    def read(
-        matrix, words, halves, starts_at, steps_at, halves_at, pitch, count, members, first,
-        step_places, arcs_first, rows, weights,
-    ):  # fmt: skip
-        """Fill the matrix with the arcs of the members; list where they begin and lead to."""
-        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        i = thread
-        while i < uint32(count * pitch):
-            matrix[i] = number(inf)
-            i = uint32(i + threads)
-        begin = uint32(arcs_first[first])
-        i = thread
-        while i <= members:
-            words[uint32(starts_at + i)] = uint32(arcs_first[uint32(first + i)] - begin)
-            i = uint32(i + threads)
-        i = thread
-        while i < step_places.size:
-            words[uint32(steps_at + i)] = uint32(arcs_first[step_places[i]] - begin)
-            i = uint32(i + threads)
-        cuda.syncthreads()
-        end = words[uint32(starts_at + members)]
-        i = thread
-        while i < end:
-            arc = uint32(begin + i)
-            word = rows[arc]
-            tail, head = _rows_of(word)
-            halves[uint32(halves_at + i)] = uint16(head)
-            matrix[uint32(tail * pitch + head)] = weights[up_slot(arc)]
-            matrix[uint32(head * pitch + tail)] = weights[down_slot(arc)]
-            i = uint32(i + threads)
-        return begin, end
+    def triangle(legs, thirds, own):
+        """Return the words of one."""
+        at = uint32(uint32(legs.size - 1) - own) if from_below else own
+        return legs[at], uint32(thirds[at])
 
-    return lent, read
+    @inline
+    def settled(words, ends_at, stages, own, stage):
+        """Return the place of a thread's next triangle and its step, from `own` in a step on."""
+        while stage < stages and own >= words[uint32(ends_at + stage)]:
+            own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
+            stage = uint32(stage + 1)
+        return own, stage
+
+    @inline
+    def walk(words, ends_at, stages, legs, thirds, numbers, basic, ways):
+        threads = uint32(cuda.blockDim.x)
+        # a thread's next two triangles are on their way while it relaxes, and while it waits
+        own, later = settled(words, ends_at, stages, uint32(cuda.threadIdx.x), uint32(0))
+        next_leg, next_third, next_stage = uint32(0), uint32(0), later
+        if later < stages:
+            next_leg, next_third = triangle(legs, thirds, own)
+            own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+        then_leg, then_third, then_stage = uint32(0), uint32(0), later
+        if later < stages:
+            then_leg, then_third = triangle(legs, thirds, own)
+            own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+        stage = uint32(0)
+        while stage < stages:
+            while next_stage == stage:
+                leg, third = next_leg, next_third
+                next_leg, next_third, next_stage = then_leg, then_third, then_stage
+                then_stage = later
+                if later < stages:
+                    then_leg, then_third = triangle(legs, thirds, own)
+                    own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+                relax(numbers, basic, ways, leg, third)
+            _meet()
+            stage = uint32(stage + 1)
+
+    return walk
 
 
 @cache
@@ -450,115 +605,122 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     ----------
     dtype : dtype
     outside : bool
-        Whether matrices are in the memory of the device, for shared memory is too small.
+        Whether ways are in the memory of the device, for shared memory is too small.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
-    lent, read = _make_bundle_parts(dtype, outside=outside)
+    lent, given = _make_lend(dtype, outside=outside), _make_given(dtype)
     words_a_number = dtype.itemsize // 4
     length_of = _make_length_of(dtype)
 
+    @inline
+    def relax(numbers, _, ways, legs, third):
+        """Let the third side fall to the ways over the lower corner."""
+        one, other = _up(ways + (legs >> uint32(HALF))), _up(ways + (legs & uint32(LOW_HALF)))
+        side = _up(ways + third)
+        up, down = numbers[one], numbers[one + uint64(1)]
+        other_up, other_down = numbers[other], numbers[other + uint64(1)]
+        over, back = numbers[side], numbers[side + uint64(1)]
+        way, way_back = number(down + other_up), number(other_down + up)
+        if way < over:
+            cuda.atomic.min(numbers, side, way)
+        if way_back < back:
+            cuda.atomic.min(numbers, side + uint64(1), way_back)
+
+    walk = _make_walk(relax, from_below=True)
+
     @kernel(max_registers=REGISTERS)
     def _basic_kernel(
-        first_bundle, room, arc_room, across, bundle_first, boundary_first, step_first, steps,
-        arcs_first, rows, pair_first, pairs, pair_arcs, weights, found, spare,
+        first_bundle, last_bundle, units, room, arc_room, ways_room, bundle_first, step_first,
+        step_triangles, arcs_first, triangle_first, legs, thirds, pair_first, pairs, pair_arcs,
+        lowest, arc_weights, givers, weights, found, spare,
     ):  # fmt: skip
-        """Let arcs fall to the ways over lower vertices, a block a bundle and set.
+        """Let arcs fall to the ways over lower vertices, some threads a bundle and set.
 
-        ============== ========== ====== ==================================================
+        ============== ========== ====== ==========================================================
         argument       shape      dtype  written by
-        ============== ========== ====== ==================================================
+        ============== ========== ====== ==========================================================
         first_bundle   scalar     uint32 host: of the tier
+        last_bundle    scalar     uint32 host: of the next
+        units          scalar     uint32 host: of shared memory for a bundle
         room           scalar     uint32 host: most rows of a bundle
         arc_room       scalar     uint32 host: most arcs above its members
-        across         scalar     uint32 host: arcs that threads take side by side
+        ways_room      scalar     uint32 host: most arcs above its members and within its boundary
         bundle_first   (b + 1,)   int32  host: places
-        boundary_first (b + 1,)   int32  host
         step_first     (b + 1,)   uint32 host: where the steps of every bundle begin
-        steps          (s,)       uint32 host: the first place of each
+        step_triangles (s,)       uint32 host: where the triangles of each begin in the bundle
         arcs_first     (n + 1,)   uint32 host: where the arcs of every place begin
-        rows           (c,)       uint32 `placed_arcs_kernel`
+        triangle_first (b + 1,)   int64  host: where the triangles of every bundle begin
+        legs           (t,)       uint32 `triangles_kernel`
+        thirds         (t,)       uint16 `triangles_kernel`
         pair_first     (b + 1,)   uint32 host: where the pairs of every bundle begin
         pairs          (p,)       uint32 `pairs_kernel`
         pair_arcs      (p,)       uint32 `pairs_kernel`
+        lowest         scalar     uint32 host: whether arcs weigh what the graph gives them
+        arc_weights    (s, m)     number host
+        givers         (2 c,)     uint32 `placed_givers_kernel`
         weights        (s, 2 c)   number the kernels before; here: of the members and pairs
         found          (s, WORDS) int32  all kernels: `GREATEST`
-        spare          (x,)       number here: matrices, if shared memory is too small
-        ============== ========== ====== ==================================================
+        spare          (x,)       number here: ways, if shared memory is too small
+        ============== ========== ====== ==========================================================
         """
-        weights, found = weights[cuda.blockIdx.y], found[cuda.blockIdx.y]
-        size = uint32(room * (room | uint32(1)))
-        matrix = lent(spare, size)
+        block, weighed = _own_block()
+        in_tier = uint32(block * cuda.blockDim.y + cuda.threadIdx.y)
+        bundle = uint32(first_bundle + in_tier)
+        if bundle >= last_bundle:
+            return
+        weights, found = weights[weighed], found[weighed]
+        arc_weights = arc_weights[weighed]
+        held = uint32(2 * ways_room)
+        numbers, ways = lent(spare, in_tier, weighed, held, units)
         if outside:
-            size = uint32(0)
-        starts_at, steps_at, _, _, _, _, halves_at = _shares_here(
-            room, arc_room, size, words_a_number
-        )
+            held = uint32(0)
+        ends_at, _, _, _, _, _, _ = _shares_here(room, arc_room, held, words_a_number)
+        ends_at = uint32(ends_at + cuda.threadIdx.y * units * (UNIT // 4))
         words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
-        halves = cuda.shared.array(0, uint16, alignment=ALIGNMENT)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        bundle = uint32(first_bundle + cuda.blockIdx.x)
-        first = uint32(bundle_first[bundle])
-        members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - first)
-        bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
-        count = uint32(members + bounded)
-        pitch = uint32(count | uint32(1))
-        begin, end = read(
-            matrix, words, halves, starts_at, steps_at, halves_at, pitch, count, members, first,
-            steps[step_first[bundle] : step_first[uint32(bundle + 1)]], arcs_first, rows, weights,
-        )  # fmt: skip
-        stages = uint32(step_first[uint32(bundle + 1)] - step_first[bundle])
-        cuda.syncthreads()
-        beside, part = uint32(thread % across), uint32(thread // across)
-        parts = uint32(threads // across)
-        stage = stages
-        while stage > 0:
-            stage = uint32(stage - 1)
-            i, high = uint32(words[uint32(steps_at + stage)] + beside), end
-            if uint32(stage + 1) < stages:
-                high = words[uint32(steps_at + stage + 1)]
-            while i < high:
-                word = rows[uint32(begin + i)]
-                tail, head = _rows_of(word)
-                own, row = uint32(tail * pitch), uint32(head * pitch)
-                here = matrix[uint32(row + tail)]
-                j = uint32(words[uint32(starts_at + tail)] + part)
-                stop = words[uint32(starts_at + tail + 1)]
-                while j < stop:
-                    # (two at a time, for each waits for what it reads)
-                    next_j = min(uint32(j + parts), uint32(stop - 1))
-                    other = uint32(halves[uint32(halves_at + j)])
-                    another = uint32(halves[uint32(halves_at + next_j)])
-                    way = number(here + matrix[uint32(own + other)])
-                    another_way = number(here + matrix[uint32(own + another)])
-                    known = matrix[uint32(row + other)]
-                    another_known = matrix[uint32(row + another)]
-                    if way < known:
-                        cuda.atomic.min(matrix, uint32(row + other), way)
-                    if another_way < another_known:
-                        cuda.atomic.min(matrix, uint32(row + another), another_way)
-                    j = uint32(j + 2 * parts)
-                i = uint32(i + across)
-            cuda.syncthreads()
+        begin = uint32(arcs_first[bundle_first[bundle]])
+        end = uint32(arcs_first[bundle_first[uint32(bundle + 1)]] - begin)
+        first_step = uint32(step_first[bundle])
+        stages = uint32(step_first[uint32(bundle + 1)] - first_step)
+        first_pair, last_pair = uint32(pair_first[bundle]), uint32(pair_first[uint32(bundle + 1)])
+        i = thread
+        while i < end:
+            up_at, down_at, place = up_slot(begin + i), down_slot(begin + i), _up(ways + i)
+            if lowest:
+                numbers[place] = given(arc_weights, givers, up_at)
+                numbers[place + uint64(1)] = given(arc_weights, givers, down_at)
+            else:
+                numbers[place], numbers[place + uint64(1)] = weights[up_at], weights[down_at]
+            i = uint32(i + threads)
+        pair = uint32(first_pair + thread)
+        while pair < last_pair:
+            place = _up(ways + pairs[pair])
+            numbers[place], numbers[place + uint64(1)] = number(inf), number(inf)
+            pair = uint32(pair + threads)
+        low, high = triangle_first[bundle], triangle_first[uint32(bundle + 1)]
+        i = thread
+        while i < stages:
+            begins = step_triangles[uint32(first_step + stages - 1 - i)]
+            words[uint32(ends_at + i)] = uint32(uint32(high - low) - begins)
+            i = uint32(i + threads)
+        _meet()
+        walk(words, ends_at, stages, legs[low:high], thirds[low:high], numbers, ways, ways)
         greatest = float32(0)
         i = thread
         while i < end:
-            arc = uint32(begin + i)
-            word = rows[arc]
-            tail, head = _rows_of(word)
-            up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
-            weights[up_slot(arc)], weights[down_slot(arc)] = up, down
+            place = _up(ways + i)
+            up, down = numbers[place], numbers[place + uint64(1)]
+            weights[up_slot(begin + i)], weights[down_slot(begin + i)] = up, down
             if up < inf:
                 greatest = max(greatest, length_of(up))
             if down < inf:
                 greatest = max(greatest, length_of(down))
             i = uint32(i + threads)
         _note(found, GREATEST, greatest)
-        pair = uint32(pair_first[bundle] + thread)
-        last = uint32(pair_first[uint32(bundle + 1)])
-        while pair < last:
-            word, arc = pairs[pair], pair_arcs[pair]
-            tail, head = _rows_of(word)
-            up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
+        pair = uint32(first_pair + thread)
+        while pair < last_pair:
+            place, arc = _up(ways + pairs[pair]), pair_arcs[pair]
+            up, down = numbers[place], numbers[place + uint64(1)]
             if up < inf:
                 cuda.atomic.min(weights, up_slot(arc), up)
             if down < inf:
@@ -691,10 +853,10 @@ def _make_pack(dtype: np.dtype[Any]) -> Any:
             keeps_down = inside and down < inf and down == weights[down_slot(arc)]
             kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
             if keeps_up:
-                at = uint32(ups + before(kept_up, lane))
+                at = uint32(ups + takers_before(kept_up, lane))
                 up_depths[at], up_weights[at] = depth[heads[arc]], up
             if keeps_down:
-                at = uint32(downs + before(kept_down, lane))
+                at = uint32(downs + takers_before(kept_down, lane))
                 down_ends[at], down_weights[at] = heads[arc], down
             ups = uint32(ups + uint32(cuda.popc(kept_up)))
             downs = uint32(downs + uint32(cuda.popc(kept_down)))
@@ -809,6 +971,12 @@ def _kept_between(bits, words_at, low, high):
     return count
 
 
+@inline
+def _last_group(kept, group_bits):
+    """Number the last group of a member's arcs; a member without any has one too."""
+    return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
+
+
 @cache
 def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     """Return the kernel of the perfect pass over bundles, which packs what is kept.
@@ -817,13 +985,40 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     ----------
     dtype : dtype
     outside : bool
-        Whether matrices are in the memory of the device, for shared memory is too small.
+        Whether ways are in the memory of the device, for shared memory is too small.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
     write = arc_writer(dtype)
-    lent, read = _make_bundle_parts(dtype, outside=outside)
+    lent = _make_lend(dtype, outside=outside)
     words_a_number = dtype.itemsize // 4
     length_of = _make_length_of(dtype)
+
+    @inline
+    def relax(numbers, basic, ways, legs, third):
+        """Let the legs fall to the ways over each other's head.
+
+        From what they were, so that no sum depends on which thread is first.
+        """
+        leg, other_leg = uint32(legs >> uint32(HALF)), uint32(legs & uint32(LOW_HALF))
+        one, other, side = _up(basic + leg), _up(basic + other_leg), _up(ways + third)
+        up, down = numbers[one], numbers[one + uint64(1)]
+        other_up, other_down = numbers[other], numbers[other + uint64(1)]
+        over, back = numbers[side], numbers[side + uint64(1)]
+        one, other = _up(ways + leg), _up(ways + other_leg)
+        way = number(other_up + back)
+        if way < up:
+            cuda.atomic.min(numbers, one, way)
+        way = number(up + over)
+        if way < other_up:
+            cuda.atomic.min(numbers, other, way)
+        way = number(over + other_down)
+        if way < down:
+            cuda.atomic.min(numbers, one + uint64(1), way)
+        way = number(back + down)
+        if way < other_down:
+            cuda.atomic.min(numbers, other + uint64(1), way)
+
+    walk = _make_walk(relax, from_below=False)
 
     @inline
     def lengthen(lengths, place, row, weight, basic):
@@ -832,36 +1027,42 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             further = float32(_length(lengths[row]) + length_of(weight))
             cuda.atomic.max(lengths, place, int32(_bits(further)))
 
-    @kernel(max_registers=REGISTERS)
+    @kernel(max_registers=PACKING_REGISTERS)
     def _perfect_kernel(
-        first_bundle, room, arc_room, across, group, most, feeds, ranks, depth, levels,
-        bundle_first, boundary_first, boundary, step_first, steps, arcs_first, heads, rows,
-        pair_first, pairs, pair_arcs, weights, perfect, lengths, found, up_stop, up_depths,
-        up_weights, down_stop, down_ends, down_weights, stream_first, stream_stop, stream, spare,
+        first_bundle, last_bundle, units, room, arc_room, ways_room, group_bits, most, feeds, ranks,
+        bundle_first, boundary_first, boundary, step_first, steps, step_triangles, arcs_first,
+        heads, depths, rows, triangle_first, legs, thirds, pair_first, pairs, pair_arcs, weights,
+        perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+        stream_first, stream_stop, stream, spare,
     ):  # fmt: skip
-        """Let arcs of members fall to the ways over higher vertices, a block a bundle and set.
+        """Let arcs of members fall to the ways over higher vertices, some threads a bundle and set.
 
-        ============== ========== ======= ===================================================
+        ============== ========== ======= =====================================================
         argument       shape      dtype   written by
-        ============== ========== ======= ===================================================
+        ============== ========== ======= =====================================================
         first_bundle   scalar     uint32  host: of the tier
+        last_bundle    scalar     uint32  host: of the next
+        units          scalar     uint32  host: of shared memory for a bundle
         room           scalar     uint32  host: most rows of a bundle
         arc_room       scalar     uint32  host: most arcs above its members
-        across         scalar     uint32  host: arcs that threads take side by side
-        group          scalar     uint32  host: arcs of a group of the stream
+        ways_room      scalar     uint32  host: most arcs above its members and within its boundary
+        group_bits     scalar     uint32  host: arcs of a group of the stream, as a power of two
         most           scalar     float32 host: greatest weight that needs no lengths
         feeds          scalar     uint32  host: whether there are bundles below
         ranks          (n,)       int32   host: of places
-        depth          (n,)       int32   host: of ranks
-        levels         (n - x,)   int32   host: of places in bundles, within them
         bundle_first   (b + 1,)   int32   host: places
         boundary_first (b + 1,)   int32   host
         boundary       (x,)       int32   host: ranks
         step_first     (b + 1,)   uint32  host: where the steps of every bundle begin
         steps          (s,)       uint32  host: the first place of each
+        step_triangles (s,)       uint32  host: where the triangles of each begin in the bundle
         arcs_first     (n + 1,)   uint32  host: where the arcs of every place begin
         heads          (c,)       int32   `placed_arcs_kernel`
+        depths         (c,)       int32   `placed_arcs_kernel`
         rows           (c,)       uint32  `placed_arcs_kernel`
+        triangle_first (b + 1,)   int64   host: where the triangles of every bundle begin
+        legs           (t,)       uint32  `triangles_kernel`
+        thirds         (t,)       uint16  `triangles_kernel`
         pair_first     (b + 1,)   uint32  host: where the pairs of every bundle begin
         pairs          (p,)       uint32  `pairs_kernel`
         pair_arcs      (p,)       uint32  `pairs_kernel`
@@ -878,127 +1079,115 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         stream_first   (b,)       uint32  host: where the stream of every bundle begins
         stream_stop    (s, b)     uint32  here: where it ends
         stream         (s, words) int64   here: arcs down that are kept, in groups
-        spare          (x,)       number  here: matrices, if shared memory is too small
-        ============== ========== ======= ===================================================
+        spare          (x,)       number  here: ways, if shared memory is too small
+        ============== ========== ======= =====================================================
         """
-        weighed = cuda.blockIdx.y
+        block, weighed = _own_block()
+        in_tier = uint32(block * cuda.blockDim.y + cuda.threadIdx.y)
+        bundle = uint32(first_bundle + in_tier)
+        if bundle >= last_bundle:
+            return
         weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
         found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
         up_weights, down_stop = up_weights[weighed], down_stop[weighed]
         down_ends, down_weights = down_ends[weighed], down_weights[weighed]
         stream_stop, stream = stream_stop[weighed], stream[weighed]
         measures = _length(found[GREATEST]) > most
-        size = uint32(room * (room | uint32(1)))
-        matrix = lent(spare, size)
+        # (first what the ways of members were before)
+        held = uint32(2 * (arc_room + ways_room))
+        numbers, basic = lent(spare, in_tier, weighed, held, units)
+        ways = uint32(basic + arc_room)
         if outside:
-            size = uint32(0)
-        starts_at, steps_at, lengths_at, groups_at, up_bits_at, down_bits_at, halves_at = (
-            _shares_here(room, arc_room, size, words_a_number)
+            held = uint32(0)
+        ends_at, starts_at, lengths_at, groups_at, up_bits_at, down_bits_at, _ = _shares_here(
+            room, arc_room, held, words_a_number
         )
+        words_at = uint32(cuda.threadIdx.y * units * (UNIT // 4))
+        ends_at, starts_at = uint32(ends_at + words_at), uint32(starts_at + words_at)
+        lengths_at, groups_at = uint32(lengths_at + words_at), uint32(groups_at + words_at)
+        up_bits_at, down_bits_at = uint32(up_bits_at + words_at), uint32(down_bits_at + words_at)
         words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         signed = cuda.shared.array(0, int32, alignment=ALIGNMENT)
-        halves = cuda.shared.array(0, uint16, alignment=ALIGNMENT)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        bundle = uint32(first_bundle + cuda.blockIdx.x)
-        first = uint32(bundle_first[bundle])
-        members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - first)
+        first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
+        members = uint32(last - first)
         boundary_at = uint32(boundary_first[bundle])
-        bounded = uint32(uint32(boundary_first[uint32(bundle + 1)]) - boundary_at)
-        count = uint32(members + bounded)
-        pitch = uint32(count | uint32(1))
-        begin, end = read(
-            matrix, words, halves, starts_at, steps_at, halves_at, pitch, count, members, first,
-            steps[step_first[bundle] : step_first[uint32(bundle + 1)]], arcs_first, rows, weights,
-        )  # fmt: skip
-        stages = uint32(step_first[uint32(bundle + 1)] - step_first[bundle])
+        count = uint32(members + boundary_first[uint32(bundle + 1)] - boundary_at)
+        first_step = uint32(step_first[bundle])
+        stages = uint32(step_first[uint32(bundle + 1)] - first_step)
+        begin = uint32(arcs_first[first])
+        end = uint32(arcs_first[last] - begin)
+        i = thread
+        while i < end:
+            up, down = weights[up_slot(begin + i)], weights[down_slot(begin + i)]
+            before, after = _up(basic + i), _up(ways + i)
+            numbers[before], numbers[before + uint64(1)] = up, down
+            numbers[after], numbers[after + uint64(1)] = up, down
+            i = uint32(i + threads)
         pair = uint32(pair_first[bundle] + thread)
-        last = uint32(pair_first[uint32(bundle + 1)])
-        while pair < last:
-            word, arc = pairs[pair], pair_arcs[pair]
-            tail, head = _rows_of(word)
-            matrix[uint32(tail * pitch + head)] = perfect[up_slot(arc)]
-            matrix[uint32(head * pitch + tail)] = perfect[down_slot(arc)]
+        last_pair = uint32(pair_first[uint32(bundle + 1)])
+        while pair < last_pair:
+            place, arc = _up(ways + pairs[pair]), pair_arcs[pair]
+            numbers[place] = perfect[up_slot(arc)]
+            numbers[place + uint64(1)] = perfect[down_slot(arc)]
             pair = uint32(pair + threads)
         i = thread
-        while measures and i < count:
-            up, down = int32(0), int32(0)
-            if i >= members:
-                rank = uint32(boundary[uint32(boundary_at + i - members)])
-                up, down = lengths[0, rank], lengths[1, rank]
-            signed[uint32(lengths_at + i)] = up
-            signed[uint32(lengths_at + room + i)] = down
+        while i <= members:
+            words[uint32(starts_at + i)] = uint32(arcs_first[uint32(first + i)] - begin)
             i = uint32(i + threads)
-        cuda.syncthreads()
-        beside, part = uint32(thread % across), uint32(thread // across)
-        parts = uint32(threads // across)
-        stage, low = uint32(0), uint32(0)
-        last_stage = uint32(stages + 1) if measures else stages
-        while stage < last_stage:
-            # (threads lower what others have yet to read, which read what it was from outside)
-            begins, high = end, end
-            if stage < stages:
-                begins = words[uint32(steps_at + stage)]
-            if uint32(stage + 1) < stages:
-                high = words[uint32(steps_at + stage + 1)]
-            i = uint32(begins + beside)
-            while i < high:
-                word = rows[uint32(begin + i)]
-                tail, head = _rows_of(word)
-                own, row = uint32(tail * pitch), uint32(head * pitch)
-                up, down = number(inf), number(inf)
-                j = uint32(words[uint32(starts_at + tail)] + part)
-                stop = words[uint32(starts_at + tail + 1)]
-                while j < stop:
-                    # (two at a time, for each waits for what it reads)
-                    next_j = min(uint32(j + parts), uint32(stop - 1))
-                    other = uint32(halves[uint32(halves_at + j)])
-                    another = uint32(halves[uint32(halves_at + next_j)])
-                    arc, next_arc = uint32(begin + j), uint32(begin + next_j)
-                    climb, next_climb = weights[up_slot(arc)], weights[up_slot(next_arc)]
-                    descent, next_descent = weights[down_slot(arc)], weights[down_slot(next_arc)]
-                    over = matrix[uint32(other * pitch + head)]
-                    next_over = matrix[uint32(another * pitch + head)]
-                    back, next_back = matrix[uint32(row + other)], matrix[uint32(row + another)]
-                    up = min(number(climb + over), up)
-                    down = min(number(back + descent), down)
-                    up = min(number(next_climb + next_over), up)
-                    down = min(number(next_back + next_descent), down)
-                    j = uint32(j + 2 * parts)
-                if up < matrix[uint32(own + head)]:
-                    cuda.atomic.min(matrix, uint32(own + head), up)
-                if down < matrix[uint32(row + tail)]:
-                    cuda.atomic.min(matrix, uint32(row + tail), down)
-                i = uint32(i + across)
-            # meanwhile the longest ways of those before
-            i = uint32(low + thread)
-            while measures and i < begins:
-                arc = uint32(begin + i)
-                word = rows[arc]
-                tail, head = _rows_of(word)
-                lengthen(
-                    signed, uint32(lengths_at + tail), uint32(lengths_at + head),
-                    matrix[uint32(tail * pitch + head)], weights[up_slot(arc)],
-                )  # fmt: skip
-                lengthen(
-                    signed, uint32(lengths_at + room + tail), uint32(lengths_at + room + head),
-                    matrix[uint32(head * pitch + tail)], weights[down_slot(arc)],
-                )  # fmt: skip
+        low, high = triangle_first[bundle], triangle_first[uint32(bundle + 1)]
+        i = thread
+        while i < stages:
+            ends = uint32(high - low)
+            if uint32(i + 1) < stages:
+                ends = step_triangles[uint32(first_step + i + 1)]
+            words[uint32(ends_at + i)] = ends
+            i = uint32(i + threads)
+        _meet()
+        walk(words, ends_at, stages, legs[low:high], thirds[low:high], numbers, basic, ways)
+        if measures:
+            i = thread
+            while i < count:
+                up, down = int32(0), int32(0)
+                if i >= members:
+                    rank = uint32(boundary[uint32(boundary_at + i - members)])
+                    up, down = lengths[0, rank], lengths[1, rank]
+                signed[uint32(lengths_at + i)] = up
+                signed[uint32(lengths_at + room + i)] = down
                 i = uint32(i + threads)
-            low = begins
-            cuda.syncthreads()
-            stage = uint32(stage + 1)
+            stage = uint32(0)
+            while stage < stages:
+                _meet()
+                step = uint32(steps[uint32(first_step + stage)] - first)
+                i, high_arc = uint32(words[uint32(starts_at + step)] + thread), end
+                if uint32(stage + 1) < stages:
+                    step = uint32(steps[uint32(first_step + stage + 1)] - first)
+                    high_arc = words[uint32(starts_at + step)]
+                while i < high_arc:
+                    tail, head = _rows_of(rows[uint32(begin + i)])
+                    before, after = _up(basic + i), _up(ways + i)
+                    lengthen(
+                        signed, uint32(lengths_at + tail), uint32(lengths_at + head),
+                        numbers[after], numbers[before],
+                    )  # fmt: skip
+                    lengthen(
+                        signed, uint32(lengths_at + room + tail), uint32(lengths_at + room + head),
+                        numbers[after + uint64(1)], numbers[before + uint64(1)],
+                    )  # fmt: skip
+                    i = uint32(i + threads)
+                stage = uint32(stage + 1)
+            _meet()
         # what is kept, a bit an arc
         base = uint32(0)
         while base < end:
             i = uint32(base + thread)
             keeps_up, keeps_down = False, False
             if i < end:
-                arc = uint32(begin + i)
-                word = rows[arc]
-                tail, head = _rows_of(word)
-                up, down = matrix[uint32(tail * pitch + head)], matrix[uint32(head * pitch + tail)]
-                was_up, was_down = weights[up_slot(arc)], weights[down_slot(arc)]
+                before, after = _up(basic + i), _up(ways + i)
+                was_up, was_down = numbers[before], numbers[before + uint64(1)]
+                up, down = numbers[after], numbers[after + uint64(1)]
                 if feeds:
+                    arc = uint32(begin + i)
                     perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
                 keeps_up = up == was_up and was_up < inf
                 keeps_down = down == was_down and was_down < inf
@@ -1007,7 +1196,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 words[uint32(up_bits_at + i // WARP)] = kept_up
                 words[uint32(down_bits_at + i // WARP)] = kept_down
             base = uint32(base + threads)
-        cuda.syncthreads()
+        _meet()
         i = thread
         while i < members:
             low, high = words[uint32(starts_at + i)], words[uint32(starts_at + i + 1)]
@@ -1015,8 +1204,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             downs = _kept_between(words, down_bits_at, low, high)
             rank = uint32(ranks[uint32(first + i)])
             up_stop[rank], down_stop[rank] = uint32(begin + low + ups), uint32(begin + low + downs)
-            # (a member without any has a group that leads nowhere)
-            words[uint32(groups_at + i)] = max(uint32(1), uint32((downs + group - 1) // group))
+            words[uint32(groups_at + i)] = downs
             if ups == 0 or downs == 0:
                 found[APART] = 1
             if measures:
@@ -1027,48 +1215,54 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                 if down > found[LONGEST_DOWN]:
                     cuda.atomic.max(found, LONGEST_DOWN, down)
             i = uint32(i + threads)
-        cuda.syncthreads()
-        i = thread
-        while i < members:
-            ahead, k = uint32(0), uint32(0)
-            while k < i:
-                ahead = uint32(ahead + words[uint32(groups_at + k)])
-                k = uint32(k + 1)
-            words[uint32(groups_at + room + i)] = ahead
-            i = uint32(i + threads)
-        cuda.syncthreads()
+        _meet()
+        # (a member without any has a group that leads nowhere)
+        base, ahead = uint32(0), uint32(0)
+        while thread < WARP and base < members:
+            i, own = uint32(base + thread), uint32(0)
+            if i < members:
+                own = uint32(_last_group(words[uint32(groups_at + i)], group_bits) + 1)
+            sums = uint32(sums_of_warp(int32(own), thread))
+            if i < members:
+                words[uint32(groups_at + room + i)] = uint32(ahead + sums - own)
+            ahead = uint32(ahead + uint32(from_lane(int32(sums), WARP - 1)))
+            base = uint32(base + WARP)
+        _meet()
         start = uint64(stream_first[bundle])
-        first_inside = uint32(first - uint32(bundle_first[0]))
         i = thread
         while i < end:
             arc = uint32(begin + i)
-            word = rows[arc]
-            tail, head = _rows_of(word)
+            place, head = rows[arc], heads[arc]
+            tail, _ = _rows_of(place)
             low, bit = words[uint32(starts_at + tail)], uint32(uint32(1) << uint32(i % WARP))
+            after = _up(ways + i)
+            up, down = numbers[after], numbers[after + uint64(1)]
             if words[uint32(up_bits_at + i // WARP)] & bit:
-                place = uint32(begin + low + _kept_between(words, up_bits_at, low, i))
-                up_depths[place] = depth[heads[arc]]
-                up_weights[place] = matrix[uint32(tail * pitch + head)]
+                own = uint32(begin + low + _kept_between(words, up_bits_at, low, i))
+                up_depths[own], up_weights[own] = depths[arc], up
             if words[uint32(down_bits_at + i // WARP)] & bit:
                 k = _kept_between(words, down_bits_at, low, i)
-                down = matrix[uint32(head * pitch + tail)]
-                down_ends[uint32(begin + low + k)] = heads[arc]
-                down_weights[uint32(begin + low + k)] = down
-                place = uint32(head | _marked(tail, levels[uint32(first_inside + tail)]))
-                if k >= uint32((words[uint32(groups_at + tail)] - 1) * group):
+                own = uint32(begin + low + k)
+                down_ends[own], down_weights[own] = head, down
+                last_group = _last_group(words[uint32(groups_at + tail)], group_bits)
+                if uint32(k >> group_bits) == last_group:
                     place = uint32(place | uint32(ENDS))
-                group_at = uint64(words[uint32(groups_at + room + tail)])
-                write(stream, start + group_at * uint64(group) + uint64(k), down, place)
+                group_at = uint64(words[uint32(groups_at + room + tail)]) << uint64(group_bits)
+                write(stream, start + group_at + uint64(k), down, place)
             i = uint32(i + threads)
         i = thread
         while i < members:
-            low, high = words[uint32(starts_at + i)], words[uint32(starts_at + i + 1)]
-            k = _kept_between(words, down_bits_at, low, high)
-            group_at = uint64(words[uint32(groups_at + room + i)]) * uint64(group)
-            stop = uint32(words[uint32(groups_at + i)] * group)
+            k = words[uint32(groups_at + i)]
+            last_group = _last_group(k, group_bits)
+            group_at = uint64(words[uint32(groups_at + room + i)]) << uint64(group_bits)
+            stop = uint32(uint32(last_group + 1) << group_bits)
+            low, level = words[uint32(starts_at + i)], uint32(0)
+            if low < words[uint32(starts_at + i + 1)]:
+                level = uint32(rows[uint32(begin + low)] >> uint32(LEVEL_AT))
+            marks = uint32((i << uint32(ROW_BITS)) | uint32(level << uint32(LEVEL_AT)))
             while k < stop:
-                place = uint32(count | _marked(i, levels[uint32(first_inside + i)]))
-                if k >= uint32(stop - group):
+                place = uint32(marks | count)
+                if uint32(k >> group_bits) == last_group:
                     place = uint32(place | uint32(ENDS))
                 write(stream, start + group_at + uint64(k), number(inf), place)
                 k = uint32(k + 1)

@@ -38,6 +38,7 @@ from sssp.hierarchy.cuda.customization import (
     GREATEST,
     LONGEST_DOWN,
     LONGEST_UP,
+    UNIT,
     VERTEX_THREADS,
     WORDS,
     Room,
@@ -52,6 +53,7 @@ from sssp.hierarchy.cuda.customization import (
     pairs_kernel,
     placed_arcs_kernel,
     placed_givers_kernel,
+    triangles_kernel,
 )
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.selection import Arrays, Selections, Streams
@@ -76,7 +78,8 @@ __all__ = [
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
-#: arcs of a group, in the lowest tier and in all others: there vertices have more of them
+#: arcs of a group, in the lowest tier and in all others: there vertices have more of them; powers
+#: of two
 GROUPS = 2, 4
 #: bytes of scratch that stay on the device between calls
 KEPT = 1280 << 20
@@ -101,6 +104,8 @@ class DeviceTree(Arrays):
         Most vertices on a path from a root.
     size : int
         Vertices.
+    given_first : int
+        Two for each chordal arc above the lowest tier: the graph's weights come to these first.
     passes : list of Pass
         Tiers of bundles, from above.
     selections : Selections
@@ -152,49 +157,69 @@ class DeviceTree(Arrays):
         degrees = np.diff(structure.first)[bundles.rank]
         firsts = offsets(degrees)
         self.arcs = int(firsts[-1])
-        self._place_arcs(owners, start, firsts)
-        self._find_steps(structure.depth[bundles.rank[start:]], owners, start)
-        self._list_pairs(structure.parent[bundles.rank[start:]], owners, degrees, start)
+        owners_there = _there(owners)
+        steps, levels = self._find_steps(structure.depth[bundles.rank[start:]], owners, start)
+        self._place_arcs(owners_there, levels, start, firsts)
+        self._list_pairs(
+            structure.parent[bundles.rank[start:]], owners, owners_there, degrees, start
+        )
+        self._list_triangles(steps, owners, owners_there, degrees, start)
         self._lay_streams(degrees, start)
+        # (places of the lowest tier come last)
+        above_lowest = bundles.first[bundles.tiers[-2]] if self.tiers else start
+        self.given_first = 2 * int(firsts[above_lowest])
+        arcs, bounded = np.diff(firsts[bundles.first]), np.diff(bundles.boundary_first)
+        ways = arcs + bounded.astype(np.int64) * (bounded - 1) // 2
         self.rooms = [
-            Room(int(rows), int(np.diff(firsts[bundles.first[low : high + 1]]).max()))
+            Room(int(rows), int(arcs[low:high].max()), int(ways[low:high].max()))
             for rows, (low, high) in zip(bundles.rooms, pairwise(bundles.tiers), strict=True)
         ]
         self.nbytes = sum(array.nbytes for array in self._arrays.values())
 
-    def _place_arcs(self, owners: NDArray[np.int32], start: int, firsts: NDArray[np.int64]) -> None:
+    def _place_arcs(
+        self, owners_there: Any, levels: NDArray[np.int32], start: int, firsts: NDArray[np.int64]
+    ) -> None:
         """Number the chordal arcs by place."""
         n, size = self.bundles.rank.size, max(1, self.arcs)
         up_first = np.empty(n, np.uint32)
         up_first[self.bundles.rank] = firsts[:-1]
-        heads, rows = device_array(size, INDEX), device_array(size, np.uint32)
+        heads, depths = device_array(size, INDEX), device_array(size, INDEX)
+        rows = device_array(size, np.uint32)
         self._arrays |= {
             "arcs_first": _there(firsts.astype(np.uint32)),
             "up_first": _there(up_first),
             "heads": heads,
+            "depths": depths,
             "rows": rows,
         }
         if n:
             placed_arcs_kernel[-(-n // THREADS), THREADS](
-                np.uint32(start), *self["ranks places"], _there(owners),
-                *self["bundle_first boundary_first boundary first upper arcs_first"], heads, rows,
+                np.uint32(start), *self["ranks places depth"], owners_there, _there(levels),
+                *self["bundle_first boundary_first boundary first upper arcs_first"],
+                heads, depths, rows,
             )  # fmt: skip
 
-    def _find_steps(self, depths: NDArray[np.int32], owners: NDArray[np.int32], start: int) -> None:
-        """Find the steps of bundles: members of one depth."""
+    def _find_steps(
+        self, depths: NDArray[np.int32], owners: NDArray[np.int32], start: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Find the steps of bundles: members of one depth.
+
+        Return the first place of each, and the step of every place in its bundle.
+        """
         new_bundle = np.diff(owners, prepend=-1) != 0
         begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
         steps, passed = np.flatnonzero(begins) + start, np.cumsum(begins, dtype=INDEX)
         self._arrays |= {
-            "levels": _there(passed - passed[new_bundle][owners]),
             "steps": _there(steps.astype(np.uint32)),
             "step_first": _there(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
         }
+        return steps, passed - passed[new_bundle][owners]
 
     def _list_pairs(
         self,
         parents: NDArray[np.int32],
         owners: NDArray[np.int32],
+        owners_there: Any,
         degrees: NDArray[np.int64],
         start: int,
     ) -> None:
@@ -207,14 +232,43 @@ class DeviceTree(Arrays):
         pairs, pair_arcs = (device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2))
         if roots.size:
             pairs_kernel[roots.size, PAIR_THREADS](
-                _there(roots), _there(root_pairs.astype(np.uint32)),
-                *self["places arcs_first heads rows"], pairs, pair_arcs,
+                np.uint32(start), _there(roots), _there(root_pairs.astype(np.uint32)), owners_there,
+                *self["places bundle_first boundary_first arcs_first heads rows"], pairs, pair_arcs,
             )  # fmt: skip
         wait_for_device()
         self._arrays |= {
             "pair_first": _there(pair_first.astype(np.uint32)),
             "pairs": pairs,
             "pair_arcs": pair_arcs,
+        }
+
+    def _list_triangles(
+        self,
+        steps: NDArray[np.int64],
+        owners: NDArray[np.int32],
+        owners_there: Any,
+        degrees: NDArray[np.int64],
+        start: int,
+    ) -> None:
+        """List the triangles of which members of bundles are the lower corners."""
+        inside = degrees[start:]
+        firsts = offsets(inside * (inside - 1) // 2)
+        triangle_first = firsts[self.bundles.first - start]
+        size = max(1, int(firsts[-1]))
+        legs, thirds = device_array(size, np.uint32), device_array(size, np.uint16)
+        if inside.size:
+            triangles_kernel[-(-inside.size // THREADS), THREADS](
+                np.uint32(start), owners_there,
+                *self["places bundle_first boundary_first arcs_first heads rows"],
+                _there(firsts), legs, thirds,
+            )  # fmt: skip
+        wait_for_device()
+        in_bundles = firsts[steps - start] - triangle_first[owners[steps - start]]
+        self._arrays |= {
+            "step_triangles": _there(in_bundles.astype(np.uint32)),
+            "triangle_first": _there(triangle_first),
+            "legs": legs,
+            "thirds": thirds,
         }
 
     def _lay_streams(self, degrees: NDArray[np.int64], start: int) -> None:
@@ -287,11 +341,11 @@ class DeviceTree(Arrays):
         return DeviceMaps(self, dtype, count, shifted=shifted)
 
     def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
-        """How many numbers the matrices of a tier take, if shared memory is too small for one."""
+        """How many numbers the bundles of a tier hold, if shared memory is too small for them."""
         room = self.rooms[tier]
-        if room.shared_bytes(dtype, outside=False) <= most_shared_bytes():
+        if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
             return 0
-        return int(np.diff(self.bundles.tiers)[tier]) * room.size
+        return int(np.diff(self.bundles.tiers)[tier]) * room.numbers(packs=True)
 
     def group(self, tier: int) -> int:
         """How many arcs a group of the stream of a tier has."""
@@ -378,7 +432,7 @@ class Weights:
     lengths : device array, shape (count, 2, n), int32
         Of the longest ways up from every rank, and down to it: 32-bit floats.
     spare : device array
-        Matrices of bundles, where shared memory is too small for them.
+        Ways of bundles, where shared memory is too small for them.
     """
 
     def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
@@ -584,18 +638,18 @@ class DeviceMaps:
         basic, perfect, lengths, found = (
             weights.basic, weights.perfect, weights.lengths, self.found
         )  # fmt: skip
-        entries = max(2 * tree.arcs, self.between.shape[1], WORDS)
+        entries = max(tree.given_first, self.between.shape[1], WORDS)
         make_first_weights_kernel(dtype)[(-(-entries // THREADS), versions), THREADS, stream](
-            arc_weights, givers, basic, self.between, found
+            np.uint32(tree.given_first), arc_weights, givers, basic, self.between, found
         )
         for tier in reversed(range(tree.tiers)):
             self._launch_tier(
                 make_basic_kernel, tier, versions, stream,
                 *tree[
-                    "bundle_first boundary_first step_first steps arcs_first rows pair_first pairs "
-                    "pair_arcs"
+                    "bundle_first step_first step_triangles arcs_first triangle_first legs thirds "
+                    "pair_first pairs pair_arcs"
                 ],
-                basic, found, weights.spare,
+                np.uint32(tier + 1 == tree.tiers), arc_weights, givers, basic, found, weights.spare,
             )  # fmt: skip
         levels = list(pairwise(bundles.levels.tolist()))
         for low, high in reversed(levels):
@@ -621,11 +675,13 @@ class DeviceMaps:
             )  # fmt: skip
         for tier in range(tree.tiers):
             self._launch_tier(
-                make_perfect_kernel, tier, versions, stream, np.uint32(tree.group(tier)), self.most,
+                make_perfect_kernel, tier, versions, stream,
+                np.uint32(tree.group(tier).bit_length() - 1), self.most,
                 np.uint32(tier + 1 < tree.tiers),
                 *tree[
-                    "ranks depth levels bundle_first boundary_first boundary step_first steps "
-                    "arcs_first heads rows pair_first pairs pair_arcs"
+                    "ranks bundle_first boundary_first boundary step_first steps step_triangles "
+                    "arcs_first heads depths rows triangle_first legs thirds pair_first pairs "
+                    "pair_arcs"
                 ],
                 basic, perfect, lengths, found, *self.up, *self.down, tree["stream_first"],
                 self.stream_stop, self.stream, weights.spare,
@@ -638,10 +694,12 @@ class DeviceMaps:
         tree, dtype = self.tree, self.dtype
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
-        threads, across = room.crew(versions)
-        grid = high - low, versions
-        configuration = grid, threads, stream, room.shared_bytes(dtype, outside=outside)
-        own = map(np.uint32, (low, room.rows, room.arcs, across))
+        packs = make is make_perfect_kernel
+        nbytes = room.shared_bytes(dtype, packs=packs, outside=outside)
+        threads, bundles = room.crew(versions, packs=packs)
+        grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
+        configuration = grid, block, stream, bundles * nbytes
+        own = map(np.uint32, (low, high, nbytes // UNIT, *room))
         launch(make(dtype, outside=outside), configuration, *own, *arguments)
 
 

@@ -50,8 +50,6 @@ PACK_THREADS = 2 if SIMULATOR else 128
 KEPT = 4
 #: what `_count_kernel` counts in a bundle
 COUNTS = 3
-#: part of a word of `rows`: the row of an arc's head
-HEAD_ROW = 0xFFFF
 #: part of a word of a stream that stays as it is: the level, and whether a member ends
 REST = ENDS | ((1 << 31) - (1 << LEVEL_AT))
 
@@ -123,7 +121,7 @@ def _flag_boundary(
             groups = int32((uint32(stop - arc) + group - 1) // group)
             cuda.atomic.add(sums, 2, max(int32(1), groups))
             while arc < stop:
-                head = uint32(rows[arc] & uint32(HEAD_ROW))
+                head = uint32(rows[arc] & uint32(STREAM_ROW))
                 if head >= members:
                     cuda.atomic.max(flags, head, 1)
                 arc = uint32(arc + 1)
