@@ -28,10 +28,17 @@ from sssp._terminal.arguments import named_graph
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.memory import device_graph, pinned_array
-from sssp.hierarchy.cuda.resident import DeviceMap, DeviceMaps, DeviceTree, device_map
+from sssp.hierarchy.cuda.pieces import DeviceTree
 from sssp.hierarchy.cuda.rows import MOST_ROWS, LanesSearch
 from sssp.hierarchy.cuda.selection import Packed
 from sssp.hierarchy.cuda.sweeps import TILE, TURNS, make_turn_kernel
+from sssp.hierarchy.cuda.versions import (
+    DeviceMap,
+    DeviceMaps,
+    device_map,
+    together,
+    working_memory,
+)
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 GRAPH = "USA-road-d.NY"
@@ -179,7 +186,7 @@ class Bench:
     def weighed(self, tree: DeviceTree, count: int) -> float:
         """Return the milliseconds in which some sets of weights are customized together."""
         maps = DeviceMaps(tree, INT32, count, shifted=False)
-        givers, weights = tree.givers(self.hierarchy.slots), tree.weights(INT32, count)
+        givers, weights = tree.givers(self.hierarchy.slots), working_memory(tree, INT32, count)
         sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
 
         def launch(own: Any) -> None:
@@ -353,7 +360,7 @@ class City(Bench):
 
     def _weigh_sets(self, tree: DeviceTree) -> None:
         """Time many sets of weights that are on the device."""
-        count = tree.together(INT32, SETS)
+        count = together(tree, INT32, SETS)
         milliseconds = SETS / count * self.weighed(tree, count)
         self.add(Figure(self.name, "sets of weights on the device", milliseconds, SETS, "events"))
 

@@ -509,7 +509,7 @@ def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     if device == "cpu":
         return held_bytes(hierarchy.layered(dtype))
     from sssp.cuda.compiler import device_number, select
-    from sssp.hierarchy.cuda.resident import device_map
+    from sssp.hierarchy.cuda.versions import device_map
 
     number = device_number(device)
     with select(number):

@@ -288,7 +288,7 @@ class Hierarchy:
         if device == "cpu":
             return made_in_batches(self._scenario, changes, size, threads)
         from sssp.cuda.compiler import device_number
-        from sssp.hierarchy.cuda.resident import customize_together
+        from sssp.hierarchy.cuda.versions import customize_together
 
         finish = partial(customize_together, number=device_number(device))
         return made_in_batches(self._version, changes, size, threads, finish, self._is_light)

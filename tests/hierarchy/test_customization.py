@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 
-resident = pytest.importorskip("sssp.hierarchy.cuda.resident", exc_type=sssp.MissingExtraError)
+pieces = pytest.importorskip("sssp.hierarchy.cuda.pieces", exc_type=sssp.MissingExtraError)
 
 pytestmark = pytest.mark.gpu
 
@@ -45,7 +45,7 @@ def test_versions_are_customized_where_they_are_asked(device: str) -> None:
 def test_bundles_that_shared_memory_is_too_small_for(
     weights: type, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resident, "most_shared_bytes", lambda: 0)
+    monkeypatch.setattr(pieces, "most_shared_bytes", lambda: 0)
     assert_like_the_cpu(sssp.prepare(random_graph(weights)), device)
 
 

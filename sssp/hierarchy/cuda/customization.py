@@ -43,14 +43,8 @@ from sssp.cuda.device.warp import (
 )
 from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.sweeps import (
-    ENDS,
-    LEVEL_AT,
-    MEMBER,
-    ROW_BITS,
-    STREAM_ROW,
-    arc_writer,
-)
+from sssp.hierarchy.cuda.arcs import HALF, LOW_HALF, down_slot, place_of, rows_of, up_slot
+from sssp.hierarchy.cuda.sweeps import ENDS, LEVEL_AT, ROW_BITS, arc_writer
 from sssp.hierarchy.structure import NO_SLOT
 from sssp.kernels.dtypes import FLOAT32, infinity
 
@@ -72,9 +66,6 @@ __all__ = [
     "make_perfect_kernel",
     "make_perfect_level_kernel",
     "make_to_top_kernel",
-    "pairs_kernel",
-    "placed_arcs_kernel",
-    "placed_givers_kernel",
 ]
 
 #: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
@@ -88,8 +79,6 @@ UNIT = 16
 #: registers of a thread, so that a block may have 1,024 of them; of one that packs fewer, so that a
 #: multiprocessor has more blocks
 REGISTERS, PACKING_REGISTERS = 64, 44
-#: the number of an arc in its bundle fits into so many bits of a word
-HALF, LOW_HALF = 16, 0xFFFF
 #: rows up to which a bundle has so many threads, in the basic pass and in the perfect pass
 CREWS = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (1 << HALF, (1024, 1024))
 #: the same where there are blocks enough, of several sets
@@ -182,241 +171,6 @@ class Room(NamedTuple):
         numbers = 0 if outside else self.numbers(packs=packs)
         _, starts, *_, end = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
         return -(-4 * (end if packs else starts) // UNIT) * UNIT
-
-
-@inline
-def _rows_of(word):
-    """Return the rows of the tail and of the head of an arc in a bundle."""
-    tail = uint32((word >> uint32(ROW_BITS)) & uint32(MEMBER))
-    return tail, uint32(word & uint32(STREAM_ROW))
-
-
-@inline
-def _place_of(values, low, high, value):
-    """Return where a value stands in a part of an array that is sorted."""
-    while low < high:
-        middle = uint32((low + high) >> uint32(1))
-        if values[middle] < value:
-            low = uint32(middle + 1)
-        else:
-            high = middle
-    return low
-
-
-# ---- once for a structure
-
-
-@kernel
-def placed_arcs_kernel(
-    start, ranks, places, depth, bundles, levels, bundle_first, boundary_first, boundary, first,
-    upper, arcs_first, heads, depths, rows,
-):  # fmt: skip
-    """Sort the chordal arcs by place, and say which rows each joins, a thread a place.
-
-    ============== ============ ====== =========================================================
-    argument       shape        dtype  written by
-    ============== ============ ====== =========================================================
-    start          scalar       uint32 host: the place where bundles begin
-    ranks          (n,)         int32  host: of places
-    places         (n,)         int32  host: of ranks
-    depth          (n,)         int32  host: of ranks
-    bundles        (n - start,) int32  host: of places, from the first bundle
-    levels         (n - start,) int32  host: of the same places, within their bundles
-    bundle_first   (b + 1,)     int32  host
-    boundary_first (b + 1,)     int32  host
-    boundary       (x,)         int32  host: ranks
-    first          (n + 1,)     uint32 host: where the chordal arcs of every rank begin
-    upper          (c,)         int32  host: ranks above
-    arcs_first     (n + 1,)     uint32 host: where those of every place begin
-    heads          (c,)         int32  here: ranks above
-    depths         (c,)         int32  here: of these
-    rows           (c,)         uint32 here: as in a stream, of the arc down
-    ============== ============ ====== =========================================================
-    """
-    place = uint32(cuda.grid(1))
-    if place >= ranks.size:
-        return
-    rank = uint32(ranks[place])
-    arc, stop = uint32(first[rank]), uint32(first[uint32(rank + 1)])
-    at = uint32(arcs_first[place])
-    bundle, marks, begin, end = uint32(0), uint32(0), uint32(0), uint32(0)
-    members, low_place = uint32(0), uint32(0)
-    inside = place >= start
-    if inside:
-        bundle = uint32(bundles[uint32(place - start)])
-        low_place = uint32(bundle_first[bundle])
-        marks = uint32(uint32(place - low_place) << uint32(ROW_BITS))
-        marks = uint32(marks | uint32(uint32(levels[uint32(place - start)]) << uint32(LEVEL_AT)))
-        members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - low_place)
-        begin = uint32(boundary_first[bundle])
-        end = uint32(boundary_first[uint32(bundle + 1)])
-    while arc < stop:
-        head = upper[arc]
-        heads[at], depths[at] = head, depth[head]
-        if inside:
-            row = uint32(places[head])
-            if row >= low_place:
-                row = uint32(row - low_place)
-            else:
-                row = uint32(members + (_place_of(boundary, begin, end, head) - begin))
-            rows[at] = uint32(marks | row)
-        arc, at = uint32(arc + 1), uint32(at + 1)
-
-
-@inline
-def up_slot(arc):
-    """Return where the weight up along a chordal arc stands."""
-    return uint32(arc << uint32(1))
-
-
-@inline
-def down_slot(arc):
-    """Return where the weight down along a chordal arc stands."""
-    return uint32((arc << uint32(1)) | uint32(1))
-
-
-@inline
-def _pair_between(bounded, low, high):
-    """Number a pair of boundary vertices, the lower first, among all that there may be."""
-    return uint32(low * (2 * bounded - low - 1) // 2 + (high - low - 1))
-
-
-@kernel
-def pairs_kernel(
-    start, roots, root_pairs, bundles, places, bundle_first, boundary_first, arcs_first, heads,
-    rows, pairs, pair_arcs,
-):  # fmt: skip
-    """List the arcs within the boundaries of bundles, a block a root of a bundle's subtrees.
-
-    Every neighbour above a subtree is one of its root's, and they are all joined.
-
-    ============== =========== ====== ============================================================
-    argument       shape       dtype  written by
-    ============== =========== ====== ============================================================
-    start          scalar      uint32 host: the place where bundles begin
-    roots          (r,)        int32  host: places, bundle by bundle
-    root_pairs     (r + 1,)    uint32 host: where the pairs of every root begin
-    bundles        (n - start) int32  host: of places, from the first bundle
-    places         (n,)        int32  host: of ranks
-    bundle_first   (b + 1,)    int32  host: places
-    boundary_first (b + 1,)    int32  host
-    arcs_first     (n + 1,)    uint32 host: where the arcs of every place begin
-    heads          (c,)        int32  `placed_arcs_kernel`
-    rows           (c,)        uint32 `placed_arcs_kernel`
-    pairs          (p,)        uint32 here: the number of the arc between them in the bundle
-    pair_arcs      (p,)        uint32 here: its number among all
-    ============== =========== ====== ============================================================
-    """
-    root = uint32(roots[cuda.blockIdx.x])
-    bundle = uint32(bundles[uint32(root - start)])
-    first, last = bundle_first[bundle], bundle_first[uint32(bundle + 1)]
-    members, own_arcs = uint32(last - first), uint32(arcs_first[last] - arcs_first[first])
-    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
-    begin, stop = arcs_first[root], arcs_first[uint32(root + 1)]
-    at = uint32(root_pairs[cuda.blockIdx.x])
-    degree = uint32(stop - begin)
-    i = uint32(0)
-    while i < degree:
-        tail = uint32(begin + i)
-        place = uint32(places[heads[tail]])
-        low, high = arcs_first[place], arcs_first[uint32(place + 1)]
-        j = uint32(i + 1 + cuda.threadIdx.x)
-        while j < degree:
-            head = uint32(begin + j)
-            own = uint32(at + j - i - 1)
-            pairs[own] = own_arcs + _pair_between(
-                bounded,
-                uint32((rows[tail] & uint32(STREAM_ROW)) - members),
-                uint32((rows[head] & uint32(STREAM_ROW)) - members),
-            )
-            pair_arcs[own] = _place_of(heads, low, high, heads[head])
-            j = uint32(j + cuda.blockDim.x)
-        at = uint32(at + degree - i - 1)
-        i = uint32(i + 1)
-
-
-@kernel
-def triangles_kernel(
-    start, bundles, places, bundle_first, boundary_first, arcs_first, heads, rows, triangles_first,
-    legs, thirds,
-):  # fmt: skip
-    """List the triangles of which the members of bundles are the lower corners, a thread a member.
-
-    =============== =========== ====== ===========================================================
-    argument        shape       dtype  written by
-    =============== =========== ====== ===========================================================
-    start           scalar      uint32 host: the place where bundles begin
-    bundles         (n - start) int32  host: of places, from the first bundle
-    places          (n,)        int32  host: of ranks
-    bundle_first    (b + 1,)    int32  host: places
-    boundary_first  (b + 1,)    int32  host
-    arcs_first      (n + 1,)    uint32 host: where the arcs of every place begin
-    heads           (c,)        int32  `placed_arcs_kernel`
-    rows            (c,)        uint32 `placed_arcs_kernel`
-    triangles_first (n - start) int64  host: where those of every place begin
-    legs            (t,)        uint32 here: the numbers of two arcs in the bundle, a half each
-    thirds          (t,)        uint16 here: that of the arc between their heads, the first's tail
-    =============== =========== ====== ===========================================================
-    """
-    inside = cuda.grid(1)
-    if inside >= bundles.size:
-        return
-    place, bundle = uint32(start + inside), uint32(bundles[inside])
-    first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
-    members = uint32(last - first)
-    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
-    begin = uint32(arcs_first[first])
-    own_arcs = uint32(arcs_first[last] - begin)
-    stop, at = uint32(arcs_first[uint32(place + 1)]), triangles_first[inside]
-    arc = uint32(arcs_first[place])
-    while arc < stop:
-        row = uint32(rows[arc] & uint32(STREAM_ROW))
-        above = uint32(places[heads[arc]])
-        low, high = arcs_first[above], arcs_first[uint32(above + 1)]
-        other = uint32(arc + 1)
-        while other < stop:
-            if row < members:
-                third = uint32(_place_of(heads, low, high, heads[other]) - begin)
-            else:
-                further = uint32((rows[other] & uint32(STREAM_ROW)) - members)
-                third = own_arcs + _pair_between(bounded, uint32(row - members), further)
-            legs[at] = (uint32(arc - begin) << uint32(HALF)) | uint32(other - begin)
-            thirds[at] = third
-            at, other = at + 1, uint32(other + 1)
-        arc = uint32(arc + 1)
-
-
-@kernel
-def placed_givers_kernel(slots, ranks, places, first, arcs_first, givers):
-    """Say which arc of a graph gives a chordal arc its weight, a thread an arc of the graph.
-
-    ========== ======== ====== ==================================================
-    argument   shape    dtype  written by
-    ========== ======== ====== ==================================================
-    slots      (m,)     uint32 host: among the chordal arcs by rank
-    ranks      (n,)     int32  host: of places
-    places     (n,)     int32  host: of ranks
-    first      (n + 1,) uint32 host: where the chordal arcs of every rank begin
-    arcs_first (n + 1,) uint32 host: where those of every place begin
-    givers     (2 c,)   uint32 host: NO_SLOT; here: of arcs by place, up and down
-    ========== ======== ====== ==================================================
-    """
-    own = cuda.grid(1)
-    if own >= slots.size:
-        return
-    slot = slots[own]
-    if slot == uint32(NO_SLOT):
-        return
-    arc = uint32(slot >> uint32(1))
-    low, high = uint32(0), uint32(ranks.size)
-    while uint32(low + 1) < high:
-        middle = uint32((low + high) >> uint32(1))
-        if first[middle] <= arc:
-            low = middle
-        else:
-            high = middle
-    further = uint32(arcs_first[uint32(places[low])] + (arc - first[low]))
-    givers[uint32((further << uint32(1)) | (slot & uint32(1)))] = uint32(own)
 
 
 @cache
@@ -769,7 +523,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
             j = uint32(i + 1 + thread % WARP)
             while j < degree:
                 other = uint32(begin + j)
-                third = _place_of(heads, low, high, heads[other])
+                third = place_of(heads, low, high, heads[other])
                 up = number(descent + weights[up_slot(other)])
                 down = number(climb + weights[down_slot(other)])
                 if up < weights[up_slot(third)]:
@@ -1164,7 +918,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
                     step = uint32(steps[uint32(first_step + stage + 1)] - first)
                     high_arc = words[uint32(starts_at + step)]
                 while i < high_arc:
-                    tail, head = _rows_of(rows[uint32(begin + i)])
+                    tail, head = rows_of(rows[uint32(begin + i)])
                     before, after = _up(basic + i), _up(ways + i)
                     lengthen(
                         signed, uint32(lengths_at + tail), uint32(lengths_at + head),
@@ -1233,7 +987,7 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
         while i < end:
             arc = uint32(begin + i)
             place, head = rows[arc], heads[arc]
-            tail, _ = _rows_of(place)
+            tail, _ = rows_of(place)
             low, bit = words[uint32(starts_at + tail)], uint32(uint32(1) << uint32(i % WARP))
             after = _up(ways + i)
             up, down = numbers[after], numbers[after + uint64(1)]
@@ -1287,7 +1041,7 @@ def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
             return number(inf)
         low, high = min(tail, head), max(tail, head)
         place = uint32(places[low])
-        arc = _place_of(
+        arc = place_of(
             heads, uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)]), high
         )
         return perfect[up_slot(arc)] if tail < head else perfect[down_slot(arc)]

@@ -25,8 +25,8 @@ from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.hierarchy.cuda.launches import Launches
+from sssp.hierarchy.cuda.pieces import DeviceTree
 from sssp.hierarchy.cuda.ready import answer_at_once
-from sssp.hierarchy.cuda.resident import DeviceMap, DeviceTree, device_map
 from sssp.hierarchy.cuda.selection import Packed, Selection
 from sssp.hierarchy.cuda.sweeps import (
     CLIMB_THREADS,
@@ -49,6 +49,7 @@ from sssp.hierarchy.cuda.sweeps import (
 )
 from sssp.hierarchy.cuda.trees import make_tails_kernel
 from sssp.hierarchy.cuda.trips import found_trips
+from sssp.hierarchy.cuda.versions import DeviceMap, device_map
 from sssp.hierarchy.rows import check_question, searched, solve_by
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method

@@ -30,7 +30,7 @@ from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
-from sssp.hierarchy.cuda.resident import DeviceMap
+from sssp.hierarchy.cuda.versions import DeviceMap
 from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
 from sssp.methods import Method
 
