@@ -68,6 +68,8 @@ __all__ = [
     "make_to_top_kernel",
 ]
 
+Crews = tuple[tuple[int, tuple[int, int]], ...]
+
 #: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
 #: greatest weight of an arc before the perfect pass, the greatest distance within the top, and the
 #: longest ways up and down, if they have been measured
@@ -80,9 +82,11 @@ UNIT = 16
 #: multiprocessor has more blocks
 REGISTERS, PACKING_REGISTERS = 64, 44
 #: rows up to which a bundle has so many threads, in the basic pass and in the perfect pass
-CREWS = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (1 << HALF, (1024, 1024))
+CREWS: Crews = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (1 << HALF, (1024, 1024))
 #: the same where there are blocks enough, of several sets
-CREWS_OF_SETS = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (1 << HALF, (512, 512))
+CREWS_OF_SETS: Crews = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (1 << HALF, (512, 512))
+if SIMULATOR:
+    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (1 << HALF, (4, 4))
 #: bundles of a block, if a warp is enough for each
 SIDE_BY_SIDE = 2
 
@@ -155,8 +159,6 @@ class Room(NamedTuple):
 
     def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
         """How many threads it has, and how many bundles a block has."""
-        if SIMULATOR:
-            return 4, 1
         crews = CREWS if sets == 1 else CREWS_OF_SETS
         threads = next(crew[packs] for most, crew in crews if self.rows <= most)
         return threads, SIDE_BY_SIDE if threads == WARP else 1
