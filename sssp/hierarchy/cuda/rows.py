@@ -560,19 +560,18 @@ def whole_lanes(rows: int) -> int:
 
 def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | None) -> Search:
     """Choose what becomes of the lanes; with arcs to find trees by, if lanes do for that."""
-    reduction, dtype = query.reduction, on_device.dtype
-    plain = reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
     whole = _is_whole(on_device, query)
-    if (query.predecessors and (trees is None or query.targets is not None)) or not plain:
+    along_arcs = query.predecessors and (trees is None or query.targets is not None)
+    if along_arcs or not _is_light(query):
         return _Turned(on_device, None, trees, direct=whole)
     if query.targets is not None:
         return _Turned(
             on_device, query.targets, packed=_packed(on_device, query.targets, query.rows)
         )
-    if reduction is not None and dtype == INT32 and not on_device.shifts.size:
+    if query.reduction is not None and _folds(on_device):
         return _Folded(on_device)
-    filled = query.rows > FEW and dtype != INT64
-    if query.output == "device" and reduction is None and whole and filled:
+    filled = query.rows > FEW and on_device.dtype != INT64
+    if query.output == "device" and query.reduction is None and whole and filled:
         return _SideBySide(on_device, query.rows, trees)
     return _Turned(on_device, None, trees, direct=whole)
 
