@@ -100,6 +100,29 @@ def test_numbers_of_targets(joined: sssp.Hierarchy, tangle: sssp.Hierarchy, devi
             np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("name", ["tangle", "joined"])
+def test_what_targets_weigh(name: str, device: str, request: pytest.FixtureRequest) -> None:
+    h = request.getfixturevalue(name)
+    rng = np.random.default_rng(9)
+    sources = rng.integers(0, h.n, SOME)
+    jobs, shares = rng.integers(0, 100, h.n), rng.random((h.n, 2))
+    for targets in ([3], [20, 7, 7, 1], rng.permutation(h.n)[: h.n // 2], []):
+        for weights, decay in (
+            (jobs, None),
+            (shares, None),
+            (jobs, ("step", 60)),
+            (shares, ("exponential", 0.1)),
+        ):
+            found, wanted = (
+                sssp.reduce(
+                    h, sources, "weight",
+                    targets=targets, vertex_weights=weights, decay=decay, device=each,
+                )
+                for each in (device, "cpu")
+            )  # fmt: skip
+            np.testing.assert_array_equal(found, wanted, strict=True)
+
+
 def test_targets_and_their_ancestors_are_selected(joined: sssp.Hierarchy, device: str) -> None:
     tree, structure = on_device(joined).tree, joined.structure
     start = int(tree.bundles.levels[-1])

@@ -114,7 +114,7 @@ def _swept(
         answer = None if search is None else answer_at_once(search, query, method)
         if answer is not None:
             return answer
-    return solve_rows(graph, query, method, dtype, make_search)
+    return solve_rows(graph, _weighed_at_targets(query), method, dtype, make_search)
 
 
 def solve_trips(
@@ -561,13 +561,15 @@ def whole_lanes(rows: int) -> int:
 def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | None) -> Search:
     """Choose what becomes of the lanes; with arcs to find trees by, if lanes do for that."""
     whole = _is_whole(on_device, query)
-    along_arcs = query.predecessors and (trees is None or query.targets is not None)
-    if along_arcs or not _is_light(query):
+    if query.predecessors and (trees is None or query.targets is not None):
         return _Turned(on_device, None, trees, direct=whole)
-    if query.targets is not None:
+    if _ends_at_targets(query):
+        assert query.targets is not None
         return _Turned(
             on_device, query.targets, packed=_packed(on_device, query.targets, query.rows)
         )
+    if not _is_light(query):
+        return _Turned(on_device, None, trees, direct=whole)
     if query.reduction is not None and _folds(on_device):
         return _Folded(on_device)
     filled = query.rows > FEW and on_device.dtype != INT64
@@ -582,6 +584,23 @@ def _targets_search(on_device: DeviceMap, query: Query, packed: Packed | None) -
     if query.reduction is not None and packed is not None and _folds(on_device):
         return _Folded(on_device, packed)
     return _Turned(on_device, query.targets, packed=packed)
+
+
+def _ends_at_targets(query: Query) -> bool:
+    """Whether rows have the columns of its targets alone."""
+    if query.targets is None or query.predecessors:
+        return False
+    # (a row has one column at least, and of no targets that holds anything)
+    return _is_light(query) or query.targets.size > 0
+
+
+def _weighed_at_targets(query: Query) -> Query:
+    """Return the query of such rows, whose vertices weigh what the targets do."""
+    reduction, targets = query.reduction, query.targets
+    if reduction is None or reduction.vertex_weights is None or not _ends_at_targets(query):
+        return query
+    weights = reduction.vertex_weights[targets]
+    return replace(query, reduction=replace(reduction, vertex_weights=weights))
 
 
 def _is_light(query: Query) -> bool:
