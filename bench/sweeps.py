@@ -5,9 +5,10 @@
 A graph is a name that `sssp.datasets.find` knows, or a file; default USA-road-d.NY. (Graphs of the
 size of a continent: `bench.large`.) What a batch of trees takes on the device is the median of
 several replays of its launches as one CUDA graph, from sources there to distances there, in the
-order of the vertices and side by side; what calls take is from Python to Python. Lines are printed
-as they are known, with the seconds since the start. Some rows of every batch are compared with
-searches on the graph; two trees are certified.
+order of the vertices and side by side; what calls take is from Python to Python. New weights are
+also timed stage by stage, from the lowest tier, of the highest number, up and down again. Lines are
+printed as they are known, with the seconds since the start. Some rows of every batch are
+compared with searches on the graph; two trees are certified.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from sssp.hierarchy.cuda.sweeps import TILE, TURNS, make_turn_kernel
 from sssp.hierarchy.cuda.versions import (
     DeviceMap,
     DeviceMaps,
+    Work,
     device_map,
     together,
     working_memory,
@@ -178,23 +180,26 @@ class Bench:
             times.append(cuda.event_elapsed_time(start, end))
         return float(np.median(times[1:]))
 
-    def weigh_there(self, tree: DeviceTree) -> None:
+    def weigh_there(self, tree: DeviceTree, *, by_stage: bool = False) -> None:
         """Time new weights that are on the device."""
-        milliseconds = self.weighed(tree, 1)
+        milliseconds = self.weighed(tree, 1, by_stage=by_stage)
         self.add(Figure(self.name, "new weights on the device", milliseconds, 1, "events"))
 
-    def weighed(self, tree: DeviceTree, count: int) -> float:
-        """Return the milliseconds in which some sets of weights are customized together."""
+    def weighed(self, tree: DeviceTree, count: int, *, by_stage: bool = False) -> float:
+        """Return the milliseconds in which some sets of weights are customized together.
+
+        And list those of every stage: alone again and again, it finds more in the cache.
+        """
         maps = DeviceMaps(tree, INT32, count, shifted=False)
-        givers, weights = tree.givers(self.hierarchy.slots), working_memory(tree, INT32, count)
         sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
-
-        def launch(own: Any) -> None:
-            maps.launch(weights, sets, givers, own, count)
-
-        stream = cuda.stream()
-        launch(stream)
-        return self.replayed(Recording(launch), stream)
+        givers, memory = tree.givers(self.hierarchy.slots), working_memory(tree, INT32, count)
+        work, stream = Work(memory, sets, givers, count), cuda.stream()
+        maps.launch(work, stream)
+        for name, stage in maps.stages() if by_stage else []:
+            milliseconds = self.replayed(Recording(partial(stage, work)), stream)
+            what = f"{name}, of {count}"
+            self.add(Figure(self.name, what, milliseconds, count, "events"))
+        return self.replayed(Recording(partial(maps.launch, work)), stream)
 
     def weigh_from_host(self, runs: int) -> None:
         """Time new weights from an array on the host, and compare a tree of them."""
@@ -327,7 +332,7 @@ class City(Bench):
         """Measure everything."""
         first = self.prepare()
         with select(0):
-            self.weigh_there(first.tree)
+            self.weigh_there(first.tree, by_stage=True)
             self._weigh_sets(first.tree)
             self.weigh_from_host(3)
             for size in BATCHES:
@@ -361,7 +366,7 @@ class City(Bench):
     def _weigh_sets(self, tree: DeviceTree) -> None:
         """Time many sets of weights that are on the device."""
         count = together(tree, INT32, SETS)
-        milliseconds = SETS / count * self.weighed(tree, count)
+        milliseconds = SETS / count * self.weighed(tree, count, by_stage=True)
         self.add(Figure(self.name, "sets of weights on the device", milliseconds, SETS, "events"))
 
     def _close_bridges(self) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
+from functools import partial
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -55,6 +56,7 @@ __all__ = [
     "ArcWeights",
     "DeviceMap",
     "DeviceMaps",
+    "Work",
     "customize_together",
     "device_map",
     "together",
@@ -158,6 +160,26 @@ class Weights:
                 self._brought.reshape(self._brought.size),
             )
         return self._brought
+
+
+class Work(NamedTuple):
+    """What some maps are customized from, and in.
+
+    Attributes
+    ----------
+    memory : Weights
+    arc_weights : device array, shape (versions or more, m)
+        Of the arcs of graphs.
+    givers : device array, shape (2 c,), uint32
+        Which of these arcs gives a chordal arc its weight, up and down.
+    versions : int
+        How many maps.
+    """
+
+    memory: Weights
+    arc_weights: Any
+    givers: Any
+    versions: int
 
 
 class DeviceMap:
@@ -305,7 +327,7 @@ class DeviceMaps:
             self._launches.do(
                 (own, *map(address, (brought, givers))),
                 stream,
-                lambda stream: self.launch(weights, brought, givers, stream, own),
+                partial(self.launch, Work(weights, brought, givers, own)),
             )
             found = on_host(self.found, stream)
         lengths = found.view(FLOAT32).astype(float)
@@ -319,63 +341,92 @@ class DeviceMaps:
             version.fits = bool(fits or not (measured or self.shifted))
             version.joined = not words[APART]
 
-    def launch(
-        self, weights: Weights, arc_weights: Any, givers: Any, stream: Any, versions: int
-    ) -> None:
+    def launch(self, work: Work, stream: Any) -> None:
         """Launch all kernels of `customize`, for the first of the maps."""
-        tree, dtype, bundles = self.tree, self.dtype, self.tree.bundles
-        arcs, places = (tree["arcs_first"], tree["heads"]), tree["ranks places depth"]
-        basic, perfect, lengths, found = (
-            weights.basic, weights.perfect, weights.lengths, self.found
+        for _, stage in self.stages():
+            stage(work, stream)
+
+    def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
+        """Return what launches the kernels, in order, with what they do."""
+        tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
+        return [
+            ("first weights", self._first_weights),
+            *(
+                (f"basic pass, tier {tier}", partial(self._basic_tier, tier))
+                for tier in tiers[::-1]
+            ),
+            *(
+                ("basic pass, a level", partial(self._basic_level, *level))
+                for level in levels[::-1]
+            ),
+            ("top", self._close_top),
+            *(("perfect pass, a level", partial(self._perfect_level, *level)) for level in levels),
+            *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
+        ]
+
+    def _first_weights(self, work: Work, stream: Any) -> None:
+        given_first = self.tree.given_first
+        entries = max(given_first, self.between.shape[1], WORDS)
+        grid = -(-entries // THREADS), work.versions
+        make_first_weights_kernel(self.dtype)[grid, THREADS, stream](
+            np.uint32(given_first), work.arc_weights, work.givers, work.memory.basic, self.between,
+            self.found,
         )  # fmt: skip
-        entries = max(tree.given_first, self.between.shape[1], WORDS)
-        make_first_weights_kernel(dtype)[(-(-entries // THREADS), versions), THREADS, stream](
-            np.uint32(tree.given_first), arc_weights, givers, basic, self.between, found
+
+    def _basic_tier(self, tier: int, work: Work, stream: Any) -> None:
+        tree, memory = self.tree, work.memory
+        self._launch_tier(
+            make_basic_kernel, tier, work.versions, stream,
+            *tree[
+                "bundle_first step_first step_triangles arcs_first triangle_first legs thirds "
+                "pair_first pairs pair_arcs"
+            ],
+            np.uint32(tier + 1 == tree.tiers), work.arc_weights, work.givers, memory.basic,
+            self.found, memory.spare,
+        )  # fmt: skip
+
+    def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
+        make_basic_level_kernel(self.dtype)[(high - low, work.versions), VERTEX_THREADS, stream](
+            np.uint32(low), *self.tree["places arcs_first heads"], work.memory.basic, self.found
         )
-        for tier in reversed(range(tree.tiers)):
-            self._launch_tier(
-                make_basic_kernel, tier, versions, stream,
-                *tree[
-                    "bundle_first step_first step_triangles arcs_first triangle_first legs thirds "
-                    "pair_first pairs pair_arcs"
-                ],
-                np.uint32(tier + 1 == tree.tiers), arc_weights, givers, basic, found, weights.spare,
-            )  # fmt: skip
-        levels = list(pairwise(bundles.levels.tolist()))
-        for low, high in reversed(levels):
-            make_basic_level_kernel(dtype)[(high - low, versions), VERTEX_THREADS, stream](
-                np.uint32(low), tree["places"], *arcs, basic, found
-            )
-        top = bundles.top
-        if top:
-            size = np.uint32(top)
-            make_to_top_kernel(dtype)[(top, versions), VERTEX_THREADS, stream](
-                tree["places"], *arcs, basic, size, self.between, found
-            )
-            matrix = copy(self.matrix)
-            matrix.stream, matrix.count = stream, versions
-            launch_rounds(matrix)
-            make_from_top_kernel(dtype)[(top, versions), VERTEX_THREADS, stream](
-                *places, *arcs, size, self.between, perfect, lengths, found, *self.up, *self.down
-            )
-        for low, high in levels:
-            make_perfect_level_kernel(dtype)[(high - low, versions), VERTEX_THREADS, stream](
-                np.uint32(low), self.most, *places, *arcs, basic, perfect, lengths, found,
-                *self.up, *self.down,
-            )  # fmt: skip
-        for tier in range(tree.tiers):
-            self._launch_tier(
-                make_perfect_kernel, tier, versions, stream,
-                np.uint32(tree.group(tier).bit_length() - 1), self.most,
-                np.uint32(tier + 1 < tree.tiers),
-                *tree[
-                    "ranks bundle_first boundary_first boundary step_first steps step_triangles "
-                    "arcs_first heads depths rows triangle_first legs thirds pair_first pairs "
-                    "pair_arcs"
-                ],
-                basic, perfect, lengths, found, *self.up, *self.down, tree["stream_first"],
-                self.stream_stop, self.stream, weights.spare,
-            )  # fmt: skip
+
+    def _close_top(self, work: Work, stream: Any) -> None:
+        """Floyd-Warshall, and what brings arcs there and distances back."""
+        tree, memory, top = self.tree, work.memory, self.tree.bundles.top
+        if not top:
+            return
+        size, grid = np.uint32(top), (top, work.versions)
+        make_to_top_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            *tree["places arcs_first heads"], memory.basic, size, self.between, self.found
+        )
+        matrix = copy(self.matrix)
+        matrix.stream, matrix.count = stream, work.versions
+        launch_rounds(matrix)
+        make_from_top_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            *tree["ranks places depth arcs_first heads"], size, self.between, memory.perfect,
+            memory.lengths, self.found, *self.up, *self.down,
+        )  # fmt: skip
+
+    def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
+        memory = work.memory
+        make_perfect_level_kernel(self.dtype)[(high - low, work.versions), VERTEX_THREADS, stream](
+            np.uint32(low), self.most, *self.tree["ranks places depth arcs_first heads"],
+            memory.basic, memory.perfect, memory.lengths, self.found, *self.up, *self.down,
+        )  # fmt: skip
+
+    def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
+        tree, memory = self.tree, work.memory
+        self._launch_tier(
+            make_perfect_kernel, tier, work.versions, stream,
+            np.uint32(tree.group(tier).bit_length() - 1), self.most,
+            np.uint32(tier + 1 < tree.tiers),
+            *tree[
+                "ranks bundle_first boundary_first boundary step_first steps step_triangles "
+                "arcs_first heads depths rows triangle_first legs thirds pair_first pairs pair_arcs"
+            ],
+            memory.basic, memory.perfect, memory.lengths, self.found, *self.up, *self.down,
+            tree["stream_first"], self.stream_stop, self.stream, memory.spare,
+        )  # fmt: skip
 
     def _launch_tier(
         self, make: Any, tier: int, versions: int, stream: Any, *arguments: Any
