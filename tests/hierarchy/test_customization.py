@@ -99,6 +99,22 @@ def test_scenarios_with_negative_weights(device: str) -> None:
         list(h.scenarios([(0, 1), (0, -100)], device=device))
 
 
+@pytest.mark.parametrize(
+    ("weight", "dtype"), [(-(1 << 40), None), (1e300, "float32"), (-1e300, "float32")]
+)
+def test_an_arc_that_is_changed_may_have_weighed_too_much(
+    weight: float, dtype: str | None, device: str
+) -> None:
+    tails = np.arange(40)
+    g = sssp.Graph.from_arcs(tails, tails + 1, [weight] + [type(weight)(5)] * 39)
+    version = sssp.prepare(g).with_changes([0], [3])
+    change = version.graph._change
+    assert change is not None
+    assert change.graph is g
+    found = sssp.shortest_paths(version, 0, dtype=dtype, device=device)
+    assert found.distances[-1] == 3 + 39 * 5
+
+
 def test_a_device_of_scenarios_is_refused_at_once() -> None:
     h = sssp.prepare(random_graph(int))
     with pytest.raises(sssp.DeviceError, match="unknown device 'gpu'"):

@@ -47,7 +47,7 @@ from sssp.hierarchy.cuda.scratch import Pool
 from sssp.hierarchy.cuda.selection import Streams
 from sssp.hierarchy.cuda.sweeps import stream_words
 from sssp.hierarchy.structure import Structure
-from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -573,7 +573,8 @@ def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWei
     graph, change, name = hierarchy.graph, hierarchy.graph._change, f"weights, {dtype}"
     if change is not None and change.values.dtype.kind == dtype.kind:
         base = change.graph
-        if float(base.greatest_weight) < float(infinity(dtype)):
+        # (an arc that the change replaces may have weighed more than the dtype holds)
+        if base.weight_range.largest <= largest_distance(dtype).item():
             there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
             return ArcWeights(there, change.places, converted(change.values, dtype))
     held = device_graph(graph, number).held(name)
