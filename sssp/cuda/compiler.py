@@ -318,9 +318,9 @@ def device_number(device: str) -> int:
     DeviceError
         The name is none, or the GPU cannot be used; the message says why and what to do.
     """
-    match = NAME.fullmatch(device)
+    match = NAME.fullmatch(device) if isinstance(device, str) else None
     if match is None:
-        raise DeviceError(f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'")
+        raise DeviceError(f"unknown device {device!r}: a GPU is called 'cuda' or 'cuda:N'")
     reason = _unusable()
     if reason is not None:
         raise DeviceError(f"CUDA cannot be used: {reason}")
