@@ -104,7 +104,7 @@ class Continent(Bench):
 
 
 def _begins_with(known: NDArray[np.int64], found: NDArray[np.int64]) -> bool:
-    return bool(np.array_equal(found[: known.size], known))
+    return bool(np.array_equal(found[: known.size], known[: found.size]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
