@@ -482,7 +482,8 @@ class _SideBySide(LanesSearch):
 class _Folded(LanesSearch):
     """Lanes are folded: only how many distances there are, their sum, and the greatest are kept.
 
-    They go to the host with what fills them.
+    They go to the host when they are asked for, and not with what fills them: what else is to come
+    from the device would wait behind a batch that is still under way.
     """
 
     columns = few = 0
@@ -498,7 +499,7 @@ class _Folded(LanesSearch):
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""
-        *_, swept, totals, words, here = scratch
+        *_, swept, totals, words, _ = scratch
         batch.fill(totals, 0)
         lanes = whole_lanes(batch.rows)
         if self.packed is None:
@@ -508,11 +509,12 @@ class _Folded(LanesSearch):
             self.fold(batch, self.packed.selection.columns, np.uint32(lanes), swept, totals)
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
-        fetch(words, here, batch.stream)
 
     def finished(self, rows: DeviceRows, scratch: tuple[Any, ...]) -> DeviceRows:
         """Return the numbers as forms ask for them."""
-        return FoldedRows(**vars(rows), words=scratch[-1])
+        *_, words, here = scratch
+        fetch(words, here, rows.batch.stream)
+        return FoldedRows(**vars(rows), words=here)
 
 
 @dataclass
