@@ -6,16 +6,17 @@ host says: it gets all of them then, and raises what it always raises.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import from_dtype
 from numpy.typing import NDArray
 
+from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
 from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.memory import device_graph, download, fetch
+from sssp.cuda.memory import device_graph, fetch
 from sssp.cuda.pool import device_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
@@ -201,7 +202,9 @@ def _reweighted(graph: Graph, column: Any, number: int) -> Graph | None:
         _directions_kernel[blocks_for(graph.m), THREADS, stream](there, twins, differ)
         directed = bool(differ.copy_to_host(stream=stream)[0])
     stream.synchronize()
-    reweighted = graph._reweighted(partial(_downloaded, there, number), directed=directed)
+    reweighted = graph._reweighted(
+        DeviceArray(there, (graph.m,), number).to_host, directed=directed
+    )
     reweighted._keep_extremes(extremes, np.dtype(there.dtype))
     device_graph(reweighted, number).array(f"weights, {there.dtype}", lambda: there)
     return reweighted
@@ -213,11 +216,3 @@ def _extremes(found: NDArray[Any], arcs: int) -> Extremes:
     if closed == arcs:
         return Extremes(0, 0, closed, 0)
     return Extremes(found[:, LEAST].min().item(), found[:, GREATEST].max().item(), closed, 0)
-
-
-def _downloaded(weights: Any, number: int) -> NDArray[Any]:
-    """Return a copy on the host of weights of a device."""
-    host: NDArray[Any] = np.empty(weights.size, weights.dtype)
-    with select(number):
-        download(weights, host, cuda.stream())
-    return host

@@ -73,6 +73,11 @@ class Bundles(NamedTuple):
     boundary_first: NDArray[np.int32]
     boundary: NDArray[np.int32]
 
+    @property
+    def start(self) -> int:
+        """The place where bundles begin, after the top and the levels."""
+        return int(self.levels[-1])
+
 
 @njit
 def _tier_kernel(parent, first, limit, number, tiers, left):

@@ -121,6 +121,15 @@ def down_slot(arc):
 
 
 @inline
+def _extent(bundle, bundle_first, boundary_first, arcs_first):
+    """Return how many members and boundary vertices a bundle has, its first arc, and how many."""
+    first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
+    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
+    begin = uint32(arcs_first[first])
+    return uint32(last - first), bounded, begin, uint32(arcs_first[last] - begin)
+
+
+@inline
 def _pair_between(bounded, low, high):
     """Number a pair of boundary vertices, the lower first, among all that there may be."""
     return uint32(low * (2 * bounded - low - 1) // 2 + (high - low - 1))
@@ -154,9 +163,7 @@ def pairs_kernel(
     """
     root = uint32(roots[cuda.blockIdx.x])
     bundle = uint32(bundles[uint32(root - start)])
-    first, last = bundle_first[bundle], bundle_first[uint32(bundle + 1)]
-    members, own_arcs = uint32(last - first), uint32(arcs_first[last] - arcs_first[first])
-    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
+    members, bounded, _, own_arcs = _extent(bundle, bundle_first, boundary_first, arcs_first)
     begin, stop = arcs_first[root], arcs_first[uint32(root + 1)]
     at = uint32(root_pairs[cuda.blockIdx.x])
     degree = uint32(stop - begin)
@@ -207,11 +214,7 @@ def triangles_kernel(
     if inside >= bundles.size:
         return
     place, bundle = uint32(start + inside), uint32(bundles[inside])
-    first, last = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
-    members = uint32(last - first)
-    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
-    begin = uint32(arcs_first[first])
-    own_arcs = uint32(arcs_first[last] - begin)
+    members, bounded, begin, own_arcs = _extent(bundle, bundle_first, boundary_first, arcs_first)
     stop, at = uint32(arcs_first[uint32(place + 1)]), triangles_first[inside]
     arc = uint32(arcs_first[place])
     while arc < stop:

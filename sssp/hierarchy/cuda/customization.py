@@ -81,12 +81,14 @@ UNIT = 16
 #: registers of a thread, so that a block may have 1,024 of them; of one that packs fewer, so that a
 #: multiprocessor has more blocks
 REGISTERS, PACKING_REGISTERS = 64, 44
+#: more rows than any bundle has
+ANY = 1 << ROW_BITS
 #: rows up to which a bundle has so many threads, in the basic pass and in the perfect pass
-CREWS: Crews = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (1 << HALF, (1024, 1024))
+CREWS: Crews = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (ANY, (1024, 1024))
 #: the same where there are blocks enough, of several sets
-CREWS_OF_SETS: Crews = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (1 << HALF, (512, 512))
+CREWS_OF_SETS: Crews = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (ANY, (512, 512))
 if SIMULATOR:
-    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (1 << HALF, (4, 4))
+    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (ANY, (4, 4))
 #: bundles of a block, if a warp is enough for each
 SIDE_BY_SIDE = 2
 

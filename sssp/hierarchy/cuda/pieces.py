@@ -94,21 +94,18 @@ class DeviceTree(Arrays):
             "boundary": _there(bundles.boundary),
             "boundary_vertices": _there(structure.order[bundles.boundary]),
         }
-        #: the first place in a bundle, and in which bundle it and those after it are
-        start = int(bundles.levels[-1])
-        counts = np.diff(bundles.first)
+        # (which bundle each place in one is in)
+        start, counts = bundles.start, np.diff(bundles.first)
         owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
         degrees = np.diff(structure.first)[bundles.rank]
         firsts = offsets(degrees)
         self.arcs = int(firsts[-1])
         owners_there = _there(owners)
-        steps, levels = self._find_steps(structure.depth[bundles.rank[start:]], owners, start)
-        self._place_arcs(owners_there, levels, start, firsts)
-        self._list_pairs(
-            structure.parent[bundles.rank[start:]], owners, owners_there, degrees, start
-        )
-        self._list_triangles(steps, owners, owners_there, degrees, start)
-        self._lay_streams(degrees, start)
+        steps, levels = self._find_steps(structure.depth[bundles.rank[start:]], owners)
+        self._place_arcs(owners_there, levels, firsts)
+        self._list_pairs(structure.parent[bundles.rank[start:]], owners, owners_there, degrees)
+        self._list_triangles(steps, owners, owners_there, degrees[start:])
+        self._lay_streams(degrees[start:])
         # (places of the lowest tier come last)
         above_lowest = bundles.first[bundles.tiers[-2]] if self.tiers else start
         self.given_first = 2 * int(firsts[above_lowest])
@@ -121,7 +118,7 @@ class DeviceTree(Arrays):
         self.nbytes = sum(array.nbytes for array in self._arrays.values())
 
     def _place_arcs(
-        self, owners_there: Any, levels: NDArray[np.int32], start: int, firsts: NDArray[np.int64]
+        self, owners_there: Any, levels: NDArray[np.int32], firsts: NDArray[np.int64]
     ) -> None:
         """Number the chordal arcs by place."""
         n, size = self.bundles.rank.size, max(1, self.arcs)
@@ -138,13 +135,14 @@ class DeviceTree(Arrays):
         }
         if n:
             placed_arcs_kernel[-(-n // THREADS), THREADS](
-                np.uint32(start), *self["ranks places depth"], owners_there, _there(levels),
+                np.uint32(self.bundles.start), *self["ranks places depth"], owners_there,
+                _there(levels),
                 *self["bundle_first boundary_first boundary first upper arcs_first"],
                 heads, depths, rows,
             )  # fmt: skip
 
     def _find_steps(
-        self, depths: NDArray[np.int32], owners: NDArray[np.int32], start: int
+        self, depths: NDArray[np.int32], owners: NDArray[np.int32]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Find the steps of bundles: members of one depth.
 
@@ -152,7 +150,8 @@ class DeviceTree(Arrays):
         """
         new_bundle = np.diff(owners, prepend=-1) != 0
         begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
-        steps, passed = np.flatnonzero(begins) + start, np.cumsum(begins, dtype=INDEX)
+        steps = np.flatnonzero(begins) + self.bundles.start
+        passed = np.cumsum(begins, dtype=INDEX)
         self._arrays |= {
             "steps": _there(steps.astype(np.uint32)),
             "step_first": _there(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
@@ -165,10 +164,9 @@ class DeviceTree(Arrays):
         owners: NDArray[np.int32],
         owners_there: Any,
         degrees: NDArray[np.int64],
-        start: int,
     ) -> None:
         """List the arcs within boundaries, from the roots of the subtrees in bundles."""
-        bundles = self.bundles
+        bundles, start = self.bundles, self.bundles.start
         above = np.where(parents >= 0, bundles.place[parents], 0)
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
         root_pairs = offsets(degrees[roots] * (degrees[roots] - 1) // 2)
@@ -192,16 +190,14 @@ class DeviceTree(Arrays):
         owners: NDArray[np.int32],
         owners_there: Any,
         degrees: NDArray[np.int64],
-        start: int,
     ) -> None:
         """List the triangles of which members of bundles are the lower corners."""
-        inside = degrees[start:]
-        firsts = offsets(inside * (inside - 1) // 2)
+        start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
         triangle_first = firsts[self.bundles.first - start]
         size = max(1, int(firsts[-1]))
         legs, thirds = device_array(size, np.uint32), device_array(size, np.uint16)
-        if inside.size:
-            triangles_kernel[-(-inside.size // THREADS), THREADS](
+        if degrees.size:
+            triangles_kernel[-(-degrees.size // THREADS), THREADS](
                 np.uint32(start), owners_there,
                 *self["places bundle_first boundary_first arcs_first heads rows"],
                 _there(firsts), legs, thirds,
@@ -215,16 +211,14 @@ class DeviceTree(Arrays):
             "thirds": thirds,
         }
 
-    def _lay_streams(self, degrees: NDArray[np.int64], start: int) -> None:
-        """Give the stream of every bundle a place, for as many groups as there may be."""
-        bundles = self.bundles
-        sizes = np.empty(degrees.size - start, np.int64)
-        for tier, (low, high) in enumerate(pairwise(bundles.tiers)):
-            first, stop = bundles.first[low], bundles.first[high]
-            group = self.group(tier)
-            groups = np.maximum(1, -(-degrees[first:stop] // group))
-            sizes[first - start : stop - start] = group * groups
-        stream_first = offsets(sizes)[bundles.first - start]
+    def _lay_streams(self, degrees: NDArray[np.int64]) -> None:
+        """Give the stream of every bundle a place, for as many groups as members may have."""
+        places = self.bundles.first - self.bundles.start
+        sizes = np.empty(degrees.size, np.int64)
+        for tier, (low, high) in enumerate(pairwise(self.bundles.tiers)):
+            own, group = slice(places[low], places[high]), self.group(tier)
+            sizes[own] = group * np.maximum(1, -(-degrees[own] // group))
+        stream_first = offsets(sizes)[places]
         self.stream_arcs = int(stream_first[-1])
         self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
 

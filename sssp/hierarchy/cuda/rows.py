@@ -343,7 +343,7 @@ class LanesSearch(Search):
         """Sweep bundles, a thread a lane."""
         pieces, width, stream = self.pieces, self.lanes(batch.rows), batch.stream
         if totals is not None:
-            above, (_, _, pitch, swept) = int(self.tree.bundles.levels[-1]), lanes
+            above, (_, _, pitch, swept) = self.tree.bundles.start, lanes
             self.fold(batch, pieces["vertices"][:above], pitch, swept, totals)
         for low, high, room, group, lowest in pieces.passes:
             threads = self._together(width, room, lowest=lowest)

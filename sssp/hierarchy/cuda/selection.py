@@ -417,7 +417,7 @@ class Selection(Arrays):
             map(np.uint32, (lowest_tier, tree.group(0), tree.group(tree.tiers - 1)))
         )
         bundles, stream = tree.bundles, cuda.default_stream()
-        start, n = int(bundles.levels[-1]), bundles.rank.size
+        start, n = bundles.start, bundles.rank.size
         marks = device_array(n, np.uint8)
         fill(marks, np.uint8(0), stream)
         _mark_above_kernel[targets.size, MARK_THREADS](
