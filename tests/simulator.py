@@ -5,6 +5,10 @@ turn, without a pause, whether they have come to a barrier. Here the threads of 
 each runs up to its next barrier, then the next one does. Their order turns around at every barrier:
 what goes wrong for want of one goes wrong every time. Calls of device functions, entries of arrays
 and conversions of numbers, of which kernels are made, go by the shortest way.
+
+A warp, of which Numba's simulator knows nothing, has a few threads that vote, exchange values and
+wait for each other. One that does so while another thread of its warp waits for the whole block
+would wait forever on a GPU, and fails here. Memory that nobody has written is full of ones.
 """
 
 from __future__ import annotations
@@ -22,7 +26,10 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeShape
 from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAModule, FakeCUDAShared, GridGroup
 from numba.np.numpy_support import as_dtype
 
-__all__ = ["prepare"]
+__all__ = ["WARP", "prepare"]
+
+#: threads of a warp: enough for two groups of those that expand a vertex together
+WARP = 8
 
 #: what converts to Numba's numbers outside of kernels, by the identity of the type
 NUMBERS = {id(kind): as_dtype(kind).type for kind in types.integer_domain | types.real_domain}
@@ -43,11 +50,20 @@ def prepare() -> None:
         (types.Float, "__call__", _convert),
         (FakeCUDAModule, "threadIdx", property(lambda _: getcurrent().index)),
         (FakeCUDAModule, "blockIdx", property(lambda _: getcurrent().block)),
+        (FakeCUDAModule, "laneid", property(lambda _: getcurrent().lane)),
         (FakeCUDAModule, "syncthreads", _wait),
         (FakeCUDAModule, "syncthreads_and", _agree),
+        (FakeCUDAModule, "syncwarp", _meet),
+        (FakeCUDAModule, "ballot_sync", _vote),
+        (FakeCUDAModule, "shfl_sync", _from_lane),
+        (FakeCUDAModule, "shfl_up_sync", _from_before),
+        (FakeCUDAModule, "shfl_down_sync", _from_after),
         (GridGroup, "sync", _wait),
+        (FakeCUDAShared, "__init__", _share),
         (FakeCUDAShared, "array", _shared_array),
+        (cuda, "device_array", _device_array),
         (cuda, "as_cuda_array", _as_cuda_array),
+        (cuda, "warpsize", WARP),
     ):
         setattr(kind, name, function)
 
@@ -60,27 +76,58 @@ def _as_cuda_array(array: Any) -> FakeCUDAArray:
 
 def _run_block(block: Any, place: Any, *args: Any) -> None:
     """Run the threads of a block in turns; those that have ended are not waited for."""
-    going = []
-    for index in np.ndindex(*block._block_dim):
+    shared: Any = simulated._get_kernel_context().shared
+    _share(shared, shared._dynshared_size)
+    warps: list[list[Any]] = []
+    for number, index in enumerate(_indices(*block._block_dim)):
         thread = greenlet(block._f)
         thread.index, thread.block = Dim3(*index), Dim3(*place)
-        going.append(thread)
-        thread.crew = going
-    given = args
-    while going:
-        for thread in going:
+        thread.lane, thread.given = number % WARP, args
+        if thread.lane == 0:
+            warps.append([])
+        warps[-1].append(thread)
+        thread.warps = warps
+    while warps:
+        for warp in warps:
+            _run_warp(warp)
+        warps[:] = [warp for warp in reversed(warps) if warp]
+
+
+def _indices(x: int, y: int, z: int) -> Any:
+    """Yield the numbers of a block's threads in the order of its warps."""
+    return ((i, j, k) for k in range(z) for j in range(y) for i in range(x))
+
+
+def _run_warp(warp: list[Any]) -> None:
+    """Run the threads of a warp until all that have not ended wait for the block."""
+    meets = True
+    while meets:
+        asked = {}
+        for thread in warp:
             try:
-                thread.switch(*given)
+                answer = thread.switch(*thread.given)
             except Exception as error:
                 error.add_note(f"in thread {thread.index} of block {thread.block}")
                 raise
-        going[:] = [thread for thread in reversed(going) if not thread.dead]
-        given = ()
+            thread.given = ()
+            if not thread.dead:
+                asked[thread] = answer
+        warp[:] = [thread for thread in reversed(warp) if thread in asked]
+        meets = any(answer is not None for answer in asked.values())
+        if meets:
+            if None in asked.values():
+                raise RuntimeError(
+                    f"some threads of a warp of block {warp[0].block} wait for the block, "
+                    "and others for the warp"
+                )
+            values = {thread.lane: value for thread, (value,) in asked.items()}
+            for thread in warp:
+                thread.given = (values,)
 
 
 def _wait(_: Any) -> None:
     """Let the other threads of the block come to the barrier too."""
-    getcurrent().parent.switch()
+    getcurrent().parent.switch(None)
 
 
 def _agree(_: Any, value: Any) -> bool:
@@ -88,10 +135,41 @@ def _agree(_: Any, value: Any) -> bool:
     thread = getcurrent()
     thread.vote = bool(value)
     _wait(_)
-    agreed = all(other.vote for other in thread.crew if not other.dead)
+    agreed = all(other.vote for warp in thread.warps for other in warp if not other.dead)
     # (the next vote is not before all have seen this one)
     _wait(_)
     return agreed
+
+
+def _exchanged(value: Any) -> dict[int, Any]:
+    """Return the values of the threads of the warp, by their lanes, once all have given one."""
+    values: dict[int, Any] = getcurrent().parent.switch((value,))
+    return values
+
+
+def _meet(_: Any) -> None:
+    """Let the other threads of the warp come to the barrier too."""
+    _exchanged(None)
+
+
+def _vote(_: Any, mask: int, value: Any) -> int:
+    """Return which threads of the warp say so, a bit each."""
+    return sum(1 << lane for lane, vote in _exchanged(bool(value)).items() if vote)
+
+
+def _from_lane(_: Any, mask: int, value: Any, lane: Any) -> Any:
+    """Return the value of a thread of the warp, which has not ended."""
+    return _exchanged(value)[int(lane)]
+
+
+def _from_before(_: Any, mask: int, value: Any, offset: Any) -> Any:
+    """Return the value of the thread so many before, or the own one if there is none."""
+    return _exchanged(value).get(getcurrent().lane - int(offset), value)
+
+
+def _from_after(_: Any, mask: int, value: Any, offset: Any) -> Any:
+    """Return the value of the thread so many after, or the own one if there is none."""
+    return _exchanged(value).get(getcurrent().lane + int(offset), value)
 
 
 def _call(kernel: Any, *args: Any) -> Any:
@@ -127,6 +205,24 @@ def _convert(kind: Any, *args: Any) -> Any:
     return _convert_as_usual(kind, *args)
 
 
+def _unwritten(shape: Any, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return an array that holds what no kernel would take for its own."""
+    array = np.empty(shape, dtype)
+    array.reshape(-1).view(np.uint8).fill(0xFF)
+    return array
+
+
+def _device_array(shape: Any, dtype: Any, stream: Any = 0) -> FakeCUDAArray:
+    """Allocate memory of the device."""
+    return FakeCUDAArray(_unwritten(shape, np.dtype(dtype)), stream)
+
+
+def _share(shared: Any, dynshared_size: int) -> None:
+    """Allocate the shared memory of a block that its launch asks for; the rest follows."""
+    shared._allocations, shared._dynshared_size = {}, dynshared_size
+    shared._dynshared = _unwritten(dynshared_size, np.dtype(np.byte))
+
+
 def _shared_array(shared: Any, shape: Any, dtype: Any, alignment: None = None) -> Any:
     """Return the array of a line of a kernel, made by the first thread that comes there.
 
@@ -138,5 +234,5 @@ def _shared_array(shared: Any, shape: Any, dtype: Any, alignment: None = None) -
     line = (caller.f_code.co_filename, caller.f_lineno)
     if line not in shared._allocations:
         kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
-        shared._allocations[line] = np.empty(shape, kind)
+        shared._allocations[line] = _unwritten(shape, np.dtype(kind))
     return shared._allocations[line]

@@ -10,6 +10,7 @@ pytest.importorskip("numba_cuda")
 
 from sssp.cuda.compiler import cuda, inline, kernel
 from tests.cuda.conftest import SIMULATOR
+from tests.simulator import WARP
 
 pytestmark = [
     pytest.mark.gpu,
@@ -106,3 +107,72 @@ def test_threads_agree_where_all_of_them_say_so() -> None:
     voting[1, THREADS](found)
     expected = np.arange(2 * THREADS) >= THREADS - 1
     assert (found == expected[:, np.newaxis]).all()
+
+
+def test_threads_of_a_warp_vote_and_exchange_values() -> None:
+    @kernel
+    def exchanging(found):
+        own, lane = cuda.grid(1), cuda.laneid
+        found[0, own] = lane
+        found[1, own] = cuda.ballot_sync(0xFFFFFFFF, lane % 2 == 1)
+        found[2, own] = cuda.shfl_sync(0xFFFFFFFF, own, 1)
+        found[3, own] = cuda.shfl_up_sync(0xFFFFFFFF, own, 2)
+        found[4, own] = cuda.shfl_down_sync(0xFFFFFFFF, own, 2)
+
+    # the last warp of a block is not full
+    threads = 2 * WARP + 3
+    exchanging[1, threads](found := np.zeros((5, threads), np.int64))
+    own = np.arange(threads)
+    first, size = own // WARP * WARP, np.where(own < 2 * WARP, WARP, 3)
+    odd = sum(1 << lane for lane in range(1, WARP, 2))
+    assert found[0].tolist() == (own % WARP).tolist()
+    assert found[1].tolist() == np.where(size == WARP, odd, 0b010).tolist()
+    assert found[2].tolist() == (first + 1).tolist()
+    assert found[3].tolist() == np.where(own - 2 >= first, own - 2, own).tolist()
+    assert found[4].tolist() == np.where(own + 2 < first + size, own + 2, own).tolist()
+
+
+def test_a_warp_waits_for_its_own_threads_alone() -> None:
+    @kernel
+    def passing_on(found):
+        own = cuda.threadIdx.x
+        # one warp turns more often than the other, and both meet at the end
+        for turn in range(1 + own // WARP):
+            found[turn, own] = own
+            cuda.syncwarp()
+            neighbour = found[turn, own ^ 1]
+            cuda.syncwarp()
+            found[turn, own] = neighbour
+        cuda.syncthreads()
+        found[2, own] = found[0, 2 * WARP - 1 - own]
+
+    passing_on[1, 2 * WARP](found := np.zeros((3, 2 * WARP), np.int32))
+    neighbours = np.arange(2 * WARP) ^ 1
+    assert found[0].tolist() == neighbours.tolist()
+    assert found[1].tolist() == [0] * WARP + neighbours[WARP:].tolist()
+    assert found[2].tolist() == neighbours[::-1].tolist()
+
+
+def test_a_warp_that_would_wait_forever_is_an_error() -> None:
+    @kernel
+    def waiting(found):
+        if cuda.laneid == 0:
+            cuda.syncthreads()
+        found[0] = cuda.ballot_sync(0xFFFFFFFF, True)
+
+    with pytest.raises(RuntimeError, match=r"some threads of a warp .* wait for the block"):
+        waiting[1, WARP](np.zeros(1, np.int64))
+
+
+def test_memory_that_nobody_has_written_is_no_zero() -> None:
+    @kernel
+    def reading(found):
+        block, words = cuda.blockIdx.x, cuda.shared.array(2, int32)
+        asked_for = cuda.shared.array(0, uint32)
+        found[block, 0], found[block, 1] = words[0], asked_for[0]
+        words[0], asked_for[0] = 5, 6
+
+    found = cuda.device_array((3, 2), np.int64)
+    assert found.copy_to_host().tolist() == [[-1, -1]] * 3
+    reading[2, 1, 0, 4](found)
+    assert found.copy_to_host().tolist() == [[-1, 2**32 - 1]] * 2 + [[-1, -1]]

@@ -1,4 +1,4 @@
-"""Threads of a warp that act together; in the simulator a warp is a thread of its own."""
+"""Threads of a warp that act together."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ __all__ = [
     "warp_barrier",
 ]
 
-WARP = 1 if SIMULATOR else 32
+#: threads of a warp: Numba's simulator knows no warps, but that of the tests has small ones
+WARP = getattr(cuda, "warpsize", 1) if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF
 
-if SIMULATOR:
+if WARP == 1:
 
     @inline
     def ballot(wants):
@@ -70,7 +71,7 @@ else:
     @inline
     def least_of_warp(value):
         """Least value in the warp, known to its first thread."""
-        offset = 16
+        offset = WARP // 2
         while offset > 0:
             value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
             offset >>= 1

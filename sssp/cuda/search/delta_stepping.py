@@ -36,7 +36,7 @@ from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.bits import number_of_bits
 from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
 from sssp.cuda.device.slots import SLOTS, rotated, slots_of
-from sssp.cuda.device.warp import ballot, from_lane
+from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.memory import DeviceGraph
 from sssp.cuda.pool import device_array
@@ -69,12 +69,10 @@ NEAR_CAPACITY, FAR_CAPACITY = 1024, 1024
 #: threads of a group, which expands a vertex, and arcs of a vertex in the table
 GROUP = 4
 GROUP_BITS = 2
-WARP_BITS = 5
-WARP_THREADS = 1 << WARP_BITS
 #: registers of a thread, for blocks that work together and for one alone
 REGISTERS_TOGETHER, REGISTERS = 128, 64
 #: arcs beyond the table from which on a whole warp relaxes them
-HEAVY = 32
+HEAVY = 1 if SIMULATOR else 32
 #: parts of a head in the table: whether its tail has more arcs than the table holds; the vertex
 MORE, VERTEX = 0x80000000, 0x7FFFFFFF
 #: sizes of a block's piles: of the near ones, in turn by hop, and of the far one
@@ -273,9 +271,9 @@ def _group_of(worker):
     return Group(
         uint32(thread & (GROUP - 1)),
         uint32(thread >> GROUP_BITS),
-        uint32((thread >> WARP_BITS) << (WARP_BITS - GROUP_BITS)),
+        uint32(thread // WARP * (WARP // GROUP)),
         uint32(worker.threads >> GROUP_BITS),
-        int32(thread & (WARP_THREADS - GROUP)),
+        int32(((thread & (WARP - 1)) >> GROUP_BITS) << GROUP_BITS),
     )
 
 
@@ -504,7 +502,7 @@ def _take_of(dtype: np.dtype[Any]) -> Any:
             else:
                 vertex = queue.entries[i]
             head, weight = arc_of(block.arcs.table, vertex, group.member)
-            if SIMULATOR or group.member == 0:
+            if WARP < GROUP or group.member == 0:
                 word = cuda.atomic.and_(block.words, vertex, popped)
         return Entry(active, vertex, head, weight, word)
 
@@ -530,7 +528,7 @@ def _relax_heavy_of(dtype: np.dtype[Any]) -> Any:
                 candidate = number(heavy_length + arcs.weights[heavy_arc])
                 head = arcs.indices[heavy_arc]
                 least = relax(head, candidate, block.words, limits, near, far, least)
-                heavy_arc = uint32(heavy_arc + WARP_THREADS)
+                heavy_arc = uint32(heavy_arc + WARP)
         return least
 
     return relax_heavy
@@ -560,7 +558,7 @@ def _relax_queue_of(dtype: np.dtype[Any]) -> Any:
             if entry.active:
                 if entry.head & MORE != 0:
                     arc, last = arcs.indptr[entry.vertex], arcs.indptr[uint32(entry.vertex + 1)]
-                    heavy = not SIMULATOR and last - arc > GROUP + HEAVY
+                    heavy = WARP > GROUP and last - arc > GROUP + HEAVY
                     arc = uint32(arc + GROUP + group.member)
                 head = uint32(entry.head & VERTEX)
                 # the table is padded with the vertex itself

@@ -75,7 +75,7 @@ Crews = tuple[tuple[int, tuple[int, int]], ...]
 #: longest ways up and down, if they have been measured
 APART, GREATEST, FARTHEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4, 5
 #: threads of a block that takes a vertex, on a level or in the top
-VERTEX_THREADS = 2 if SIMULATOR else 128
+VERTEX_THREADS = 2 * WARP if SIMULATOR else 128
 #: bytes that the memory of a bundle is counted in: ways up and down along an arc, of any dtype
 UNIT = 16
 #: registers of a thread, so that a block may have 1,024 of them; of one that packs fewer, so that a
@@ -88,7 +88,7 @@ CREWS: Crews = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (ANY, (1024, 
 #: the same where there are blocks enough, of several sets
 CREWS_OF_SETS: Crews = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (ANY, (512, 512))
 if SIMULATOR:
-    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (ANY, (4, 4))
+    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (ANY, (2 * WARP, 2 * WARP))
 #: bundles of a block, if a warp is enough for each
 SIDE_BY_SIDE = 2
 
