@@ -33,6 +33,7 @@ test: $(INSTALLED)
 test-all: test docs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(ARGS)
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "gpu and slow" $(ARGS)
+	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal --hazards -m "gpu and not slow" $(ARGS)
 	$(BIN)/python -m tests.environments $(ARGS)
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=long $(ARGS)
 

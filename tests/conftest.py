@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,6 +33,27 @@ if SIMULATOR:
     from tests.simulator import prepare
 
     prepare()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--hazards",
+        action="store_true",
+        help="look for races of kernels in the simulator (NUMBA_ENABLE_CUDASIM=1)",
+    )
+
+
+@pytest.fixture(autouse=True)
+def hazards(request: pytest.FixtureRequest) -> Iterator[None]:
+    """With --hazards, a test fails whose kernels have any."""
+    if not request.config.getoption("--hazards"):
+        yield
+        return
+    from tests.hazards import watching
+
+    with watching() as found:
+        yield
+    assert not found, "\n".join(sorted(found))
 
 
 def usable(named: str) -> str:

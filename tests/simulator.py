@@ -26,7 +26,7 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray, FakeShape
 from numba.cuda.simulator.kernelapi import Dim3, FakeCUDAModule, FakeCUDAShared, GridGroup
 from numba.np.numpy_support import as_dtype
 
-__all__ = ["WARP", "prepare"]
+__all__ = ["WARP", "Entries", "prepare"]
 
 #: threads of a warp: enough for two groups of those that expand a vertex together
 WARP = 8
@@ -45,7 +45,7 @@ def prepare() -> None:
     for kind, name, function in (
         (simulated.BlockManager, "run", _run_block),
         (simulated.FakeCUDAKernel, "__call__", _call),
-        (simulated, "FakeWithinKernelCUDAArray", lambda array: array._ary.view(_Entries)),
+        (simulated, "FakeWithinKernelCUDAArray", lambda array: array._ary.view(entries)),
         (types.Integer, "__call__", _convert),
         (types.Float, "__call__", _convert),
         (FakeCUDAModule, "threadIdx", property(lambda _: getcurrent().index)),
@@ -82,11 +82,11 @@ def _run_block(block: Any, place: Any, *args: Any) -> None:
     for number, index in enumerate(_indices(*block._block_dim)):
         thread = greenlet(block._f)
         thread.index, thread.block = Dim3(*index), Dim3(*place)
-        thread.lane, thread.given = number % WARP, args
+        thread.lane, thread.given, thread.turns = number % WARP, args, (0, 0)
         if thread.lane == 0:
             warps.append([])
         warps[-1].append(thread)
-        thread.warps = warps
+        thread.warp, thread.warps = warps[-1], warps
     while warps:
         for warp in warps:
             _run_warp(warp)
@@ -127,7 +127,9 @@ def _run_warp(warp: list[Any]) -> None:
 
 def _wait(_: Any) -> None:
     """Let the other threads of the block come to the barrier too."""
-    getcurrent().parent.switch(None)
+    thread = getcurrent()
+    thread.parent.switch(None)
+    thread.turns = (thread.turns[0] + 1, 0)
 
 
 def _agree(_: Any, value: Any) -> bool:
@@ -150,6 +152,8 @@ def _exchanged(value: Any) -> dict[int, Any]:
 def _meet(_: Any) -> None:
     """Let the other threads of the warp come to the barrier too."""
     _exchanged(None)
+    thread = getcurrent()
+    thread.turns = (thread.turns[0], thread.turns[1] + 1)
 
 
 def _vote(_: Any, mask: int, value: Any) -> int:
@@ -189,13 +193,17 @@ def _call(kernel: Any, *args: Any) -> Any:
         _lent.clear()
 
 
-class _Entries(np.ndarray[Any, Any]):
+class Entries(np.ndarray[Any, Any]):
     """An array within a kernel, without what kernels lack."""
 
     @property  # type: ignore[misc]
     def shape(self) -> Any:
         """Its shape, which has no end to count from."""
         return FakeShape(super().shape)
+
+
+#: what kernels see arrays as
+entries: type[Entries] = Entries
 
 
 def _convert(kind: Any, *args: Any) -> Any:
@@ -229,10 +237,10 @@ def _shared_array(shared: Any, shape: Any, dtype: Any, alignment: None = None) -
     The simulator's own reads the sources of all callers to learn which line that is.
     """
     if shape == 0:  # the memory that a launch asks for, seen in some dtype
-        return shared._dynshared.view(as_dtype(dtype))
+        return shared._dynshared.view(as_dtype(dtype)).view(entries)
     caller = sys._getframe(1)
     line = (caller.f_code.co_filename, caller.f_lineno)
     if line not in shared._allocations:
         kind = as_dtype(dtype) if isinstance(dtype, types.Type) else dtype
         shared._allocations[line] = _unwritten(shape, np.dtype(kind))
-    return shared._allocations[line]
+    return shared._allocations[line].view(entries)

@@ -10,6 +10,7 @@ pytest.importorskip("numba_cuda")
 
 from sssp.cuda.compiler import cuda, inline, kernel
 from tests.cuda.conftest import SIMULATOR
+from tests.hazards import watching
 from tests.simulator import WARP
 
 pytestmark = [
@@ -18,6 +19,11 @@ pytestmark = [
 ]
 
 THREADS = 4
+
+
+@pytest.fixture
+def hazards() -> None:
+    """Some of these kernels have them on purpose."""
 
 
 def passed_on(*, barriers: bool) -> list[list[int]]:
@@ -176,3 +182,79 @@ def test_memory_that_nobody_has_written_is_no_zero() -> None:
     assert found.copy_to_host().tolist() == [[-1, -1]] * 3
     reading[2, 1, 0, 4](found)
     assert found.copy_to_host().tolist() == [[-1, 2**32 - 1]] * 2 + [[-1, -1]]
+
+
+def hazards_of(*, barrier: str, alike: bool = False, blocks: int = 1) -> list[str]:
+    """Return what is found if threads read what their neighbours have written."""
+
+    @inline
+    def wait():
+        if barrier == "of the block":
+            cuda.syncthreads()
+        elif barrier == "of the warp":
+            cuda.syncwarp()
+
+    @kernel
+    def reading(words, found):
+        own = cuda.grid(1)
+        words[0 if alike else own] = 1
+        wait()
+        found[own] = words[own ^ WARP]
+
+    with watching() as hazards:
+        reading[blocks, 2 * WARP // blocks](
+            np.zeros(2 * WARP, np.int32), np.zeros(2 * WARP, np.int32)
+        )
+    return sorted(hazards)
+
+
+def test_what_has_no_barrier_is_a_hazard() -> None:
+    assert hazards_of(barrier="of the block") == []
+    for without in (
+        hazards_of(barrier="none"),
+        hazards_of(barrier="of the warp"),
+        hazards_of(barrier="of the block", blocks=2),
+    ):
+        (found,) = without
+        name = f"{__name__}:"
+        assert found.startswith("reading: no barrier between ")
+        assert found.count(name) == 2
+    # (what is there already, the others do not write)
+    assert len(hazards_of(barrier="of the block", alike=True, blocks=2)) == 1
+
+
+def test_what_a_warp_has_exchanged_is_no_hazard_of_that_warp() -> None:
+    @kernel
+    def exchanging(words, found):
+        own = cuda.threadIdx.x
+        words[own] = own
+        cuda.syncwarp()
+        found[own] = words[own ^ 1]
+
+    with watching() as hazards:
+        exchanging[1, 2 * WARP](np.zeros(2 * WARP, np.int32), found := np.zeros(2 * WARP, np.int32))
+    assert hazards == set()
+    assert found.tolist() == (np.arange(2 * WARP) ^ 1).tolist()
+
+
+def test_atomic_operations_are_no_hazards() -> None:
+    @kernel
+    def counting(counts):
+        if counts[0] < 100:
+            cuda.atomic.add(counts, 0, 1)
+
+    with watching() as hazards:
+        counting[2, THREADS](counts := np.zeros(1, np.int32))
+    assert counts.tolist() == [2 * THREADS]
+    assert hazards == set()
+
+
+def test_an_index_below_zero_is_found() -> None:
+    @kernel
+    def reading(words):
+        words[0] = words[int32(cuda.threadIdx.x) - 1]
+
+    with watching() as hazards:
+        reading[1, 1](np.zeros(2, np.int32))
+    (found,) = hazards
+    assert "an index below zero" in found
