@@ -23,6 +23,13 @@ from sssp.cuda.memory import device_graph, free_bytes, upload
 from sssp.cuda.pool import device_array
 from sssp.engine.network import Network
 from sssp.graph.weights import converted
+from sssp.hierarchy.cuda.basic_pass import (
+    make_basic_kernel,
+    make_basic_level_kernel,
+    make_changes_kernel,
+    make_first_weights_kernel,
+    make_to_top_kernel,
+)
 from sssp.hierarchy.cuda.customization import (
     APART,
     FARTHEST,
@@ -32,16 +39,13 @@ from sssp.hierarchy.cuda.customization import (
     UNIT,
     VERTEX_THREADS,
     WORDS,
-    make_basic_kernel,
-    make_basic_level_kernel,
-    make_changes_kernel,
-    make_first_weights_kernel,
+)
+from sssp.hierarchy.cuda.launches import Launches
+from sssp.hierarchy.cuda.perfect_pass import (
     make_from_top_kernel,
     make_perfect_kernel,
     make_perfect_level_kernel,
-    make_to_top_kernel,
 )
-from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.pieces import DeviceTree
 from sssp.hierarchy.cuda.scratch import Pool
 from sssp.hierarchy.cuda.selection import Streams
