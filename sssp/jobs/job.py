@@ -511,7 +511,10 @@ class _Job:
 
     def _named(self, vertices: Array) -> Array:
         labels = self.network.labels
-        return vertices if labels is None else labels[vertices]
+        # (strings have no form in the standard of Zarr yet)
+        if labels is None or (self.form == "zarr" and labels.dtype.kind not in "iu"):
+            return vertices
+        return labels[vertices]
 
     def _refuse_full_disk(self, report: Report) -> None:
         if self.zstd:  # nobody knows how much that will be

@@ -7,6 +7,7 @@ rows are a number, or some, beside their source in either.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from sssp.graph.extras import imported
 from sssp.jobs.files import Piece, whole_file
-from sssp.jobs.layout import Layout
+from sssp.jobs.layout import Field, Layout
 
 __all__ = ["MOST_COLUMNS", "ParquetParts"]
 
@@ -76,6 +77,13 @@ class ParquetParts:
             raise ValueError(
                 f"a wide table has a column a target, and {names[counts > 1][0]} is named twice"
             )
+        columns = [SOURCE, *(name for field in self.layout.fields for name in self._names(field))]
+        twins = [name for name, count in Counter(columns).items() if count > 1]
+        if twins:
+            raise ValueError(
+                f"two columns of a wide table would be called {twins[0]!r}, for that is the label "
+                "of a target: write a long one or a .zarr store"
+            )
 
     def prepare(self, labels: Mapping[str, Array], attributes: Mapping[str, Any]) -> None:
         """Make the folder.
@@ -114,7 +122,7 @@ class ParquetParts:
         if self.targets is None:
             return self._reduced(sources, values)
         targets = self.targets[own] if by_columns else self.targets
-        return (self._wide if self.wide else self._long)(sources, targets, values)
+        return self._wide(sources, values) if self.wide else self._long(sources, targets, values)
 
     def _long(self, sources: Array, targets: Array, values: Mapping[str, Array]) -> Iterator[Any]:
         arrow = imported("pyarrow", "jobs")
@@ -131,15 +139,20 @@ class ParquetParts:
                 }
             )
 
-    def _wide(self, sources: Array, targets: Array, values: Mapping[str, Array]) -> Iterator[Any]:
+    def _wide(self, sources: Array, values: Mapping[str, Array]) -> Iterator[Any]:
         arrow = imported("pyarrow", "jobs")
         columns: dict[str, Any] = {SOURCE: sources}
         for field in self.layout.fields:
-            before = "" if field is self.layout.fields[0] else f"{field.column} "
-            for target, column in zip(targets.tolist(), values[field.name].T, strict=True):
+            for name, column in zip(self._names(field), values[field.name].T, strict=True):
                 lost = column == field.missing
-                columns[f"{before}{target}"] = arrow.array(np.ascontiguousarray(column), mask=lost)
+                columns[name] = arrow.array(np.ascontiguousarray(column), mask=lost)
         yield arrow.table(columns)
+
+    def _names(self, field: Field) -> list[str]:
+        """Return the columns of a field in a wide table, one a target."""
+        assert self.targets is not None
+        before = "" if field is self.layout.fields[0] else f"{field.column} "
+        return [f"{before}{target}" for target in self.targets.tolist()]
 
     def _reduced(self, sources: Array, values: Mapping[str, Array]) -> Iterator[Any]:
         arrow = imported("pyarrow", "jobs")

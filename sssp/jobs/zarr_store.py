@@ -60,7 +60,7 @@ class ZarrStore:
         Parameters
         ----------
         labels : mapping of str to ndarray
-            What the rows and the columns are called, by dimension.
+            What the rows and the columns are called, by dimension: integers.
         attributes : mapping
             Of the store.
 
@@ -73,12 +73,10 @@ class ZarrStore:
         group = zarr.open_group(str(self.path), mode="a", zarr_format=3)
         group.update_attributes(dict(attributes))
         for name, values in labels.items():
-            # (strings have no form in the standard yet)
-            numbers = values if values.dtype.kind in "iu" else np.arange(values.size)
-            array = self._create(group, name, numbers.shape, (max(1, min(PIECE, values.size)),),
-                                 numbers.dtype, 0, (name,))  # fmt: skip
+            array = self._create(group, name, values.shape, (max(1, min(PIECE, values.size)),),
+                                 values.dtype, 0, (name,))  # fmt: skip
             for first in range(0, values.size, PIECE):
-                array[first : first + PIECE] = numbers[first : first + PIECE]
+                array[first : first + PIECE] = values[first : first + PIECE]
         for field in self.layout.fields:
             shape: tuple[int, ...] = (self.layout.rows,)
             dimensions: tuple[str, ...] = ("source",)

@@ -197,6 +197,25 @@ def test_what_makes_no_job_is_refused_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_labels_that_a_store_cannot_hold_stand_there_as_vertices(tmp_path: Path) -> None:
+    pytest.importorskip("zarr")
+    g = ring_with_chords(6, labels=list("abcdef"))
+    sssp.run(g, [5, 2, 5], to=tmp_path / "od.zarr", targets=[4, 1, 3])
+    table = arrays_in(tmp_path / "od.zarr")
+    assert (table["source"][:].tolist(), table["target"][:].tolist()) == ([5, 2], [4, 1, 3])
+
+
+@pytest.mark.parametrize("label", ["source", "km a"])
+def test_columns_of_a_wide_table_that_would_have_one_name_are_refused(
+    tmp_path: Path, label: str
+) -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [4, 5], labels=["a", label, "c"])
+    asked: dict[str, Any] = {"targets": [0, 1], "form": "wide", "skim": {"km": [1, 1]}}
+    with pytest.raises(ValueError, match=f"two columns .* would be called '{label}'"):
+        sssp.run(g, [0, 2], to=tmp_path / "od", **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_string_labels_stand_in_parquet_and_odd_ones_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     g = sssp.Graph.from_arcs([0], [1], [1], labels=[(1, 2), (3, 4)])
