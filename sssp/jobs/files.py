@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from sssp.loaders._files import crc32
 
-__all__ = ["Piece", "TalliedFile", "checksum_of", "whole_file"]
+__all__ = ["Piece", "TalliedFile", "bring_to_disk", "checksum_of", "whole_file"]
 
 #: bytes that are read at a time
 PIECE_BYTES = 16 << 20
@@ -96,6 +96,12 @@ def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
         with suppress(FileNotFoundError):
             unfinished.unlink()
         raise
+
+
+def bring_to_disk(path: Path) -> None:
+    """Wait until what somebody has written to a file is on the disk."""
+    with path.open("r+b") as stream:
+        os.fsync(stream.fileno())
 
 
 def checksum_of(path: Path) -> int:

@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -130,7 +131,7 @@ class Report:
         JobError
             A file is not as it was written, or gone.
         """
-        return Manifest(self.path).check()
+        return Manifest(self.path).check(self.blocks)
 
     def plan(self) -> str:
         """Say what there is to do, on one line."""
@@ -405,7 +406,7 @@ class _Job:
         trees = self.network.n * INDEX.itemsize if self.asked.skims else 0
         return sum(field.row_bytes for field in self.fields) + trees
 
-    def _identity(self, layout: Layout) -> dict[str, Any]:
+    def _identity(self, layout: Layout, chunk_bytes: int | None) -> dict[str, Any]:
         """Return what the manifest says of the job, and compares: all that the table depends on."""
         asked, plan = self.asked, self.question.plan
         reduction = plan.query.reduction
@@ -424,7 +425,7 @@ class _Job:
             "compression": "zstd" if self.zstd else None,
             "labels": None if self.network.labels is None else digest_of_labels(self.network),
             "block_size": layout.block_size,
-            "chunk_bytes": CHUNK_BYTES if self.form == "zarr" else None,
+            "chunk_bytes": chunk_bytes,
         }
 
     def run(
@@ -439,12 +440,15 @@ class _Job:
     ) -> Report:
         """Do what is left to do, and report."""
         manifest = Manifest(self.table)
+        chunk_bytes = CHUNK_BYTES if self.form == "zarr" else None
         if manifest.job is not None:
             if not resume:
                 raise JobError(f"{str(self.table)!r} is there already: resume=True goes on with it")
-            block_size = block_size or manifest.job.get("block_size")
+            block_size = block_size or manifest.job["block_size"]
+            # (an earlier version may have cut them otherwise)
+            chunk_bytes = manifest.job["chunk_bytes"]
         layout = self._layout(block_size)
-        identity = self._identity(layout)
+        identity = self._identity(layout, chunk_bytes)
         if manifest.job is not None:
             odd = manifest.differences(json.loads(json.dumps(identity)))
             if odd:
@@ -456,21 +460,19 @@ class _Job:
             self.table, self.form, self.distinct, rows, layout.blocks, layout.block_size,
             layout.searches, layout.nbytes,
         )  # fmt: skip
-        done = np.zeros(layout.blocks, np.bool_)
-        if manifest.job is not None:
-            done = manifest.done(layout.blocks)
-            report.done_before = int(done.sum())
-        inputs = self._inputs(layout, manifest, certify)
+        report.done_before = int(manifest.done(layout.blocks).sum())
+        inputs = self._inputs(layout, chunk_bytes, manifest, certify)
         together = blocks_together(layout.block_size, self._search_bytes())
         runner = self.place.runner(self.question, layout.blocks, together)
         if dry_run:
             _measure(inputs, report, runner)
             return report
         self._refuse_full_disk(report)
-        if manifest.job is None:
-            manifest.begin(identity)
-        with manifest.opened() as stream:
-            if not done.any():
+        with _no_room_told(report), manifest.opened(identity) as stream:
+            # (another process may have been at work until now)
+            done = manifest.done(layout.blocks)
+            report.done_before = int(done.sum())
+            if not report.done_before:
                 inputs.sink.prepare(self._labels(), {"sssp": identity})
             logger.info("%s", report.plan())
             work = _Work(inputs, self.file, runner, manifest, done, report)
@@ -478,10 +480,12 @@ class _Job:
             manifest.finish()
         return report
 
-    def _inputs(self, layout: Layout, manifest: Manifest, certify: int) -> Inputs:
+    def _inputs(
+        self, layout: Layout, chunk_bytes: int | None, manifest: Manifest, certify: int
+    ) -> Inputs:
         sink: ZarrStore | ParquetParts
         if self.form == "zarr":
-            sink = ZarrStore(self.table, layout, self.zstd)
+            sink = ZarrStore(self.table, layout, self.zstd, chunk_bytes or CHUNK_BYTES)
         else:
             labels = self._labels()
             for name, values in labels.items():
@@ -545,13 +549,7 @@ class _Work:
         self.manifest, self.done, self.report = manifest, done, report
 
     def do(self, stream: BinaryIO, progress: bool | None) -> None:
-        """Do the blocks that are not done.
-
-        Raises
-        ------
-        JobError
-            There is no room for one, and as the runner says.
-        """
+        """Do the blocks that are not done; raises as the runner does."""
         report, layout, start = self.report, self.inputs.layout, perf_counter()
         left = sum(len(layout.searches_of(block)) for block in self._left())
         try:
@@ -568,14 +566,6 @@ class _Work:
                             first.seconds, first.searches, left, self.runner
                         )
                         logger.info("%s", report.plan())
-        except OSError as error:
-            if error.errno not in NO_ROOM:
-                raise
-            raise JobError(
-                f"there is no room for more of {str(report.path)!r} ({error.strerror}): "
-                f"{int(self.done.sum()):,} of {report.blocks:,} blocks are done and kept; make "
-                "room, and run the job again"
-            ) from error
         finally:
             report.seconds = perf_counter() - start
 
@@ -606,6 +596,21 @@ class _Work:
             path.unlink(missing_ok=True)
 
 
+@contextmanager
+def _no_room_told(report: Report) -> Iterator[None]:
+    """Say that a disk is full, whatever was written: blocks, the record of them, or labels."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise JobError(
+            f"there is no room for more of {str(report.path)!r} ({error.strerror}): "
+            f"{report.done_before + report.done:,} of {report.blocks:,} blocks are done and kept; "
+            "make room, and run the job again"
+        ) from error
+
+
 def _measure(inputs: Inputs, report: Report, runner: Runner) -> None:
     """Find a block here, or those that are searched together, and forget them."""
     if report.complete:
@@ -625,7 +630,7 @@ def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float
 
 
 def _as_table(to: str | PathLike[str]) -> Path:
-    text = os.fspath(to)
+    text = os.fsdecode(to)
     if "://" in text:
         raise ValueError(
             f"to is {text!r}: a table lies in a folder that this process sees, not at an address"

@@ -12,14 +12,15 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
+from operator import index
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import JobError
-from sssp.jobs.files import Piece, checksum_of, whole_file
+from sssp.jobs.files import Piece, checksum_of
 
 fcntl: Any = None
 with suppress(ImportError):  # Windows
@@ -33,6 +34,8 @@ FOLDER_SUFFIX = ".job"
 INPUTS = "inputs-*.pickle"
 #: of the lines' form
 VERSION = 1
+#: what reading a line of another form raises
+ODD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 
 
 class Manifest:
@@ -50,6 +53,11 @@ class Manifest:
         Where files are made before they get their names.
     job : dict or None
         What was asked, if something was.
+
+    Raises
+    ------
+    JobError
+        What is there is of no job.
     """
 
     def __init__(self, table: Path) -> None:
@@ -62,13 +70,7 @@ class Manifest:
     def _head(self) -> dict[str, Any] | None:
         try:
             with self.path.open("rb") as stream:
-                head = json.loads(stream.readline())
-            if head["sssp job"] != VERSION:
-                raise JobError(
-                    f"{self.path} was written by sssp {head['package']}, in a form that this "
-                    f"version {_version()} does not know: go on with that one"
-                )
-            job: dict[str, Any] = head["job"]
+                line = stream.readline()
         except FileNotFoundError:
             if self.table.exists():
                 raise JobError(
@@ -76,7 +78,21 @@ class Manifest:
                     f"no {str(self.path)!r}): name another place, or remove it"
                 ) from None
             return None
-        except (ValueError, KeyError, TypeError):
+        # (whoever began the job was stopped before there was a table)
+        if not line.endswith(b"\n") and not self.table.exists():
+            return None
+        try:
+            head = json.loads(line)
+            if head["sssp job"] != VERSION:
+                raise JobError(
+                    f"{self.path} was written by sssp {head['package']}, in a form that this "
+                    f"version {_version()} does not know: go on with that one"
+                )
+            job: dict[str, Any] = head["job"]
+            sizes = index(job["block_size"]), index(job["chunk_bytes"] or 1)
+            if not line.endswith(b"\n") or min(sizes) < 1:
+                raise ValueError
+        except ODD:
             raise JobError(
                 f"{str(self.path)!r} is no manifest of a job: name another place, or remove it "
                 "and the table"
@@ -92,31 +108,21 @@ class Manifest:
             if known.get(name) != job.get(name)
         ]
 
-    def begin(self, job: dict[str, Any]) -> None:
-        """Write down what is asked.
-
-        Raises
-        ------
-        OSError
-            The folder cannot be made or written to.
-        """
-        self.temporary.mkdir(parents=True, exist_ok=True)
-        head = {"sssp job": VERSION, "package": _version(), "job": job}
-        with whole_file(self.path, self.temporary) as stream:
-            stream.write(_line(head))
-        # (as it will be read)
-        self.job = json.loads(_line(head))["job"]
-
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Open it for `add`, for one process at a time; a last line that is cut off is dropped.
+    def opened(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
+        """Open it for `add`, for one process at a time, and write down what is asked, if it is new.
+
+        A last line that is cut off is dropped.
 
         Raises
         ------
         JobError
-            Another process is at work on the job.
+            Another process is at work on the job, or has begun it meanwhile.
+        OSError
+            The folder cannot be made or written to.
         """
-        with self.path.open("r+b") as stream:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as stream:
             if fcntl is not None:
                 try:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -126,20 +132,31 @@ class Manifest:
                     ) from None
                 except OSError:  # some file systems know no locks
                     pass
+            if self._head() != self.job:
+                raise JobError(
+                    f"another process has begun a job on {str(self.table)!r} meanwhile: run this "
+                    "one again"
+                )
             # what processes that were killed have left
             self.finish()
             self.temporary.mkdir(exist_ok=True)
+            stream.seek(0)
             end = 0
             for line in stream:
                 end += len(line) if line.endswith(b"\n") else 0
-            stream.seek(end)
-            stream.truncate()
+            stream.truncate(end)
+            if self.job is None:
+                self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
+                self.job = self._head()
             yield stream
 
     def add(self, stream: BinaryIO, blocks: Iterable[tuple[int, list[Piece]]]) -> None:
         """Write down that some blocks are done, which waits for the disk once."""
-        for block, pieces in blocks:
-            stream.write(_line({"block": block, "files": pieces}))
+        self._put(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
+
+    def _put(self, stream: BinaryIO, *entries: Any) -> None:
+        for entry in entries:
+            stream.write(json.dumps(entry).encode() + b"\n")
         stream.flush()
         os.fsync(stream.fileno())
 
@@ -154,8 +171,13 @@ class Manifest:
         """Return the file for the inputs of a run."""
         return self.folder / INPUTS.replace("*", key)
 
-    def blocks(self) -> Iterator[tuple[int, list[Piece]]]:
+    def blocks(self, blocks: int) -> Iterator[tuple[int, list[Piece]]]:
         """Yield the blocks that are done, and their files.
+
+        Parameters
+        ----------
+        blocks : int
+            How many the job has.
 
         Raises
         ------
@@ -169,12 +191,14 @@ class Manifest:
                     return
                 try:
                     entry = json.loads(line)
-                    yield int(entry["block"]), [Piece(*piece) for piece in entry["files"]]
-                except (ValueError, KeyError, TypeError):
+                    pieces = [_piece(*piece) for piece in entry["files"]]
+                    block = range(blocks).index(entry["block"])
+                except ODD:
                     raise JobError(
                         f"line {number} of {str(self.path)!r} is damaged: remove that line, and "
                         "its block is found again"
                     ) from None
+                yield block, pieces
 
     def done(self, blocks: int) -> NDArray[np.bool_]:
         """Return which blocks are there, whole as far as their sizes tell.
@@ -187,21 +211,28 @@ class Manifest:
             A file is not as it was written.
         """
         done = np.zeros(blocks, np.bool_)
-        for block, pieces in self.blocks():
+        if self.job is None:
+            return done
+        for block, pieces in self.blocks(blocks):
             done[block] = all(self._is_there(block, piece) for piece in pieces)
         return done
 
     def _is_there(self, block: int, piece: Piece) -> bool:
         try:
             size = (self.table / piece.name).stat().st_size
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         if size != piece.size:
             raise self._damage(block, piece, f"{size:,} bytes instead of {piece.size:,}")
         return True
 
-    def check(self) -> int:
+    def check(self, blocks: int) -> int:
         """Read all blocks that are done back; return how many bytes they are.
+
+        Parameters
+        ----------
+        blocks : int
+            How many the job has.
 
         Raises
         ------
@@ -210,7 +241,7 @@ class Manifest:
         """
         total = 0
         # (a block that was found again counts as it was then)
-        for block, pieces in dict(self.blocks()).items():
+        for block, pieces in dict(self.blocks(blocks)).items():
             for piece in pieces:
                 if not self._is_there(block, piece):
                     raise self._damage(block, piece, "gone")
@@ -231,5 +262,15 @@ def _version() -> str:
     return str(import_module("sssp").__version__)
 
 
-def _line(entry: Any) -> bytes:
-    return json.dumps(entry).encode() + b"\n"
+def _piece(name: str, size: int, checksum: int) -> Piece:
+    """Return a file of a block as a line tells it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        It is none, or none of the table.
+    """
+    parts = PurePath(name).parts
+    if not parts or PurePath(name).is_absolute() or ".." in parts or "\0" in name:
+        raise ValueError
+    return Piece(name, index(size), index(checksum))

@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.graph.extras import imported
-from sssp.jobs.files import Piece, whole_file
+from sssp.jobs.files import Piece, bring_to_disk, whole_file
 from sssp.jobs.layout import Field, Layout
 
 __all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore"]
 
 #: ending of the name of a store
 SUFFIX = ".zarr"
-#: most bytes of a chunk, where a block may be cut: everybody who writes has one in hand, and what
-#: it is compressed to
+#: most bytes of a chunk: everybody who writes has one in hand, and what it is compressed to
 CHUNK_BYTES = 16 << 20
 #: the fastest level
 ZSTD_LEVEL = 1
@@ -45,11 +44,14 @@ class ZarrStore:
     layout : Layout
     zstd : bool
         Whether chunks are compressed.
+    chunk_bytes : int
+        Most bytes of a chunk, where a block may be cut.
     """
 
     path: Path
     layout: Layout
     zstd: bool
+    chunk_bytes: int = CHUNK_BYTES
 
     #: what the manifest calls it
     form = "zarr"
@@ -88,6 +90,10 @@ class ZarrStore:
                 field.dtype, field.missing, dimensions,
             )  # fmt: skip
             array.update_attributes({"unreached": _plain(field.missing)})
+        # (blocks that are on record can be read after a power cut)
+        for path in self.path.rglob("*"):
+            if path.is_file():
+                bring_to_disk(path)
 
     def _create(
         self,
@@ -116,7 +122,7 @@ class ZarrStore:
         layout, columns = self.layout, max(1, self.layout.columns(field))
         across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
         block = max(1, min(layout.block_size, along))
-        pieces = -(-block * across * field.dtype.itemsize // CHUNK_BYTES)
+        pieces = -(-block * across * field.dtype.itemsize // self.chunk_bytes)
         piece = max(1, -(-across // max(1, pieces)))
         return (piece, block) if layout.by_columns else (block, piece)
 

@@ -19,6 +19,7 @@ import pytest
 
 import sssp
 from sssp.calls.shortest_paths import solved
+from sssp.jobs.manifest import Manifest
 from sssp.jobs.parquet_parts import ParquetParts
 from sssp.jobs.runners import WRITERS_A_GPU, LocalRunner
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
@@ -201,6 +202,115 @@ def test_a_place_that_is_no_jobs_is_left_alone(tmp_path: Path) -> None:
             sssp.run(G, SOURCES, to=tmp_path / "od")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"block": 1,', '"block": 10,'),
+        ('"block": 1,', '"block": -1,'),
+        ('"block": 1,', '"block": 1e400,'),
+        ('"part-000001', '"../od/part-000001'),
+        ('"part-000001', '"/part-000001'),
+        ('"part-000001', '"\\u0000'),
+        ('[["part-000001', '[[7, "part-000001'),
+        ('[["part-000001', f"{'[' * 100_000}"),
+    ],
+)
+def test_a_line_that_somebody_has_changed_is_named(tmp_path: Path, old: str, new: str) -> None:
+    report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1)
+    manifest = tmp_path / "od.job" / "manifest.jsonl"
+    text = manifest.read_text()
+    assert old in text
+    manifest.write_text(text.replace(old, new))
+    for look in (report.check, lambda: sssp.run(G, SOURCES, to=tmp_path / "od")):
+        with pytest.raises(sssp.JobError, match=r"line \d+ of .* is damaged: remove that line"):
+            look()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"block_size": 4', '"block_size": 0'),
+        ('"block_size": 4', '"block_size": "many"'),
+        ('"job": {', '"job": null, "was": {'),
+        ('"job": {', '"job": [], "was": {'),
+    ],
+)
+def test_a_head_that_somebody_has_changed_is_no_manifest(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    stopped(tmp_path / "od", 1)
+    manifest = tmp_path / "od.job" / "manifest.jsonl"
+    text = manifest.read_text()
+    assert old in text
+    manifest.write_text(text.replace(old, new))
+    with pytest.raises(sssp.JobError, match="is no manifest of a job"):
+        sssp.run(G, SOURCES, to=tmp_path / "od")
+    manifest.write_text(text.splitlines()[0])
+    with pytest.raises(sssp.JobError, match="is no manifest of a job"):
+        sssp.run(G, SOURCES, to=tmp_path / "od")
+
+
+def test_a_job_that_was_stopped_in_its_first_line_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "od.job").mkdir()
+    (tmp_path / "od.job" / "manifest.jsonl").write_text('{"sssp job": 1, "pack')
+    assert sssp.run(G, SOURCES, to=tmp_path / "od").complete
+    assert sssp.run(G, SOURCES, to=tmp_path / "od").done == 0
+
+
+def test_chunks_of_an_earlier_version_keep_their_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("zarr")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("sssp.jobs.job.CHUNK_BYTES", 1000)
+        sssp.run(G, SOURCES, to=tmp_path / "whole" / "od.zarr", block_size=4)
+        stopped(tmp_path / "broken" / "od.zarr", 3)
+    report = sssp.run(G, SOURCES, to=tmp_path / "broken" / "od.zarr")
+    assert (report.done_before, report.done) == (3, 7)
+    assert contents_of(tmp_path / "broken" / "od.zarr") == contents_of(
+        tmp_path / "whole" / "od.zarr"
+    )
+
+
+def test_a_job_that_another_process_begins_meanwhile_is_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = tmp_path / "od"
+    real = Manifest.opened
+
+    def opened_late(self: Any, asked: Any) -> Any:
+        monkeypatch.setattr(Manifest, "opened", real)
+        sssp.run(G, SOURCES, to=to, block_size=4)
+        return real(self, asked)
+
+    monkeypatch.setattr(Manifest, "opened", opened_late)
+    with pytest.raises(
+        sssp.JobError, match=r"another process has begun a job .* run this one again"
+    ):
+        sssp.run(G, SOURCES, to=to, block_size=4)
+    before = contents_of(to)
+    assert sssp.run(G, SOURCES, to=to).done_before == 10
+    assert contents_of(to) == before
+
+
+def test_what_a_store_is_read_by_is_on_the_disk_before_its_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("zarr")
+    to, on_disk = tmp_path / "od.zarr", set()
+
+    def fsync(file: int, real: Any = os.fsync) -> None:
+        status = os.fstat(file)
+        on_disk.add((status.st_ino, status.st_size))
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    stopped(to, 0)
+    files = [path.stat() for path in to.rglob("*") if path.is_file()]
+    assert len(files) >= 6
+    assert {(status.st_ino, status.st_size) for status in files} <= on_disk
+
+
 def test_two_processes_do_not_work_on_one_job(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     stopped(tmp_path / "od", 1)
@@ -252,6 +362,24 @@ def test_without_room_the_blocks_that_are_done_stay(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     report = sssp.run(G, SOURCES, to=to)
     assert (report.done_before, report.done) == (3, 7)
+    assert contents_of(to) == contents_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("room", [1000, 400, 0])
+def test_without_room_for_the_record_of_blocks_they_stay(tmp_path: Path, room: int) -> None:
+    to, record = tmp_path / "od", tmp_path / "od.job" / "manifest.jsonl"
+    sssp.run(G, SOURCES, to=tmp_path / "whole", reduce="sum", block_size=1)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    largest = max(map(len, contents_of(tmp_path / "whole").values()))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest + room if room else 1, limits[1]))
+    try:
+        with pytest.raises(sssp.JobError, match=r"no room .* of 40 blocks are done and kept"):
+            sssp.run(G, SOURCES, to=to, reduce="sum", block_size=1, threads=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (record.stat().st_size > largest) == (room > 0)
+    report = sssp.run(G, SOURCES, to=to, reduce="sum", block_size=1)
+    assert (report.done_before > 0) == (room > 0)
     assert contents_of(to) == contents_of(tmp_path / "whole")
 
 
