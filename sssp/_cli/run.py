@@ -75,18 +75,13 @@ def run(options: argparse.Namespace) -> int:
     """Make the table, and print what became of it."""
     import numpy as np
 
-    from sssp.jobs.blocks import read_network
     from sssp.jobs.job import run as run_job
 
     if options.all_sources == bool(options.sources):
         raise ValueError(
             "required: --source V, --source-at LON,LAT or --sources FILE, or else --all-sources"
         )
-    network: Any
-    if options.graph.path is None or options.coordinates is not None:
-        network = options.graph.load(options.coordinates)
-    else:
-        network = read_network(str(options.graph.path))
+    network: Any = options.graph.load_network(options.coordinates)
     g = network.tree_graph
     notes, sources, targets = [], np.arange(g.n), None
     if options.sources:

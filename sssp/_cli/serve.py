@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sssp._terminal.arguments import NamedGraph, add_graph, named_graph, whole_number
@@ -118,26 +117,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _network(options: argparse.Namespace) -> Graph | Hierarchy:
     """Read the graph, or the prepared map."""
-    from sssp.hierarchy.prepare import prepare, read_hierarchy
+    from sssp.graph.graph import Graph
+    from sssp.hierarchy.prepare import prepare
 
-    named: NamedGraph = options.graph
-    if named.path is not None and _is_prepared(named.path):
-        other_places = options.coordinates is not None
-        graph = named.load(options.coordinates) if other_places else None
-        return read_hierarchy(named.path, graph=graph)
-    graph = named.load(options.coordinates)
-    return prepare(graph) if options.prepare else graph
-
-
-def _is_prepared(path: Path) -> bool:
-    """Tell whether a file holds a prepared map."""
-    from sssp.hierarchy.storage import WITH_GRAPH
-    from sssp.loaders import read_any
-
-    if ".sssp" not in path.suffixes:
-        return False
-    content = read_any(path)
-    return isinstance(content, tuple) and content[0].get("kind") == WITH_GRAPH
+    network = options.graph.load_network(options.coordinates)
+    return prepare(network) if options.prepare and isinstance(network, Graph) else network
 
 
 def _lengths(named: NamedGraph, network: Graph | Hierarchy) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
+    from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = [
     "GRAPH_HELP",
@@ -96,6 +97,14 @@ class NamedGraph:
         from sssp.graph.graph import read_graph
 
         return read_graph(self.path, coordinates=coordinates)
+
+    def load_network(self, coordinates: Path | None = None) -> Graph | Hierarchy:
+        """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
+        if self.path is None:
+            return self.load(coordinates)
+        from sssp.hierarchy.prepare import read_network
+
+        return read_network(self.path, coordinates)
 
 
 def named_graph(text: str) -> NamedGraph:

@@ -1613,12 +1613,7 @@ def read_graph(
     if not (also is None or isinstance(also, Mapping)):
         raise TypeError(f"also must be names and paths, as {{'km': path}}, not {also!r}")
     content = read_any(path)
-    if isinstance(content, ArcList):
-        graph = _graph_of(content, path)
-    else:
-        graph = Graph._from_csr(**unpacked(path, *content))
-    if coordinates is not None:
-        graph = graph._changed(coordinates=read_co(coordinates, graph.n))
+    graph = graph_of(content, path, coordinates)
     if also is None:
         return graph
     if not isinstance(content, ArcList):
@@ -1631,7 +1626,22 @@ def read_graph(
     return graph, {name: picked(column, graph.arc_origin) for name, column in weights.items()}
 
 
-def _graph_of(arcs: ArcList, path: str | PathLike[str]) -> Graph:
+def graph_of(
+    content: ArcList | tuple[dict[str, Any], dict[str, Array]],
+    path: str | PathLike[str],
+    coordinates: str | PathLike[str] | None,
+) -> Graph:
+    """Return the graph that a file holds, as `sssp.loaders.read_any` has read it."""
+    if isinstance(content, ArcList):
+        graph = _graph_of_text(content, path)
+    else:
+        graph = Graph._from_csr(**unpacked(path, *content))
+    if coordinates is not None:
+        graph = graph._changed(coordinates=read_co(coordinates, graph.n))
+    return graph
+
+
+def _graph_of_text(arcs: ArcList, path: str | PathLike[str]) -> Graph:
     """Return the graph of a text file, unless it claims more vertices than it can mean."""
     believed = max(BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC * arcs.tails.size)
     if arcs.n > believed:

@@ -12,13 +12,14 @@ from sssp.engine.checks import as_memory_limit, as_network
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.engine.threads import check_threads
-from sssp.graph.graph import Graph
+from sssp.graph.graph import Graph, graph_of
 from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy
 from sssp.hierarchy.order import TooWide, elimination_order
-from sssp.hierarchy.storage import graph_and_order
+from sssp.hierarchy.storage import graph_and_order, holds_hierarchy
 from sssp.hierarchy.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
+from sssp.loaders import read_any
 
-__all__ = ["prepare", "read_hierarchy"]
+__all__ = ["prepare", "read_hierarchy", "read_network"]
 
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
 MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
@@ -152,7 +153,43 @@ def read_hierarchy(
     The structure is made anew from the order, and the weights from those of the graph.
     """
     given = None if graph is None else as_network(graph)
-    graph, order = graph_and_order(path, given)
+    return _hierarchy_in(read_any(path), path, given, threads, memory_limit)
+
+
+def read_network(
+    path: str | PathLike[str], coordinates: str | PathLike[str] | None = None
+) -> Graph | Hierarchy:
+    """Read a graph, or a prepared map where the file holds one.
+
+    It is read once, from the beginning to the end, so a pipe will do.
+
+    Parameters
+    ----------
+    path : path-like
+        As `sssp.read_graph` and `read_hierarchy` take it.
+    coordinates : path-like, optional
+        A DIMACS ``.co`` file for the same vertices.
+
+    Raises
+    ------
+    GraphFormatError, OSError, TypeError, NegativeCycleError, ValueError, DeviceError
+        As those raise them.
+    """
+    content = read_any(path)
+    if not holds_hierarchy(content):
+        return graph_of(content, path, coordinates)
+    given = None if coordinates is None else graph_of(content, path, coordinates)
+    return _hierarchy_in(content, path, given, None, None)
+
+
+def _hierarchy_in(
+    content: Any,
+    path: str | PathLike[str],
+    given: Graph | None,
+    threads: int | None,
+    memory_limit: float | None,
+) -> Hierarchy:
+    graph, order = graph_and_order(content, path, given)
     workers, limit = check_threads(threads), as_memory_limit(memory_limit, "cpu")
     structure = structure_for(graph, neighbours(graph), order, workers, limit)
     return customized_hierarchy(graph, structure, threads=workers)

@@ -19,9 +19,9 @@ from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
 from sssp.graph.storage import packed, unpacked
 from sssp.kernels.dtypes import INDEX
-from sssp.loaders import read_any, write_arrays
+from sssp.loaders import write_arrays
 
-__all__ = ["graph_and_order", "write_hierarchy"]
+__all__ = ["graph_and_order", "holds_hierarchy", "write_hierarchy"]
 
 WITH_GRAPH, ALONE = "hierarchy", "structure"
 
@@ -46,18 +46,30 @@ def write_hierarchy(
         write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
 
 
+def holds_hierarchy(content: Any) -> bool:
+    """Tell whether a file holds what `write_hierarchy` writes, as `read_any` has read it."""
+    return isinstance(content, tuple) and content[0].get("kind") in (WITH_GRAPH, ALONE)
+
+
 def graph_and_order(
-    path: str | PathLike[str], graph: Graph | None
+    content: Any, path: str | PathLike[str], graph: Graph | None
 ) -> tuple[Graph, NDArray[np.int32]]:
-    """Read a file that `write_hierarchy` wrote; `graph`, if given, stands in for that in the file.
+    """Return what `write_hierarchy` wrote; `graph`, if given, stands in for that in the file.
+
+    Parameters
+    ----------
+    content : ArcList, or meta and arrays
+        Of the file, as `read_any` has read it.
+    path : path-like
+        What to call it.
+    graph : Graph or None
 
     Raises
     ------
     GraphFormatError, TypeError
         As `sssp.read_hierarchy` documents.
     """
-    content = read_any(path)
-    if not isinstance(content, tuple) or content[0].get("kind") not in (WITH_GRAPH, ALONE):
+    if not holds_hierarchy(content):
         raise GraphFormatError(
             "the file holds no hierarchy; sssp.prepare(sssp.read_graph(path)) makes one", path=path
         )

@@ -22,16 +22,13 @@ from numpy.typing import NDArray
 
 from sssp.engine.network import reversed_graph
 from sssp.errors import GraphFormatError, JobError
-from sssp.graph.graph import read_graph
-from sssp.hierarchy.prepare import read_hierarchy
+from sssp.hierarchy.prepare import read_network
 from sssp.jobs.asked import Asked, identity_of, some_rows
 from sssp.jobs.buffers import Buffers
 from sssp.jobs.files import Piece, checksum_of, whole_file
 from sssp.jobs.layout import Layout
 from sssp.jobs.parquet_parts import ParquetParts
 from sssp.jobs.zarr_store import ZarrStore
-from sssp.loaders._container import is_container
-from sssp.loaders._files import decompressed
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -46,7 +43,6 @@ __all__ = [
     "do_block",
     "finish_block",
     "held",
-    "read_network",
     "search_blocks",
     "store_inputs",
 ]
@@ -349,22 +345,9 @@ def _read_same_network(file: GraphFile) -> Graph:
     if kept is not None and identity_of(kept) == file.identity:
         return kept
     try:
-        network = read_network(file.path)
+        network: Graph = read_network(file.path)  # type: ignore[assignment]  # or what stands for it
     except (OSError, GraphFormatError) as error:
         raise GraphNotSeenError(f"the worker {worker_name()}: {error}") from error
     if identity_of(network) != file.identity:
         raise GraphNotSeenError(f"the worker {worker_name()} has another graph in {file.path!r}")
     return network
-
-
-def read_network(path: str) -> Graph:
-    """Read a graph, or a prepared map where the file holds one."""
-    with decompressed(path) as stream:
-        may_be_prepared = is_container(stream)
-    if may_be_prepared:
-        try:
-            return read_hierarchy(path)  # type: ignore[return-value]  # it stands for a graph
-        except GraphFormatError as error:
-            if "holds no hierarchy" not in str(error):
-                raise
-    return read_graph(path)

@@ -27,6 +27,7 @@ from sssp.engine.plan import weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError
+from sssp.hierarchy.prepare import read_network
 from sssp.jobs.asked import DISTANCES, Asked, digest_of, identity_of
 from sssp.jobs.blocks import (
     Done,
@@ -34,7 +35,6 @@ from sssp.jobs.blocks import (
     GraphNotSeenError,
     Inputs,
     held,
-    read_network,
     store_inputs,
 )
 from sssp.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
@@ -281,8 +281,12 @@ def run(
     >>> report.blocks, report.searches, report.complete
     (1, 2, True)
     """
-    file = os.fspath(g) if isinstance(g, str | PathLike) else None
-    network = as_network(g) if file is None else read_network(file)
+    file = None
+    if isinstance(g, str | PathLike):
+        # (nobody reads a pipe a second time)
+        file = os.fspath(g) if os.path.isfile(g) else None
+        g = read_network(g)
+    network = as_network(g)
     table = _as_table(to)
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -67,3 +70,21 @@ def test_workers_of_dask_do_it(graph, tmp_path, capsys):
         job = ["run", graph, "--all-sources", "--reduce", "count", "--to", str(tmp_path / "c")]
         assert main([*job, "--dask", cluster.scheduler_address]) == 0
     assert rows_of(tmp_path / "c")["count"] == [4, 3, 2, 1, 5]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("form", ["text", "graph", "prepared"])
+def test_a_graph_comes_from_a_pipe(graph, coordinates, tmp_path, form):
+    path, pipe = Path(graph), tmp_path / "pipe"
+    if form != "text":
+        path, g = tmp_path / "map.sssp", sssp.read_graph(graph)
+        (g if form == "graph" else sssp.prepare(g)).save(path)
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as executor:
+        sent = executor.submit(pipe.write_bytes, path.read_bytes())
+        job = ["run", str(pipe), "--source-at=-74,40", "--coordinates", coordinates]
+        assert main([*job, "--target", "4", "--to", str(tmp_path / "od")]) == 0
+        sent.result()
+    assert rows_of(tmp_path / "od") == {"source": [1], "target": [4], "distance": [27]}
+    record = (tmp_path / "od.job" / "manifest.jsonl").read_text()
+    assert json.loads(record.splitlines()[0])["job"]["prepared"] == (form == "prepared")

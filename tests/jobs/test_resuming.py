@@ -443,6 +443,16 @@ def test_a_graph_travels_as_the_path_of_its_file_or_else_beside_the_table(tmp_pa
     assert plain.devices == {"cpu": 10}
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_graph_from_a_pipe_travels_for_no_worker_reads_it_again(tmp_path: Path) -> None:
+    G.save(tmp_path / "g.sssp")
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit((tmp_path / "pipe").write_bytes, (tmp_path / "g.sssp").read_bytes())
+        report = sssp.run(tmp_path / "pipe", SOURCES, to=tmp_path / "od", on=Elsewhere())
+    assert report.complete
+
+
 def test_a_worker_that_does_not_see_the_table_says_so(tmp_path: Path) -> None:
     class OnAnotherHost(Elsewhere):
         def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
