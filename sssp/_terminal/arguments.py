@@ -48,7 +48,8 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
         "--coordinates",
         type=_coordinates,
         metavar="FILE",
-        help="a .co file for the same vertices, or its name in the folder SSSP_DATA",
+        help="a .co file for the same vertices, or its name in the folder SSSP_DATA, with or "
+        "without .co",
     )
 
 
@@ -56,7 +57,8 @@ def _coordinates(text: str) -> Path:
     if not os.path.exists(text):
         from sssp import datasets
 
-        return datasets.find(text) or Path(text)
+        # (a graph's name stands for the coordinates beside it)
+        return datasets.find(f"{text}.co") or datasets.find(text) or Path(text)
     return Path(text)
 
 

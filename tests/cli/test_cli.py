@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 import subprocess
 import sys
@@ -58,6 +59,20 @@ def test_info_tells_the_box_of_the_coordinates(graph, coordinates, capsys):
     assert facts(capsys.readouterr().out)["coordinates"] == (
         "longitude -74.400000 to -74.000000, latitude 40.000000 to 40.400000"
     )
+
+
+@pytest.mark.parametrize("name", ["town", "town.co", "town.co.gz"])
+def test_coordinates_go_by_the_name_of_the_graph_beside_them(
+    graph, coordinates, tmp_path, monkeypatch, name, capsys
+):
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    for file, ending in ((graph, "gr"), (coordinates, "co")):
+        content = gzip.compress(Path(file).read_bytes())
+        (folder / f"town.{ending}.gz").write_bytes(content)
+    monkeypatch.setenv("SSSP_DATA", str(folder))
+    assert main(["info", "town", "--coordinates", name]) == 0
+    assert "longitude -74.4" in facts(capsys.readouterr().out)["coordinates"]
 
 
 def test_info_puts_many_arcs_on_one_line_and_counts_negative_weights(tmp_path, capsys):
