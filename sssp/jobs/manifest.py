@@ -37,6 +37,20 @@ VERSION = 1
 #: what reading a line of another form raises
 ODD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 
+#: manifests that this process has open
+_open: set[Any] = set()
+
+
+def _close_in_child() -> None:
+    """Leave the locks to the parent: workers that outlive it would keep the job from going on."""
+    for stream in _open:
+        stream.raw.close()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
 
 class Manifest:
     """The record of one job.
@@ -148,7 +162,11 @@ class Manifest:
             if self.job is None:
                 self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
                 self.job = self._head()
-            yield stream
+            _open.add(stream)
+            try:
+                yield stream
+            finally:
+                _open.discard(stream)
 
     def add(self, stream: BinaryIO, blocks: Iterable[tuple[int, list[Piece]]]) -> None:
         """Write down that some blocks are done, which waits for the disk once."""

@@ -293,6 +293,33 @@ def test_a_job_that_another_process_begins_meanwhile_is_left_to_it(
     assert contents_of(to) == before
 
 
+def test_workers_that_outlive_a_job_do_not_keep_it(tmp_path: Path) -> None:
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    fork = multiprocessing.get_context("fork")
+    here, there = fork.Pipe()
+
+    def work() -> None:
+        there.send("begun")
+        there.recv()
+
+    worker = fork.Process(target=work)
+    identity = {"block_size": 4, "chunk_bytes": None}
+    with Manifest(tmp_path / "od").opened(identity) as stream:
+        worker.start()
+        assert here.recv() == "begun"
+        # as if this process were killed: a lock goes with the last one who has the file open
+        stream.close()
+    try:
+        manifest = Manifest(tmp_path / "od")
+        assert manifest.job == identity
+        with manifest.opened(identity):
+            assert worker.is_alive()
+    finally:
+        here.send("done")
+        worker.join()
+
+
 def test_what_a_store_is_read_by_is_on_the_disk_before_its_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
