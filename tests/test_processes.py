@@ -12,12 +12,15 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sssp
+from sssp.graph.checks import is_sparse
+from sssp.graph.frames import as_frame
 
 #: one call of every kind that has scratch, caches or threads of its own
 CALLS: list[dict[str, Any]] = [
@@ -64,6 +67,16 @@ def test_eight_threads_on_one_graph_get_the_answers_of_one() -> None:
     with ThreadPoolExecutor(len(CALLS)) as executor:
         for future in [executor.submit(work, offset) for offset in range(len(CALLS))]:
             future.result()
+
+
+@pytest.mark.parametrize("package", ["scipy.sparse", "pandas"])
+def test_what_another_thread_is_about_to_import_is_taken_as_not_there(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, ModuleType(package))
+    assert not is_sparse([[0, 1]])
+    with pytest.raises(TypeError, match="edges must be a pandas DataFrame, not list"):
+        as_frame([1], "edges", "Graph.from_arcs takes columns")
 
 
 # Python warns of forks of a process with threads, and BLAS libraries have some of their own

@@ -35,8 +35,9 @@ def is_sparse(matrix: Any) -> bool:
     """Whether a matrix is one of SciPy's sparse ones, which are not loaded to find that out."""
     if isinstance(matrix, np.ndarray):
         return False
-    sparse = sys.modules.get("scipy.sparse")
-    return sparse is not None and bool(sparse.issparse(matrix))
+    # (while another thread imports it for the first time, it lacks the function)
+    issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
+    return issparse is not None and bool(issparse(matrix))
 
 
 def refuse_mask(values: Any, name: str) -> None:

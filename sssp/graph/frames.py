@@ -50,8 +50,9 @@ def as_frame(value: Any, name: str, instead: str) -> Any:
     TypeError
         It is none; the message says how to make one, else what to call `instead`.
     """
-    pandas = sys.modules.get("pandas")  # whoever has a frame has imported it
-    if pandas is not None and isinstance(value, pandas.DataFrame):
+    # whoever has a frame has imported it, not only begun to
+    frame = getattr(sys.modules.get("pandas"), "DataFrame", None)
+    if frame is not None and isinstance(value, frame):
         return value
     remedy = instead
     for method in ("to_frame", "to_pandas"):
