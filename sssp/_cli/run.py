@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -121,6 +122,8 @@ def _client(address: str | None) -> Any:
 
     distributed = imported("distributed", "jobs")
     if address.endswith(".json"):
+        if not os.path.exists(address):
+            tell(f"waits for {address}, which the scheduler writes")
         return distributed.Client(scheduler_file=address)
     return distributed.Client(address)
 

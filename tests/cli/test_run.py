@@ -88,3 +88,18 @@ def test_a_graph_comes_from_a_pipe(graph, coordinates, tmp_path, form):
     assert rows_of(tmp_path / "od") == {"source": [1], "target": [4], "distance": [27]}
     record = (tmp_path / "od.job" / "manifest.jsonl").read_text()
     assert json.loads(record.splitlines()[0])["job"]["prepared"] == (form == "prepared")
+
+
+def test_a_scheduler_that_has_not_written_its_file_is_waited_for_and_that_is_told(
+    graph, tmp_path, capsys, monkeypatch
+):
+    distributed = pytest.importorskip("distributed")
+
+    def waiting(scheduler_file):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(distributed, "Client", waiting)
+    file = tmp_path / "scheduler.json"
+    job = ["run", graph, "--all-sources", "--to", str(tmp_path / "od"), "--dask", str(file)]
+    assert main(job) == 130
+    assert f"waits for {file}" in capsys.readouterr().err
