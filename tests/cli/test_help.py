@@ -136,3 +136,10 @@ def test_a_point_in_the_west_is_no_option(folder, capsys):
     assert said[0].endswith(" m away")
     distance = sssp.shortest_paths(g, vertex).distance(8)
     assert said[2].startswith(f"target 9: distance {np.int64(distance)}, ")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
+def test_pages_say_how_many_commands_there_are(page: str) -> None:
+    text = (Path(sssp.__file__).parents[1] / page).read_text(encoding="utf-8")
+    assert len(COMMANDS) == 12
+    assert "twelve commands" in text.lower()
