@@ -464,18 +464,20 @@ class _Job:
             self.table, self.form, self.distinct, rows, layout.blocks, layout.block_size,
             layout.searches, layout.nbytes,
         )  # fmt: skip
-        report.done_before = int(manifest.done(layout.blocks).sum())
         inputs = self._inputs(layout, chunk_bytes, manifest, certify)
         together = blocks_together(layout.block_size, self._search_bytes())
         runner = self.place.runner(self.question, layout.blocks, together)
         if dry_run:
+            report.done_before = int(manifest.done(layout.blocks).sum())
             _measure(inputs, report, runner)
             return report
-        self._refuse_full_disk(report)
+        if manifest.job is None:
+            self._refuse_full_disk(report)
         with _no_room_told(report), manifest.opened(identity) as stream:
-            # (another process may have been at work until now)
+            # (only now, for another process may have been at work)
             done = manifest.done(layout.blocks)
             report.done_before = int(done.sum())
+            self._refuse_full_disk(report)
             if not report.done_before:
                 inputs.sink.prepare(self._labels(), {"sssp": identity})
             logger.info("%s", report.plan())
