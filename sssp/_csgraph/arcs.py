@@ -1,8 +1,9 @@
 """What SciPy takes for a graph, as arcs.
 
-SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, those
-of a CSR matrix are parallel arcs; a stored zero is an arc, a zero of a dense matrix is none.
-Nothing is reduced here, for parallel arcs and self-loops do no harm to a search.
+SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, and
+so do those of a CSR matrix, but of float64, where they are parallel arcs; a stored zero is an arc,
+a zero of a dense matrix is none. Nothing more is reduced here, for parallel arcs and self-loops do
+no harm to a search.
 
 SciPy computes in float64. Where weights are integers, and n - 1 of the heaviest sum to no more than
 2^53, a sum of integers is the same number: then integers are searched, which is faster.
@@ -61,7 +62,7 @@ def csr_of(csgraph: Any, directed: bool) -> Any:
     Returns
     -------
     CSR matrix or array
-        Of float64 as SciPy has it, or of integers if it was given so.
+        Of float64 as SciPy has it, or of integers if it was given so, each place once.
 
     Raises
     ------
@@ -74,6 +75,7 @@ def csr_of(csgraph: Any, directed: bool) -> Any:
         and csgraph.dtype in (INT32, INT64)
         and len(csgraph.shape) == 2
         and csgraph.shape[0] == csgraph.shape[1]
+        and csgraph.has_canonical_format
     ):
         return csgraph
     return validate_graph(csgraph, directed, dense_output=False)
