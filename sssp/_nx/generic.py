@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from sssp._nx.converted import ConvertedGraph
 from sssp._nx.paths import Paths
-from sssp._nx.refusal import raise_as_networkx
+from sssp._nx.refusal import ask_networkx, raise_as_networkx
 from sssp._nx.search import (
     Question,
     bellman_ford,
@@ -25,8 +25,8 @@ __all__ = ["has_path", "shortest_path", "shortest_path_length"]
 def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     """Tell whether there is a path."""
     start, end = G.vertex(source), G.vertex(target)
-    if start is None or end is None:
-        raise_as_networkx("has_path", G, (source, target), source=source, target=target)
+    if start is None or end is None:  # (NetworkX takes None for all nodes)
+        return bool(ask_networkx("has_path", G, (source, target), source=source, target=target))
     return length_between(G, by_hops(), [start], end) is not None
 
 

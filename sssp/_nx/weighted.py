@@ -203,7 +203,7 @@ def single_source_bellman_ford_path_length(
     G: ConvertedGraph, source: Any, weight: Any = "weight"
 ) -> Lengths:
     """Return the distance of every node from one."""
-    start = _bellman_ford_start(G, source)
+    start = named("single_source_bellman_ford_path_length", G, source=source)
     return row_from(G, bellman_ford(G, weight), [start], tree=False).lengths()
 
 

@@ -291,6 +291,10 @@ def test_a_node_that_is_missing_or_not_reached_raises_what_networkx_raises() -> 
                         kind, _ = same(function, G, *ends, **options)
                         assert issubclass(kind, Exception)
         assert same(nx.has_path, G, 0, "nowhere")[0] is nx.NodeNotFound
+        for ends in ((0, None), (None, 0), (None, None), (None, "nowhere"), ("nowhere", None)):
+            same(nx.has_path, G, *ends)
+        for function in (*FROM_ONE, *BY_HOPS_FROM_ONE):
+            assert same(function, G, None)[0] is nx.NodeNotFound
         assert same(nx.multi_source_dijkstra, G, [])[0] is ValueError
         assert same(nx.multi_source_dijkstra_path, G, [0, "nowhere"])[0] is nx.NodeNotFound
         assert same(nx.multi_source_dijkstra, G, [0, 1], 3)[0] is nx.NetworkXNoPath
