@@ -97,12 +97,26 @@ def test_a_delta_too_fine_for_the_graph_is_refused_with_the_finest() -> None:
     assert r.distances.tolist() == [0, 2.0**60, 2.0**60]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_integers_added_up_as_floats_may_leave_int64(dtype: str) -> None:
+    far = 2**63 - 2
+    # (in buckets of the median weight, 1, the number of the one that it falls into does not)
+    graph = sssp.Graph.from_arcs([0, 0, 2, 6, 3, 4], [3, 2, 6, 3, 4, 5], [far, 1, 1, 1, far, far])
+    expected = [0, np.inf, 1, 3, far + 3.0, 2 * far + 3.0, 2]
+    for method in ("delta-stepping", sssp.DeltaStepping(delta=1), "dijkstra", "bellman-ford"):
+        for targets in (None, [3, 6]):
+            r = sssp.shortest_paths(graph, [0, 0], targets=targets, dtype=dtype, method=method)
+            row = expected if targets is None else [expected[v] for v in targets]
+            assert r.distances.tolist() == [row, row]
+    trips = sssp.pairs(graph, [0, 0], [3, 5], dtype=dtype, method="a-star")
+    assert trips.distances.tolist() == [expected[3], expected[5]]
+
+
 def test_the_default_width_is_the_median_of_the_positive_weights() -> None:
     def width(weights: list[float]) -> float:
         heads = np.arange(1, len(weights) + 1)
-        return bucket_width(
-            sssp.Graph.from_arcs(np.zeros_like(heads), heads, weights), sssp.DeltaStepping()
-        )
+        graph = sssp.Graph.from_arcs(np.zeros_like(heads), heads, weights)
+        return bucket_width(graph, sssp.DeltaStepping(), graph.weights.dtype)
 
     assert width([0, 0, 0, 0, 7, 9, 2**31]) == 9
     assert width([0, 0]) == 1

@@ -178,7 +178,7 @@ class _Landmarks:
 
     def __init__(self, graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]) -> None:
         self.graph, self.dtype = graph, dtype
-        self._scale = 1.0 / bucket_width(graph, DeltaStepping())
+        self._scale = 1.0 / bucket_width(graph, DeltaStepping(), dtype)
         self._scratch = own_links(graph.n)
         ways = unsigned_arcs(graph, dtype), unsigned_arcs(reversed_graph(graph), dtype)
         unseen = unreached(dtype)
@@ -264,7 +264,7 @@ def solve(graph: Graph, query: Query, method: AStar, dtype: np.dtype[Any]) -> An
         f"landmarks, {dtype}", lambda: _Landmarks(graph, dtype, query.sources)
     )
     # keys are sums of two distances: buckets for twice the range
-    width = max(typical_weight(graph) / FINER, 2 * finest_width(graph))
+    width = max(typical_weight(graph) / FINER, 2 * finest_width(graph, dtype))
     bound = query.bound(dtype)
     rounding = 0.0 if dtype.kind == "i" else 8.0 * graph.n * float(np.finfo(dtype).eps)
     options = (

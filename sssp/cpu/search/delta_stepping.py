@@ -30,14 +30,18 @@ WORTH_A_TEAM = 1 << 14
 LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
 
-def finest_width(graph: Graph) -> float:
-    """Least width of buckets that all distances of a graph can be numbered by."""
-    finest = 1.0 if graph.weights.dtype.kind == "i" else graph.greatest_weight * 2.0**-60 * graph.n
-    return max(finest, LEAST_WIDTH)
+def finest_width(graph: Graph, dtype: np.dtype[Any]) -> float:
+    """Least width of buckets that all distances of a graph, in a dtype, can be numbered by."""
+    finest = LEAST_WIDTH
+    if graph.weights.dtype.kind == "i":
+        finest = 1.0
+    if dtype.kind == "f":  # (sums of integers, too, may be beyond int64 there)
+        finest = max(finest, graph.greatest_weight * 2.0**-60 * graph.n)
+    return finest
 
 
-def bucket_width(graph: Graph, method: DeltaStepping) -> float:
-    """Width of a bucket: the method's, or the median weight.
+def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> float:
+    """Width of a bucket: the method's, or the median weight, or the least that there can be.
 
     The median is close to the best width on road networks, where a factor of two either way
     costs little, and a few enormous weights do not move it.
@@ -47,12 +51,13 @@ def bucket_width(graph: Graph, method: DeltaStepping) -> float:
     ValueError
         The method's delta is too fine to number the buckets of this graph.
     """
-    finest = finest_width(graph)
+    finest = finest_width(graph, dtype)
     if method.delta is None:
         return max(typical_weight(graph), finest)
-    if method.delta < finest:
-        raise ValueError(f"delta={method.delta} is too fine for this graph; take {finest} or more")
-    return method.delta
+    least = finest_width(graph, graph.weights.dtype)
+    if method.delta < least:
+        raise ValueError(f"delta={method.delta} is too fine for this graph; take {least} or more")
+    return max(method.delta, finest)
 
 
 def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
@@ -71,7 +76,7 @@ def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any
     Answer or None
         None: a distance may not fit the dtype.
     """
-    width = bucket_width(graph, method)
+    width = bucket_width(graph, method, dtype)
     if query.rows == 1 and query.threads > 1 and graph.n >= WORTH_A_TEAM:
         from sssp.cpu.search.delta_team import TEAM_WIDTH, team_search
 
