@@ -186,6 +186,8 @@ def test_numbers_of_any_type_are_taken(g: sssp.Graph) -> None:
         {"threads": np.int64(2)},
         {"threads": np.uint8(1)},
         {"limit": np.float64(10.5)},
+        {"limit": 1e300, "dtype": "float32"},
+        {"limit": 10**400, "dtype": "float32"},
         {"predecessors": np.True_},
     ):
         assert sssp.shortest_paths(g, 0, **options).distances.tolist() == expected, options

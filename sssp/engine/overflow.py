@@ -67,7 +67,7 @@ class OverflowTest:
         self._query = query
         self.targets = None if weights.least < 0 else query.targets
         largest = largest_distance(dtype)
-        self._possible = query.limit is None or query.limit >= largest
+        self._possible = query.limit is None or query.limit >= largest.item()
         self.dropped_silently = False
         self.limit = wide_limit(query.limit, dtype.kind)
         if dtype.kind == "f":

@@ -184,7 +184,7 @@ class Query(Call):
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""
         largest = largest_distance(dtype)
-        if self.limit is None or self.limit >= largest:
+        if self.limit is None or self.limit >= largest.item():
             return largest
         return dtype.type(self.limit)
 
