@@ -165,9 +165,26 @@ def test_integer_weights_beyond_int64_are_refused_not_rounded(weights: Any) -> N
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="not longer")
-def test_a_float_beyond_float64_is_refused_not_closed() -> None:
+@pytest.mark.parametrize("weight", ["1e400", "-1e400"])
+def test_a_float_beyond_float64_is_refused_not_closed(weight: str) -> None:
+    with pytest.raises(DistanceOverflowError, match=r"weight -?\S+e\+400 does not fit float64"):
+        Graph.from_arcs([0, 1], [1, 0], np.array([np.longdouble(weight), np.inf]))
+
+
+@pytest.mark.parametrize("weight", [10**400, -(10**400), Fraction(10**400, 3)])
+def test_a_number_beyond_all_floats_is_refused_beside_floats(weight: Any) -> None:
+    g = Graph.from_arcs([0, 1], [1, 0], [1, 2])
     with pytest.raises(DistanceOverflowError, match="does not fit float64"):
-        Graph.from_arcs([0], [1], np.array([np.longdouble("1e400")]))
+        Graph.from_arcs([0, 1, 0], [1, 0, 1], [1.5, weight, np.inf])
+    with pytest.raises(DistanceOverflowError, match="does not fit float64"):
+        g.with_changes([0, 1], [weight, 1.5])
+    G: Any = nx.DiGraph()
+    G.add_weighted_edges_from([(0, 1, weight), (1, 0, 1.5)])
+    with pytest.raises(DistanceOverflowError, match="does not fit float64"):
+        Graph.from_networkx(G)
+    G = nx.DiGraph()
+    G.add_node(0, x=weight, y=1)
+    assert Graph.from_networkx(G).coordinates is None
 
 
 @pytest.mark.parametrize("n", [0, 1])

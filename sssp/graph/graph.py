@@ -517,6 +517,8 @@ class Graph:
         GraphFormatError
             Edges without the attribute while there is no `default`, or with something other
             than a number; the message counts them and shows the first.
+        DistanceOverflowError
+            A weight that does not fit int64 or float64.
         MissingExtraError
             NetworkX is not installed.
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import DistanceOverflowError, GraphFormatError
+from sssp.errors import GraphFormatError
 from sssp.graph.checks import is_sparse
 from sssp.graph.extras import imported
 from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES
-from sssp.graph.weights import weight_column
+from sssp.graph.weights import too_large, weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
 if TYPE_CHECKING:
@@ -152,9 +152,11 @@ def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
         try:
             return np.fromiter(values, INT64, len(values))
         except OverflowError as error:
-            worst = max(values, key=abs)
-            raise DistanceOverflowError(f"weight {worst} does not fit int64") from error
-    floats = np.fromiter(values, FLOAT64, len(values))
+            raise too_large(values, INT64) from error
+    try:
+        floats = np.fromiter(values, FLOAT64, len(values))
+    except OverflowError as error:
+        raise too_large(values, FLOAT64) from error
     unusable = np.isnan(floats) | (floats == -np.inf)
     if unusable.any():
         raise GraphFormatError(
@@ -203,7 +205,10 @@ def _pairs_of(G: nx.Graph[Any], names: tuple[str, str]) -> Array | None:
         values = [data.get(name) for _, data in G.nodes(data=True)]
         if not values or not all(issubclass(kind, Real) for kind in set(map(type, values))):
             return None
-        columns.append(np.fromiter(values, FLOAT64, len(values)))
+        try:
+            columns.append(np.fromiter(values, FLOAT64, len(values)))
+        except OverflowError:  # an int beyond all floats
+            return None
     pairs = np.stack(columns, axis=1)
     return pairs if np.isfinite(pairs).all() else None
 

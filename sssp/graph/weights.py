@@ -8,7 +8,7 @@ enough for open weights only if all of them are below its greatest number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ __all__ = [
     "integer_dtype",
     "last_of_each",
     "scaled_weights",
+    "too_large",
     "weight_column",
 ]
 
@@ -77,11 +78,19 @@ def _exact(column: Array, values: Any) -> Array:
         try:
             return np.array([int(v) if v != math.inf else _INT64.max for v in values], INT64)
         except OverflowError:
-            worst = max((value for value in values if value != math.inf), key=abs)
-            raise DistanceOverflowError(f"weight {worst} does not fit int64") from None
+            raise too_large(values, INT64) from None
     if column.dtype.kind == "O" and all(isinstance(value, Real) for value in values):
-        return column.astype(FLOAT64)
+        try:
+            return column.astype(FLOAT64)
+        except OverflowError:
+            raise too_large(values, FLOAT64) from None
     return column
+
+
+def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowError:
+    """Return the error of Python numbers of which one does not fit a dtype."""
+    worst = max((value for value in values if abs(value) < math.inf), key=abs)
+    return DistanceOverflowError(f"weight {worst} does not fit {dtype}")
 
 
 def _are_integers(values: Any) -> bool:
@@ -131,13 +140,14 @@ def _stored_floats(column: Array, stays: Array | None) -> Array:
     with np.errstate(over="ignore"):
         weights = column.astype(FLOAT64)
     weights += 0.0
+    if column.dtype.itemsize > FLOAT64.itemsize:
+        lost = np.isinf(weights) & np.isfinite(column)
+        if lost.any():
+            # (to be formatted it would become a float64)
+            raise DistanceOverflowError(f"weight {column[lost][0]!s} does not fit float64")
     if weights.size and not weights.min() > -np.inf:
         row = int(np.argmin(weights > -np.inf))
         raise ValueError(f"the weight in row {row} is {column[row]}; a closed arc has weight +inf")
-    if column.dtype.itemsize > FLOAT64.itemsize and not np.array_equal(
-        np.isinf(weights), np.isinf(column)
-    ):
-        raise DistanceOverflowError(f"weight {column.max()} does not fit float64")
     if stays is not None:
         weights[stays] = closed_weight(FLOAT64)
     return weights

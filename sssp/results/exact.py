@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import DistanceOverflowError
+from sssp.graph.checks import refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 __all__ = ["as_numbers", "carry", "is_wide", "joined", "may_wrap", "parts_of"]
@@ -31,13 +32,14 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     Raises
     ------
     TypeError
-        Neither integers, booleans nor floats.
+        Neither integers, booleans nor floats; a masked array.
     DistanceOverflowError
         An integer that does not fit int64.
     """
+    refuse_mask(values, what)
     array = np.asarray(values)
     if array.size and array.dtype.kind in "fO" and not hasattr(values, "dtype"):
-        _refuse_large(values, what)  # NumPy has made floats or objects of large Python integers
+        array = _as_given(array, values, what)
     if array.dtype.kind not in "iubf":
         raise TypeError(f"{what} must be integers or floats, not {array.dtype}")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(INT64).max:
@@ -45,10 +47,22 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     return array.astype(FLOAT64 if array.dtype.kind == "f" else INT64, copy=False)
 
 
-def _refuse_large(values: Any, what: str) -> None:
-    numbers = np.asarray(values, dtype=object).ravel().tolist()
+def _as_given(array: NDArray[Any], values: Any, what: str) -> NDArray[Any]:
+    """Return the integers, or else the numbers, of which NumPy has made floats or objects.
+
+    It does so of large Python integers, of those beside a uint64, and of the columns of a
+    DataFrame that may have missing entries.
+    """
+    objects = np.asarray(values, dtype=object)
+    numbers = objects.ravel().tolist()
     if all(isinstance(number, Integral) for number in numbers):
-        raise _too_large(max(numbers, key=abs), what)
+        try:
+            return objects.astype(INT64)
+        except OverflowError:
+            raise _too_large(max(numbers, key=abs), what) from None
+    if array.dtype.kind == "O" and all(isinstance(number, int | float) for number in numbers):
+        return objects.astype(FLOAT64)
+    return array
 
 
 def _too_large(number: Any, what: str) -> DistanceOverflowError:

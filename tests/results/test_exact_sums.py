@@ -156,6 +156,35 @@ def test_integers_of_any_type_that_fit_are_taken(dtype: Any) -> None:
         assert r.skim(np.array([2**62, 3], dtype)).tolist() == [0, 2**62, 2**62 + 3]
 
 
+def test_integers_that_numpy_makes_floats_or_objects_of_are_taken() -> None:
+    r = along_chain(2)
+    values: list[Any] = [np.uint64(2**53 + 1), 2]
+    assert r.skim(values).tolist() == [0, 2**53 + 1, 2**53 + 3]
+    assert r.load([0, *values]).tolist() == [2**53 + 3, 2]
+    pandas = pytest.importorskip("pandas")
+    table = sssp.shortest_paths(r.graph, [0, 1], predecessors=True)
+    for dtype, flow in (("Int64", np.int64), ("Float64", np.float64)):
+        trips = pandas.DataFrame([[0, 1, 2], [0, 0, 2**53]], dtype=dtype)
+        found = table.load(trips)
+        assert found.dtype == flow
+        assert found.tolist() == [3, 2**53 + 2]
+    with pytest.raises(TypeError, match="volumes must be integers or floats, not object"):
+        table.load(pandas.DataFrame([[0, 1, None], [0, 0, 0]], dtype="Int64"))
+
+
+def test_what_stands_behind_a_mask_is_not_added_up() -> None:
+    r = along_chain(2)
+    trips = sssp.pairs(r.graph, [0], [2], predecessors=True)
+    masked: Any = np.ma.masked_greater([1, 2], 1)
+    for result in (r, trips):
+        with pytest.raises(TypeError, match="values must not be a masked array"):
+            result.skim(masked)
+    with pytest.raises(TypeError, match="volumes must not be a masked array"):
+        r.load(np.ma.masked_greater([0, 1, 2], 1))
+    with pytest.raises(TypeError, match="volumes must not be a masked array"):
+        trips.load(masked[:1])
+
+
 # -- floats ------------------------------------------------------------------------------------
 
 
