@@ -71,7 +71,7 @@ def as_labels(labels: Any, n: int) -> Labels:
     ValueError
         Not `n` labels, or one of them twice.
     TypeError
-        Booleans, floats and other arrays that name nothing.
+        Booleans, floats and other arrays that name nothing; a set.
     """
     if labels is None:
         return None
@@ -167,10 +167,12 @@ def are_plain(labels: range) -> bool:
 
 
 def _as_array(labels: Any) -> Array:
+    if isinstance(labels, set | frozenset):
+        raise TypeError("labels must stand in the order of the vertices, and a set has none")
     if not hasattr(labels, "__array__"):
         return _array_of_values(list(labels))
     array: Array = np.asarray(labels)
-    if array.dtype.kind == "O" and array.ndim == 1:
+    if array.dtype.kind in "OT" and array.ndim == 1:  # (T: NumPy's strings of any length)
         return _array_of_values(array.tolist())
     if array.dtype.kind == "U":
         return array.copy()
@@ -235,8 +237,9 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
     array: Array = np.asarray(labels)
     if array.size == 0:
         return np.zeros(array.shape, np.int64)
-    if array.dtype.kind == "O" and array.ndim == 1:
-        array = _array_of_values(array.tolist())  # as for labels themselves
+    kind = array.dtype.kind
+    if array.ndim == 1 and (kind == "O" or (kind == "f" and isinstance(labels, list | tuple))):
+        array = _integers_among(np.asarray(labels, object).tolist(), array)
     if array.dtype.kind not in "iu":
         raise TypeError(
             f"the vertices of this graph go by integers, not by an array of {array.dtype}"
@@ -244,6 +247,19 @@ def _as_integers(labels: ArrayLike) -> NDArray[np.int64]:
     if array.dtype.kind == "u" and array.max() > _INT64.max:
         raise VertexError(f"no vertex has the label {array.max()}")
     return array.astype(np.int64)
+
+
+def _integers_among(values: list[Any], array: Array) -> Array:
+    """Return values as int64 if all are integers, else the array that NumPy has made of them.
+
+    It makes objects of large ones, and floats of one beside a uint64.
+    """
+    if not all(isinstance(value, Integral) and not isinstance(value, bool) for value in values):
+        return array
+    for value in values:
+        if not _INT64.min <= value <= _INT64.max:
+            raise VertexError(f"no vertex has the label {value}")
+    return np.array(values, np.int64)
 
 
 class _RangeLookup:
