@@ -486,6 +486,15 @@ def test_strings_of_any_length_are_labels() -> None:
     assert g.vertices(names[::-1]).tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("directed", ["no", 0, None, [[8.5, 47.4], [8.3, 47.1]]])
+def test_directed_is_true_or_false(directed: Any) -> None:
+    with pytest.raises(TypeError, match="directed must be True or False, not "):
+        Graph.from_arcs([0], [1], [1], 2, directed)
+    with pytest.raises(TypeError, match="directed must be True or False, not "):
+        Graph.from_scipy(sparse.csr_array((2, 2)), directed)
+    assert not Graph.from_arcs([0], [1], [1], directed=np.False_).directed
+
+
 def test_a_set_is_no_sequence_of_labels() -> None:
     with pytest.raises(TypeError, match="a set has none"):
         Graph.from_arcs([0], [1], [1], labels={"a", "b"})

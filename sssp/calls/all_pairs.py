@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.calls.johnson import johnson
 from sssp.calls.placement import Work, matrix_work, place_call, search_work
 from sssp.calls.shortest_paths import answered, shortest_paths
-from sssp.engine.checks import as_flag
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import own_methods
@@ -19,7 +18,7 @@ from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, placed, solver_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
-from sssp.graph.checks import is_sparse
+from sssp.graph.checks import as_flag, is_sparse
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range

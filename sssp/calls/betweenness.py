@@ -12,13 +12,14 @@ from sssp.calls.placement import refuse_several
 from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered
 from sssp.cpu.betweenness import Dependencies
-from sssp.engine.checks import as_flag, as_network, refuse_negative
+from sssp.engine.checks import as_network, refuse_negative
 from sssp.engine.memory import check_memory
 from sssp.engine.plan import Plan, placed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Query
 from sssp.engine.workers import in_order
 from sssp.errors import DistanceOverflowError
+from sssp.graph.checks import as_flag
 from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.status import DONE, OVERFLOW
 from sssp.methods import Dijkstra, Method

@@ -17,7 +17,6 @@ from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import may_tie
 from sssp.engine.checks import (
-    as_flag,
     as_limit,
     as_network,
     as_vertices,
@@ -28,6 +27,7 @@ from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
+from sssp.graph.checks import as_flag
 from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, largest_distance
 from sssp.methods import (
     METHODS,

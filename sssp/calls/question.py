@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.placement import Work, place_rows, search_work
 from sssp.engine.checks import (
-    as_flag,
     as_limit,
     as_network,
     as_out,
@@ -22,6 +21,7 @@ from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
+from sssp.graph.checks import as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto

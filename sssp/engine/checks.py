@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "as_count",
     "as_decay",
-    "as_flag",
     "as_limit",
     "as_memory_limit",
     "as_network",
@@ -176,19 +175,6 @@ def _no_vertex(value: Any, graph: Graph, what: str) -> str:
         f"{what} {value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
         f"{label_hint(graph, value)}"
     )
-
-
-def as_flag(value: Any, name: str) -> bool:
-    """Check an argument that is True or False.
-
-    Raises
-    ------
-    TypeError
-        It is neither; a string such as ``"no"``, say.
-    """
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def as_count(value: Any, name: str) -> int:

@@ -15,6 +15,7 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, OFFSET
 __all__ = [
     "MOST_VERTICES",
     "arc_column",
+    "as_flag",
     "coordinate_pairs",
     "ends_within",
     "is_sparse",
@@ -38,6 +39,19 @@ def is_sparse(matrix: Any) -> bool:
     # (while another thread imports it for the first time, it lacks the function)
     issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
     return issparse is not None and bool(issparse(matrix))
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Check an argument that is True or False.
+
+    Raises
+    ------
+    TypeError
+        It is neither; a string such as ``"no"``, say.
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def refuse_mask(values: Any, name: str) -> None:

@@ -33,6 +33,7 @@ from sssp.errors import (
 from sssp.graph import frames, interop
 from sssp.graph.checks import (
     arc_column,
+    as_flag,
     coordinate_pairs,
     ends_within,
     refuse_mask,
@@ -301,7 +302,8 @@ class Graph:
             A weight that is NaN or minus infinity, lengths or shapes that do not agree, labels
             that repeat, more than 2^31 - 1 vertices.
         TypeError
-            Vertices that are not integers, weights that are not numbers, masked arrays.
+            Vertices that are not integers, weights that are not numbers, masked arrays,
+            `directed` that is neither True nor False.
         DistanceOverflowError
             A weight that does not fit int64 or float64.
 
@@ -334,6 +336,7 @@ class Graph:
             "or let Graph.from_dataframe do both"
         )
         own_ids = f"if these are ids of your own, {advice}"
+        directed = as_flag(directed, "directed")
         if labels is not None:
             advice = (
                 "number the vertices in order of their labels, for instance with "
@@ -356,7 +359,7 @@ class Graph:
             *reduced.arcs[:3],
             arc_origin=reduced.arcs.rows,
             input_arcs=values.size,
-            directed=bool(directed),
+            directed=directed,
             parallel_arcs=reduced.parallel_arcs,
             self_loops=reduced.self_loops,
             row_arc=reduced.row_arc,

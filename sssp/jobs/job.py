@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.calls.placement import named_devices
 from sssp.calls.question import Question
 from sssp.engine.bounds import with_fixed_dtype
-from sssp.engine.checks import as_count, as_flag, as_network, as_vertices
+from sssp.engine.checks import as_count, as_network, as_vertices
 from sssp.engine.plan import weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError
+from sssp.graph.checks import as_flag
 from sssp.hierarchy.prepare import read_network
 from sssp.jobs.asked import DISTANCES, Asked, digest_of, identity_of
 from sssp.jobs.blocks import (
