@@ -492,7 +492,8 @@ def test_directed_is_true_or_false(directed: Any) -> None:
         Graph.from_arcs([0], [1], [1], 2, directed)
     with pytest.raises(TypeError, match="directed must be True or False, not "):
         Graph.from_scipy(sparse.csr_array((2, 2)), directed)
-    assert not Graph.from_arcs([0], [1], [1], directed=np.False_).directed
+    of_numpy: Any = np.False_
+    assert not Graph.from_arcs([0], [1], [1], directed=of_numpy).directed
 
 
 def test_a_set_is_no_sequence_of_labels() -> None:

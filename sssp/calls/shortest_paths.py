@@ -54,7 +54,7 @@ def shortest_paths(
         column a target. Predecessors are kept as far as paths to the targets need them.
     nearest : bool
         One search from all sources together: distances to the nearest of them, shape (n,), and
-        `origin`, the source that is nearest (the smallest of several).
+        `origin`, the source that is nearest (the smallest of several; of a source itself).
     limit : float, optional
         Greatest distance of interest, inclusive; what lies beyond is unreached. A path may not
         leave the limit and come back over negative arcs.
