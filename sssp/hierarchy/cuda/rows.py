@@ -572,7 +572,7 @@ def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | Non
         )
     if not _is_light(query):
         return _Turned(on_device, None, trees, direct=whole)
-    if query.reduction is not None and _folds(on_device):
+    if query.reduction is not None and query.targets is None and _folds(on_device):
         return _Folded(on_device)
     filled = query.rows > FEW and on_device.dtype != INT64
     if query.output == "device" and query.reduction is None and whole and filled:
@@ -593,7 +593,7 @@ def _ends_at_targets(query: Query) -> bool:
     if query.targets is None or query.predecessors:
         return False
     # (a row has one column at least, and of no targets that holds anything)
-    return _is_light(query) or query.targets.size > 0
+    return query.reduction is None or query.targets.size > 0
 
 
 def _weighed_at_targets(query: Query) -> Query:
