@@ -188,7 +188,7 @@ def _by_labels(plan: Plan[Query], k: int) -> _Found:
 
 def _by_rows(plan: Plan[Query], k: int) -> _Found:
     """Search from every facility, and keep the best."""
-    graph, query = plan.network.tree_graph, plan.query
+    graph, query = plan.network.tree_graph.open_part(), plan.query
     weights = weights_of(graph, plan.method)
     dtype: np.dtype[Any] = weights.working_dtypes(query.dtype)[-1]
     longest = largest_distance(dtype).item()

@@ -148,6 +148,13 @@ def test_the_nearest_of_many_on_a_road_network_both_ways() -> None:
     np.testing.assert_array_equal(sssp.nearest(g, hospitals).distances[:, 0], one.distances)
 
 
+def test_behind_closed_arcs_nothing_is_too_far() -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2, 3], [1, 2, 3, 4], [5, 5, 2**60, 2**60]).without_arcs([3])
+    for network in (g, sssp.prepare(g)):
+        r = sssp.nearest(network, [0])
+        assert r.distances[:, 0].tolist() == [0, 5, 10, 10 + 2**60, 2**63 - 1]
+
+
 def test_a_result_says_what_it_is_and_travels() -> None:
     g = sssp.Graph.from_arcs([0, 1], [1, 2], [4, 5])
     r = sssp.nearest(g, [1, 1], k=3, limit=9)
