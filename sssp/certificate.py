@@ -396,7 +396,7 @@ class _Certifier:
         wanted = np.flatnonzero(is_wanted)
         final = dijkstra_kernel(g.indptr, g.indices, weights, row.sources, wanted, bound, distances)
         missing = unreached(distances.dtype)
-        if wanted.size and not (distances[wanted] == missing).any():
+        if not (distances[wanted] == missing).any():
             limit = final
             distances[distances > final] = missing
         return found, limit

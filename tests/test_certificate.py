@@ -325,6 +325,12 @@ def test_targets_near_the_greatest_distance_are_certified() -> None:
         sssp.verify(g, beyond)
 
 
+def test_without_targets_nothing_can_be_too_far() -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 0], [2**61, 2**61, 2**61])
+    for options in ({}, {"predecessors": True}, {"limit": 2**61}):
+        sssp.verify(g, sssp.shortest_paths(g, [0, 1], targets=[], **options))  # type: ignore[arg-type]
+
+
 def test_limits_near_the_greatest_distance() -> None:
     g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [2**61, 2**61 - 2, 1])
     within = sssp.shortest_paths(g, 0, limit=2**61)
