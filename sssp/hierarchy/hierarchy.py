@@ -138,8 +138,14 @@ class Hierarchy:
         return any(key.startswith("cuda:") for key in list(self.structure.shared))
 
     def free_device(self) -> None:
-        """Drop the copies on CUDA devices, its graph's too; the next call there makes new ones."""
+        """Drop the copies on CUDA devices; the next call there makes new ones.
+
+        Those of its graph go too, and those of the reversed map.
+        """
         self._derived.free_device()
+        for held in list(self._derived.values()):
+            if isinstance(held, Hierarchy):
+                held.free_device()
         self.structure.shared.free_device()
         self.graph.free_device()
 

@@ -99,6 +99,16 @@ def test_scenarios_with_negative_weights(device: str) -> None:
         list(h.scenarios([(0, 1), (0, -100)], device=device))
 
 
+def test_a_device_that_is_freed_holds_nothing_of_a_reversed_map(device: str) -> None:
+    h = sssp.prepare(random_graph(int))
+    back = h.reverse()
+    assert_like_the_cpu(back, device)
+    h.free_device()
+    for derived in (back._derived, back.graph._derived):
+        assert not any(key.startswith("cuda") for key in derived)
+    assert_like_the_cpu(back, device)
+
+
 @pytest.mark.parametrize(
     ("weight", "dtype"), [(-(1 << 40), None), (1e300, "float32"), (-1e300, "float32")]
 )
