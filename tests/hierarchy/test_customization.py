@@ -99,6 +99,12 @@ def test_scenarios_with_negative_weights(device: str) -> None:
         list(h.scenarios([(0, 1), (0, -100)], device=device))
 
 
+def test_scenarios_of_a_map_without_vertices(device: str) -> None:
+    h = sssp.prepare(sssp.Graph.from_arcs([], [], []))
+    for version in h.scenarios([np.empty(0), ([], [])], device=device):
+        assert sssp.shortest_paths(version, [], device=device).distances.shape == (0, 0)
+
+
 def test_a_device_that_is_freed_holds_nothing_of_a_reversed_map(device: str) -> None:
     h = sssp.prepare(random_graph(int))
     back = h.reverse()

@@ -460,7 +460,8 @@ def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
     one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
     one += 8 * stream_words(dtype) * tree.stream_arcs
     memory = free_bytes() if SIMULATOR else int(cuda.current_context().get_memory_info().total)
-    fitting = min(TOGETHER, int(memory * SHARE_TOGETHER) // one)
+    # (of no vertices they take nothing)
+    fitting = min(TOGETHER, int(memory * SHARE_TOGETHER) // max(1, one))
     return min(versions, 1 << max(1, fitting).bit_length() - 1)
 
 
