@@ -25,7 +25,7 @@ from sssp.hierarchy.scenarios import made_in_batches
 from sssp.hierarchy.storage import write_hierarchy
 from sssp.hierarchy.structure import Structure, slots_of
 from sssp.hierarchy.sweeps import Selection, everything
-from sssp.kernels.dtypes import INT64, WeightRange, infinity
+from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance
 from sssp.methods import SWEEP_METHODS, Method
 
 __all__ = ["Hierarchy", "customized_hierarchy"]
@@ -315,6 +315,7 @@ class Hierarchy:
         else:
             _refuse_tuple(change)
             graph = self.graph.with_changes(*change)
+        graph.weight_range.working_dtypes(None)  # (refuses here, where its number is known)
         return _checked(Hierarchy(graph, self.structure, self.slots), threads)
 
     def _is_light(self, change: Any) -> bool:
@@ -335,7 +336,8 @@ class Hierarchy:
             return self._opposite_changed(graph, places, threads)
         version = Hierarchy(graph, self.structure, self.slots)
         same = graph.weights.dtype == self.graph.weights.dtype
-        if same and places.size <= MOST_CHANGES and min(self.least_weight, graph.least_weight) >= 0:
+        usual = _is_usual(self.weight_range) and _is_usual(graph.weight_range)
+        if same and usual and places.size <= MOST_CHANGES:
             if not any(key.startswith(("weights", "cuda")) for key in self._derived):
                 _weighed(self, threads)  # (who has asked on a GPU alone goes on there)
             for dtype in graph.weight_range.working_dtypes(None):
@@ -424,6 +426,12 @@ def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
 
 def _is_on_device(array: Any) -> bool:
     return hasattr(array, "__cuda_array_interface__")
+
+
+def _is_usual(weights: WeightRange) -> bool:
+    """Whether no weight is negative, or so large that questions are refused."""
+    most = largest_distance(FLOAT64 if weights.dtype.kind == "f" else INT64)
+    return weights.least >= 0 and weights.greatest <= most.item()
 
 
 def _key(dtype: np.dtype[Any]) -> str:

@@ -63,6 +63,8 @@ def prepare(
     ------
     NegativeCycleError
         A cycle is of negative length, wherever it is.
+    DistanceOverflowError
+        An integer weight is 2**62 - 1 or more.
     ValueError
         The graph is no road network: its hierarchy would have too many triangles. The message has
         the numbers.
@@ -145,7 +147,7 @@ def read_hierarchy(
         The file holds the structure alone, and no graph is given.
     NegativeCycleError
         A cycle is of negative length, wherever it is.
-    ValueError, DeviceError
+    DistanceOverflowError, ValueError, DeviceError
         As `prepare` raises them.
 
     Notes

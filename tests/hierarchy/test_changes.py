@@ -82,6 +82,17 @@ def test_weights_that_need_another_dtype(network: naive.Network, data: st.DataOb
             )
 
 
+def test_weights_too_large_to_be_asked_about_come_and_go() -> None:
+    h = sssp.prepare(sssp.Graph.from_arcs([0, 1], [1, 2], [4, 5]))
+    for heavy in (h.with_weights([4, 1 << 62]), h.with_changes(1, 1 << 62)):
+        with pytest.raises(sssp.DistanceOverflowError, match="a weight of 4611686018427387904"):
+            sssp.shortest_paths(heavy, 0)
+        for version, distance in ((heavy.with_changes(1, 7), 11), (heavy.without_arcs(1), None)):
+            found = sssp.shortest_paths(version, 0)
+            assert found.reached[2] == (distance is not None)
+            assert distance in (None, found.distances[2])
+
+
 @pytest.fixture(scope="module", params=[np.int32, np.float64], ids=["int32", "float64"])
 def roads(request: Any) -> sssp.Hierarchy:
     g = sssp.road_like(3000, seed=5)

@@ -105,6 +105,13 @@ def test_scenarios_of_a_map_without_vertices(device: str) -> None:
         assert sssp.shortest_paths(version, [], device=device).distances.shape == (0, 0)
 
 
+def test_a_scenario_too_heavy_to_be_asked_is_named(device: str) -> None:
+    h = sssp.prepare(sssp.Graph.from_arcs([0, 1], [1, 0], [1, 2]))
+    for heavy in ((1, 1 << 62), [1, 1 << 62]):
+        with pytest.raises(sssp.DistanceOverflowError, match=r"^scenario 1: a weight of"):
+            list(h.scenarios([(0, 1), heavy], device=device))
+
+
 def test_a_device_that_is_freed_holds_nothing_of_a_reversed_map(device: str) -> None:
     h = sssp.prepare(random_graph(int))
     back = h.reverse()
