@@ -359,7 +359,11 @@ class Hierarchy:
         weights = graph.weights[places]
         if weights.dtype.kind == "i":
             weights = converted(weights, INT64)  # what closes an arc, whatever the dtype
-        version = self._opposite._changed(there.with_changes(arcs, weights), arcs, threads)
+        try:
+            version = self._opposite._changed(there.with_changes(arcs, weights), arcs, threads)
+        except NegativeCycleError:
+            refuse_negative_cycle(graph)  # the way round that was asked about
+            raise
         return Hierarchy(graph, self.structure, None, version)
 
     def reverse(self) -> Hierarchy:

@@ -167,6 +167,16 @@ def test_changes_of_a_reversed_map(roads: sssp.Hierarchy) -> None:
         assert_same_answers(version.reverse(), anew(version.reverse()))
 
 
+def test_a_negative_cycle_of_a_reversed_map_is_one_of_its_graph() -> None:
+    back = sssp.prepare(sssp.Graph.from_arcs([0, 1, 2], [1, 2, 0], [4, 5, 6])).reverse()
+    arc = back.graph.arc(1, 0)
+    for ask in (back.with_changes, lambda *change: list(back.scenarios([change]))):
+        with pytest.raises(sssp.NegativeCycleError) as caught:
+            ask(arc, -20)
+        cycle = caught.value.cycle
+        assert cycle[cycle.index(0) :] + cycle[: cycle.index(0)] == [0, 2, 1]
+
+
 def test_negative_weights_come_and_go() -> None:
     g = sssp.road_like(500, seed=1)
     h = sssp.prepare(g)
