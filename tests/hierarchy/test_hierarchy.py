@@ -195,6 +195,18 @@ def test_versions_share_their_structure_and_leave_the_first_alone() -> None:
         sssp.prepare(h)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("weight", [1 << 53, 1 << 60])
+def test_a_cycle_that_floats_take_for_none_is_refused(weight: int) -> None:
+    g = sssp.Graph.from_arcs([0, 1, 1], [1, 0, 2], [weight, -weight - 1, 5])
+    with pytest.raises(sssp.NegativeCycleError, match="with 2 vertices"):
+        sssp.prepare(g)
+    level = g.with_changes(1, -weight)
+    h = sssp.prepare(level)
+    assert sssp.shortest_paths(h, 0).distances.tolist() == [0, weight, weight + 5]
+    with pytest.raises(sssp.NegativeCycleError, match="with 2 vertices"):
+        h.with_changes(0, weight - 1)
+
+
 def test_files(tmp_path: Path) -> None:
     g = sssp.road_like(500).largest_component()
     h = sssp.prepare(g)

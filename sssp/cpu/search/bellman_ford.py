@@ -26,7 +26,7 @@ from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW, SUSPECT
 from sssp.methods import BellmanFord
@@ -191,7 +191,7 @@ class Judged:
 
 
 def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Look for a negative cycle where distances have left even int64: by a search in floats.
+    """Look for a negative cycle where distances may leave even int64: there by a search in floats.
 
     Parameters
     ----------
@@ -205,20 +205,25 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     ndarray of int32
         The vertices of a cycle whose exact sum is below zero; empty if none is found.
     """
-    n = graph.n
-    counters, reached = np.zeros(COUNTERS, np.int64), np.empty(n, INDEX)
-    distances = np.full(n, np.inf)
-    search = Judged(bellman_ford_kernel, graph, FLOAT64)
-    status, count = search(
-        *unsigned_arcs(graph, FLOAT64),
-        sources,
-        np.empty(0, np.int64),
-        largest_distance(FLOAT64),
-        distances,
-        reached,
-        counters,
-        *_arrays(n),
-    )
+    n, status, count = graph.n, CLIPPED, 0
+    reached = np.empty(n, INDEX)
+    # (floats do not tell -1 from 0 beside weights of 2**60)
+    weights = graph.weight_range
+    fits = weights.dtype.kind == "i" and weights.largest <= largest_distance(INT64)
+    for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
+        search = Judged(bellman_ford_kernel, graph, dtype)
+        status, count = search(
+            *unsigned_arcs(graph, dtype),
+            sources,
+            np.empty(0, np.int64),
+            largest_distance(dtype),
+            np.full(n, unreached(dtype)),
+            reached,
+            np.zeros(COUNTERS, np.int64),
+            *_arrays(n),
+        )
+        if status in (DONE, NEGATIVE_CYCLE):
+            break
     return reached[: count if status == NEGATIVE_CYCLE else 0]
 
 
