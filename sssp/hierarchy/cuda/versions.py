@@ -68,9 +68,9 @@ __all__ = [
 ]
 
 #: how often maps that are customized together leave memory for others when they are gone
-KEPT_MAPS = 4
+KEPT_MAPS = 2
 #: versions that are customized together at most, and the part of a device's memory they may take
-TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 32), 1 / 32
+TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 64), 1 / 16
 #: longest ways are added up in 32-bit floats: they are less than this many times as long
 ROUNDED_UP = 1 + 1 / 1024
 
