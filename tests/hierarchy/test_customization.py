@@ -112,6 +112,25 @@ def test_a_scenario_too_heavy_to_be_asked_is_named(device: str) -> None:
             list(h.scenarios([(0, 1), heavy], device=device))
 
 
+def test_nobody_gets_the_memory_of_a_map_that_is_in_use(device: str) -> None:
+    from sssp.cuda.compiler import select
+    from sssp.hierarchy.cuda.versions import DeviceMap, device_map
+
+    h = sssp.prepare(random_graph(int))
+
+    def there(version: sssp.Hierarchy) -> DeviceMap:
+        with select(0):
+            return device_map(version, np.dtype(np.int32), 0)
+
+    # (as a call holds it, while another thread drops the version, or frees the device)
+    used = there(h.with_changes(0, 5))
+    other = h.with_changes(0, 6)
+    assert there(other).number != used.number
+    number = used.number
+    del used
+    assert there(h.with_changes(0, 7)).number == number
+
+
 def test_a_device_that_is_freed_holds_nothing_of_a_reversed_map(device: str) -> None:
     h = sssp.prepare(random_graph(int))
     back = h.reverse()

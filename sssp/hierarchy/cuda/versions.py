@@ -217,8 +217,11 @@ class DeviceMap:
         Scratch of sweeps, which all maps of a tree share.
     nothing : tuple of device arrays
         What kernels take that fold nothing, in place of totals, and no targets.
+    loan : Loan or None
+        Keeps the memory from other versions, for a hierarchy and for calls that are under way.
     """
 
+    loan: Loan | None = None
     _numbers = count()
 
     def __init__(self, maps: DeviceMaps, own: int) -> None:
@@ -236,6 +239,12 @@ class DeviceMap:
         self.between, self.shifts = maps.between[own], maps.shifts
         self.nbytes = tree.nbytes + maps.nbytes // maps.count
         self.joined = self.fits = False
+
+    def lent(self, loan: Loan) -> DeviceMap:
+        """Return the map as a hierarchy holds it."""
+        own = copy(self)
+        own.loan = loan
+        return own
 
     @property
     def streams(self) -> tuple[Any, ...]:
@@ -490,19 +499,12 @@ class _Shelf:
         return DeviceMaps(tree, dtype, count, shifted=shifted)
 
 
-class _Loan:
+class Loan:
     """Memory of maps that hierarchies hold; when all are gone, it goes back to the shelf."""
 
     def __init__(self, shelf: _Shelf, maps: DeviceMaps) -> None:
         self.maps = maps
         weakref.finalize(self, shelf.idle.append, maps).atexit = False
-
-
-class _Held(NamedTuple):
-    """A map that a hierarchy holds, and the memory that it is in."""
-
-    map: DeviceMap
-    loan: _Loan
 
 
 def _tree(structure: Structure, number: int) -> DeviceTree:
@@ -516,10 +518,10 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
 def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceMap:
     """Return the weights of a map on a device, which is current; brought there once."""
 
-    def make() -> _Held:
+    def make() -> DeviceMap:
         return _customized(_tree(hierarchy.structure, number), [hierarchy], dtype, number)[0]
 
-    return hierarchy.derived(_key(dtype, number), make).map
+    return hierarchy.derived(_key(dtype, number), make)
 
 
 def customize_together(hierarchies: Sequence[Version], number: int) -> None:
@@ -545,28 +547,33 @@ def customize_together(hierarchies: Sequence[Version], number: int) -> None:
 
 def _customized(
     tree: DeviceTree, hierarchies: Sequence[Version], dtype: np.dtype[Any], number: int
-) -> list[_Held]:
+) -> list[DeviceMap]:
     """Customize versions together; one whose weights may be negative by itself."""
-    graph = hierarchies[0].graph
-    shifted = graph.least_weight < 0
+    shifted = hierarchies[0].graph.least_weight < 0
     shelf = tree.made.made("shelf", _Shelf)
-    loan = _Loan(shelf, shelf.lend(tree, dtype, len(hierarchies), shifted=shifted))
-    held = [_Held(own, loan) for own, _ in zip(loan.maps.maps, hierarchies, strict=False)]
+    loan = Loan(shelf, shelf.lend(tree, dtype, len(hierarchies), shifted=shifted))
+    maps = loan.maps.maps[: len(hierarchies)]
     if not shifted:
         versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
         loan.maps.customize(versions, hierarchies[0].slots)
-        return held
-    metric = hierarchies[0].layered(dtype)
+    else:
+        _customize_shifted(loan.maps, hierarchies[0])
+    return [each.lent(loan) for each in maps]
+
+
+def _customize_shifted(maps: DeviceMaps, hierarchy: Version) -> None:
+    """Customize a version whose weights may be negative, if no sum can leave the dtype."""
+    graph, dtype = hierarchy.graph, maps.dtype
+    metric = hierarchy.layered(dtype)
     if not metric.fits:
-        held[0].map.fits = False
-        return held
+        maps.maps[0].fits = False
+        return
     weights, potentials = graph.weights_as(dtype), metric.potentials
     assert potentials is not None
     heights = potentials[graph.indices] - potentials[graph.tails]
     is_open = weights < infinity(dtype)
     weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
-    loan.maps.customize([_unchanged(weights)], hierarchies[0].slots, potentials)
-    return held
+    maps.customize([_unchanged(weights)], hierarchy.slots, potentials)
 
 
 def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWeights:
