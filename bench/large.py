@@ -39,8 +39,9 @@ Vertices = NDArray[np.int64]
 BATCHES = 256, 64, 32, 8, 1
 #: first rows of every batch and sum, which are compared
 CHECKED = 2
-#: rows that are summed up, if the call names no number; rows that warm up every device
-SOURCES, WARMING = 16_384, 64
+#: rows that are summed up, if the call names no number, and how often; rows that warm up every
+#: device, so that it has memory for the largest batches
+SOURCES, TIMES, WARMING = 16_384, 3, 1024
 
 
 class Continent(Bench):
@@ -98,7 +99,7 @@ class Continent(Bench):
                 f"sums, {', '.join(devices)}",
                 sources.size,
                 partial(sums, devices),
-                1,
+                TIMES,
                 partial(_begins_with, known),
             )
 

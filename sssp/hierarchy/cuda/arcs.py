@@ -24,6 +24,7 @@ __all__ = [
     "placed_arcs_kernel",
     "placed_givers_kernel",
     "rows_of",
+    "third_of",
     "triangles_kernel",
     "up_slot",
 ]
@@ -49,6 +50,16 @@ def place_of(values, low, high, value):
         else:
             high = middle
     return low
+
+
+@inline
+def third_of(heads, low, high, i, j, degree, head):
+    """Return the arc between the heads of two arcs of a vertex, `i` and `j` of `degree`.
+
+    It is one of those of the former head, from `low` up to `high`, which has arcs to all heads
+    after its own: so many stand before it, and so many behind. Within a supernode that leaves one.
+    """
+    return place_of(heads, uint32(low + (j - i - 1)), uint32(high - (degree - j)), head)
 
 
 @kernel

@@ -14,7 +14,7 @@ from numba import float32, from_dtype, int64, uint32, uint64
 from sssp.cuda.compiler import cuda, inline, kernel
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.arcs import HALF, LOW_HALF, down_slot, place_of, up_slot
+from sssp.hierarchy.cuda.arcs import HALF, LOW_HALF, down_slot, third_of, up_slot
 from sssp.hierarchy.cuda.customization import (
     GREATEST,
     VERTEX_THREADS,
@@ -256,7 +256,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
-        """Let arcs fall to the ways over vertices of one depth, a block a vertex and set.
+        """Let arcs fall to the ways over vertices of one depth, some blocks a vertex and set.
 
         =========== ========== ====== =========================================
         argument    shape      dtype  written by
@@ -274,7 +274,8 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
         begin = uint32(arcs_first[place])
         degree = uint32(arcs_first[uint32(place + 1)] - begin)
         thread, greatest = uint32(cuda.threadIdx.x), float32(0)
-        i = uint32(thread // WARP)
+        warps = uint32(VERTEX_THREADS // WARP)
+        i = uint32(cuda.blockIdx.z * warps + thread // WARP)
         while i < degree:
             arc = uint32(begin + i)
             above = uint32(places[heads[arc]])
@@ -287,7 +288,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
             j = uint32(i + 1 + thread % WARP)
             while j < degree:
                 other = uint32(begin + j)
-                third = place_of(heads, low, high, heads[other])
+                third = third_of(heads, low, high, i, j, degree, heads[other])
                 up = number(descent + weights[up_slot(other)])
                 down = number(climb + weights[down_slot(other)])
                 if up < weights[up_slot(third)]:
@@ -295,7 +296,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
                 if down < weights[down_slot(third)]:
                     cuda.atomic.min(weights, down_slot(third), down)
                 j = uint32(j + WARP)
-            i = uint32(i + VERTEX_THREADS // WARP)
+            i = uint32(i + cuda.gridDim.z * warps)
         if thread % WARP == 0:
             note(found, GREATEST, greatest)
 

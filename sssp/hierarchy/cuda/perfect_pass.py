@@ -16,7 +16,7 @@ from sssp.cuda.compiler import cuda, inline, kernel
 from sssp.cuda.device.warp import WARP, ballot, from_lane, least_of_warp, sums_of_warp
 from sssp.cuda.device.warp import rank as takers_before
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.arcs import HALF, LOW_HALF, down_slot, place_of, rows_of, up_slot
+from sssp.hierarchy.cuda.arcs import HALF, LOW_HALF, down_slot, rows_of, third_of, up_slot
 from sssp.hierarchy.cuda.customization import (
     APART,
     FARTHEST,
@@ -37,7 +37,13 @@ from sssp.hierarchy.cuda.customization import (
 from sssp.hierarchy.cuda.sweeps import ENDS, LEVEL_AT, ROW_BITS, arc_writer
 from sssp.kernels.dtypes import infinity
 
-__all__ = ["make_from_top_kernel", "make_perfect_kernel", "make_perfect_level_kernel"]
+__all__ = [
+    "make_from_top_kernel",
+    "make_lengths_level_kernel",
+    "make_pack_levels_kernel",
+    "make_perfect_kernel",
+    "make_perfect_level_kernel",
+]
 
 #: registers of a thread: few, so that a multiprocessor has more blocks
 REGISTERS = 44
@@ -595,109 +601,165 @@ def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 
 @cache
 def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel of the perfect pass over a level, which packs what is kept."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
-    pack = _make_pack(dtype)
-    length_of = make_length_of(dtype)
+    """Return the kernel of the perfect pass over a level."""
+    number = from_dtype(dtype)
 
     @inline
-    def between(heads, arcs_first, places, perfect, tail, head):
-        """Return the distance between two ranks that are joined, as far as it is that of an arc."""
-        if tail == head:
-            return number(inf)
-        low, high = min(tail, head), max(tail, head)
-        place = uint32(places[low])
-        arc = place_of(
-            heads, uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)]), high
-        )
-        return perfect[up_slot(arc)] if tail < head else perfect[down_slot(arc)]
+    def third_side(heads, arcs_first, places, perfect, begin, i, j, degree):
+        """Return the ways between the heads of two arcs, from the former to the latter and back."""
+        place = uint32(places[heads[uint32(begin + i)]])
+        low, high = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
+        arc = third_of(heads, low, high, i, j, degree, heads[uint32(begin + j)])
+        return perfect[up_slot(arc)], perfect[down_slot(arc)]
 
     @kernel
-    def _perfect_level_kernel(
-        first_place, most, ranks, places, depth, arcs_first, heads, weights, perfect, lengths,
-        found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
-    ):  # fmt: skip
+    def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
         """Let arcs of vertices of one depth fall to the ways over higher ones.
 
-        A block a vertex and set.
+        Some blocks a vertex and set, a warp an arc.
 
-        ============ ========== ======= ===================================================
-        argument     shape      dtype   written by
-        ============ ========== ======= ===================================================
-        first_place  scalar     uint32  host: of the level
-        most         scalar     float32 host: greatest weight that needs no lengths
-        ranks        (n,)       int32   host: of places
-        places       (n,)       int32   host: of ranks
-        depth        (n,)       int32   host: of ranks
-        arcs_first   (n + 1,)   uint32  host: where the arcs of every place begin
-        heads        (c,)       int32   `placed_arcs_kernel`
-        weights      (s, 2 c)   number  the basic pass
-        perfect      (s, 2 c)   number  what is above; here: of these vertices
-        lengths      (s, 2, n)  int32   what is above; here: of the longest ways, of ranks
-        found        (s, WORDS) int32   all kernels
-        up_stop      (s, n)     uint32  here: where the arcs up that are kept end, of ranks
-        up_depths    (s, c)     int32   here: depth of their heads
-        up_weights   (s, c)     number  here
-        down_stop    (s, n)     uint32  here: the same of the arcs down
-        down_ends    (s, c)     int32   here: their heads, as ranks
-        down_weights (s, c)     number  here
-        ============ ========== ======= ===================================================
+        =========== ======== ====== =========================================
+        argument    shape    dtype  written by
+        =========== ======== ====== =========================================
+        first_place scalar   uint32 host: of the level
+        places      (n,)     int32  host: of ranks
+        arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
+        heads       (c,)     int32  `placed_arcs_kernel`
+        weights     (s, 2 c) number the basic pass
+        perfect     (s, 2 c) number what is above; here: of these vertices
+        =========== ======== ====== =========================================
         """
-        weighed = cuda.blockIdx.y
-        weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
-        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
-        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
-        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
-        measures = length_of_bits(found[GREATEST]) > most
-        longest = cuda.shared.array(2, int32)
+        weights, perfect = weights[cuda.blockIdx.y], perfect[cuda.blockIdx.y]
         place, thread = uint32(first_place + cuda.blockIdx.x), uint32(cuda.threadIdx.x)
         begin = uint32(arcs_first[place])
         degree = uint32(arcs_first[uint32(place + 1)] - begin)
-        rank = uint32(ranks[place])
-        if thread < 2:
-            longest[thread] = 0
-        cuda.syncthreads()
-        lane = uint32(thread % WARP)
-        i = uint32(thread // WARP)
+        lane, warps = uint32(thread % WARP), uint32(VERTEX_THREADS // WARP)
+        i = uint32(cuda.blockIdx.z * warps + thread // WARP)
         while i < degree:
             arc = uint32(begin + i)
-            own = heads[arc]
             up, down = weights[up_slot(arc)], weights[down_slot(arc)]
-            was_up, was_down = up, down
             j = lane
             while j < degree:
-                other = uint32(begin + j)
-                head = heads[other]
-                climb = weights[up_slot(other)]
-                descent = weights[down_slot(other)]
-                up = min(number(climb + between(heads, arcs_first, places, perfect, head, own)), up)
-                down = min(
-                    number(between(heads, arcs_first, places, perfect, own, head) + descent), down
-                )
+                if i != j:
+                    there, back = third_side(
+                        heads, arcs_first, places, perfect, begin, min(i, j), max(i, j), degree
+                    )
+                    if i < j:
+                        there, back = back, there
+                    # (now from the head of the other arc to that of this one, and back)
+                    other = uint32(begin + j)
+                    up = min(up, number(weights[up_slot(other)] + there))
+                    down = min(down, number(back + weights[down_slot(other)]))
                 j = uint32(j + WARP)
             up, down = least_of_warp(up), least_of_warp(down)
             if lane == 0:
                 perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
-                if measures and was_up < inf and up == was_up:
-                    further = float32(length_of_bits(lengths[0, own]) + length_of(up))
-                    cuda.atomic.max(longest, 0, int32(length_bits(further)))
-                if measures and was_down < inf and down == was_down:
-                    further = float32(length_of_bits(lengths[1, own]) + length_of(down))
-                    cuda.atomic.max(longest, 1, int32(length_bits(further)))
-            i = uint32(i + VERTEX_THREADS // WARP)
-        cuda.syncthreads()
-        if measures and thread == 0:
-            lengths[0, rank], lengths[1, rank] = longest[0], longest[1]
-            for way in range(2):
-                if longest[way] > found[uint32(LONGEST_UP + way)]:
-                    cuda.atomic.max(found, uint32(LONGEST_UP + way), longest[way])
-        ups, downs = uint32(0), uint32(0)
-        if thread < WARP:
-            ups, downs = pack(
-                place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
-                up_weights, down_stop, down_ends, down_weights,
-            )  # fmt: skip
-            if lane == 0 and (ups == 0 or downs == 0):
-                found[APART] = 1
+            i = uint32(i + cuda.gridDim.z * warps)
 
     return _perfect_level_kernel
+
+
+@cache
+def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that finds the longest ways of vertices on a level."""
+    inf, length_of = infinity(dtype).item(), make_length_of(dtype)
+
+    @kernel
+    def _lengths_level_kernel(
+        first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
+    ):
+        """Find the longest ways over arcs that are kept, if they may matter; a block a vertex, set.
+
+        =========== ========== ======= ===============================================
+        argument    shape      dtype   written by
+        =========== ========== ======= ===============================================
+        first_place scalar     uint32  host: of the level
+        most        scalar     float32 host: greatest weight that needs no lengths
+        ranks       (n,)       int32   host: of places
+        arcs_first  (n + 1,)   uint32  host: where the arcs of every place begin
+        heads       (c,)       int32   `placed_arcs_kernel`
+        weights     (s, 2 c)   number  the basic pass
+        perfect     (s, 2 c)   number  the perfect pass
+        lengths     (s, 2, n)  int32   what is above; here: of these vertices, by ranks
+        found       (s, WORDS) int32   all kernels: `LONGEST_UP`, `LONGEST_DOWN`
+        =========== ========== ======= ===============================================
+        """
+        weighed = cuda.blockIdx.y
+        weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
+        found = found[weighed]
+        longest = cuda.shared.array(2, int32)
+        if length_of_bits(found[GREATEST]) <= most:
+            return
+        place, thread = uint32(first_place + cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        if thread < 2:
+            longest[thread] = 0
+        cuda.syncthreads()
+        arc = uint32(arcs_first[place] + thread)
+        while arc < uint32(arcs_first[uint32(place + 1)]):
+            head = heads[arc]
+            for way in range(2):
+                slot = uint32(up_slot(arc) + way)
+                weight = perfect[slot]
+                if weight < inf and weight == weights[slot]:
+                    further = float32(length_of_bits(lengths[way, head]) + length_of(weight))
+                    cuda.atomic.max(longest, way, int32(length_bits(further)))
+            arc = uint32(arc + VERTEX_THREADS)
+        cuda.syncthreads()
+        if thread < 2:
+            lengths[thread, ranks[place]] = longest[thread]
+            word = uint32(LONGEST_UP + thread)
+            if longest[thread] > found[word]:
+                cuda.atomic.max(found, word, longest[thread])
+
+    return _lengths_level_kernel
+
+
+@cache
+def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that packs what is kept of all levels."""
+    pack = _make_pack(dtype)
+
+    @kernel
+    def _pack_levels_kernel(
+        first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
+        up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+    ):  # fmt: skip
+        """Pack the arcs that are kept of vertices on levels, a warp a vertex and set.
+
+        ============ ========== ====== ===================================================
+        argument     shape      dtype  written by
+        ============ ========== ====== ===================================================
+        first_place  scalar     uint32 host: of all levels
+        last_place   scalar     uint32 host: of the bundles
+        ranks        (n,)       int32  host: of places
+        depth        (n,)       int32  host: of ranks
+        arcs_first   (n + 1,)   uint32 host: where the arcs of every place begin
+        heads        (c,)       int32  `placed_arcs_kernel`
+        weights      (s, 2 c)   number the basic pass
+        perfect      (s, 2 c)   number the perfect pass
+        found        (s, WORDS) int32  all kernels: `APART`
+        up_stop      (s, n)     uint32 here: where the arcs up that are kept end, of ranks
+        up_depths    (s, c)     int32  here: depth of their heads
+        up_weights   (s, c)     number here
+        down_stop    (s, n)     uint32 here: the same of the arcs down
+        down_ends    (s, c)     int32  here: their heads, as ranks
+        down_weights (s, c)     number here
+        ============ ========== ====== ===================================================
+        """
+        weighed = cuda.blockIdx.y
+        weights, perfect, found = weights[weighed], perfect[weighed], found[weighed]
+        up_stop, up_depths, up_weights = up_stop[weighed], up_depths[weighed], up_weights[weighed]
+        down_stop, down_ends = down_stop[weighed], down_ends[weighed]
+        down_weights = down_weights[weighed]
+        warp = uint32(cuda.blockIdx.x * (VERTEX_THREADS // WARP) + cuda.threadIdx.x // WARP)
+        place = uint32(first_place + warp)
+        if place >= last_place:
+            return
+        ups, downs = pack(
+            place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
+            up_weights, down_stop, down_ends, down_weights,
+        )  # fmt: skip
+        if ups == 0 or downs == 0:
+            found[APART] = 1
+
+    return _pack_levels_kernel

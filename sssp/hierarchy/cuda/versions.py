@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, launch, select
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.device.warp import WARP
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.finished import on_host
 from sssp.cuda.matrix.driver import Matrix
@@ -43,6 +45,8 @@ from sssp.hierarchy.cuda.customization import (
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.perfect_pass import (
     make_from_top_kernel,
+    make_lengths_level_kernel,
+    make_pack_levels_kernel,
     make_perfect_kernel,
     make_perfect_level_kernel,
 )
@@ -71,6 +75,8 @@ __all__ = [
 KEPT_MAPS = 2
 #: versions that are customized together at most, and the part of a device's memory they may take
 TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 64), 1 / 16
+#: blocks of a multiprocessor that share the vertices of a level
+LEVEL_BLOCKS = 8
 #: longest ways are added up in 32-bit floats: they are less than this many times as long
 ROUNDED_UP = 1 + 1 / 1024
 
@@ -374,6 +380,7 @@ class DeviceMaps:
             ),
             ("top", self._close_top),
             *(("perfect pass, a level", partial(self._perfect_level, *level)) for level in levels),
+            *([("levels packed", self._pack_levels)] if levels else []),
             *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
         ]
 
@@ -399,7 +406,8 @@ class DeviceMaps:
         )  # fmt: skip
 
     def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
-        make_basic_level_kernel(self.dtype)[(high - low, work.versions), VERTEX_THREADS, stream](
+        grid = _grid_of_level(high - low, work)
+        make_basic_level_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
             np.uint32(low), *self.tree["places arcs_first heads"], work.memory.basic, self.found
         )
 
@@ -421,10 +429,22 @@ class DeviceMaps:
         )  # fmt: skip
 
     def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
-        memory = work.memory
-        make_perfect_level_kernel(self.dtype)[(high - low, work.versions), VERTEX_THREADS, stream](
-            np.uint32(low), self.most, *self.tree["ranks places depth arcs_first heads"],
-            memory.basic, memory.perfect, memory.lengths, self.found, *self.up, *self.down,
+        memory, ways = work.memory, (work.memory.basic, work.memory.perfect)
+        make_perfect_level_kernel(self.dtype)[
+            _grid_of_level(high - low, work), VERTEX_THREADS, stream
+        ](np.uint32(low), *self.tree["places arcs_first heads"], *ways)
+        grid = high - low, work.versions
+        make_lengths_level_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            np.uint32(low), self.most, *self.tree["ranks arcs_first heads"], *ways,
+            memory.lengths, self.found,
+        )  # fmt: skip
+
+    def _pack_levels(self, work: Work, stream: Any) -> None:
+        low, high = self.tree.bundles.levels[[0, -1]].tolist()
+        grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
+        make_pack_levels_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            np.uint32(low), np.uint32(high), *self.tree["ranks depth arcs_first heads"],
+            work.memory.basic, work.memory.perfect, self.found, *self.up, *self.down,
         )  # fmt: skip
 
     def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
@@ -455,6 +475,12 @@ class DeviceMaps:
         configuration = grid, block, stream, bundles * nbytes
         own = map(np.uint32, (low, high, nbytes // UNIT, *room))
         launch(make(dtype, outside=outside), configuration, *own, *arguments)
+
+
+def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
+    """Return the grid for some vertices, of which each has so many blocks that all are busy."""
+    blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
+    return vertices, work.versions, -(-blocks // (vertices * work.versions))
 
 
 def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
