@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from math import prod
-from typing import Any
+from typing import Any, Protocol
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -28,7 +29,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, wait_for_device
 from sssp.errors import DeviceError
 from sssp.graph.graph import ON_FREE_DEVICE
 
-__all__ = ["KEPT", "MemoryPool", "device_array", "idle_bytes", "release"]
+__all__ = ["KEPT", "MemoryPool", "device_array", "idle_bytes", "kept_until_needed", "release"]
 
 #: part of a device's memory that may wait there
 KEPT = 1 / 8
@@ -147,8 +148,32 @@ class MemoryPool:
             left -= self._idle.pop(0).size
 
 
+class Keeper(Protocol):
+    """Who keeps memory of a device that others may have if there is no more."""
+
+    @property
+    def idle_bytes(self) -> int:
+        """Bytes that nobody uses."""
+
+    def release(self) -> None:
+        """Let go of them."""
+
+
 _lock = threading.Lock()
 _pools: dict[int, MemoryPool] = {}
+_keepers: dict[int, WeakSet[Keeper]] = {}
+
+
+def kept_until_needed(keeper: Keeper) -> None:
+    """Count what somebody keeps on the current device as free, and take it if there is no other."""
+    number = 0 if SIMULATOR else cuda.current_context().device.id
+    with _lock:
+        _keepers.setdefault(number, WeakSet()).add(keeper)
+
+
+def _keepers_of(number: int) -> list[Keeper]:
+    with _lock:
+        return list(_keepers.get(number, ()))
 
 
 def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
@@ -174,6 +199,13 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
     pool = _pool_of(context)
     try:
         block = pool.take(nbytes)
+    except MemoryError:
+        block = None
+    try:
+        if block is None:
+            for keeper in _keepers_of(context.device.id):
+                keeper.release()
+            block = pool.take(nbytes)
     except MemoryError as error:
         raise DeviceError(
             f"the GPU has no {nbytes:,} bytes left, though there seemed to be enough: others take "
@@ -195,7 +227,8 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
 def idle_bytes(number: int) -> int:
     """Bytes of a device that wait for an owner: as good as free."""
     pool = _pools.get(number)
-    return 0 if pool is None else pool.idle_bytes
+    kept = sum(keeper.idle_bytes for keeper in _keepers_of(number))
+    return kept + (0 if pool is None else pool.idle_bytes)
 
 
 def release() -> None:

@@ -9,6 +9,8 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import TypeVar
 
+from sssp.engine.series import series
+
 __all__ = ["HEARING", "dealt", "in_order"]
 
 T = TypeVar("T")
@@ -82,4 +84,5 @@ def dealt(
         finally:
             idle.put(device)
 
-    return in_order(by_next, pieces, len(devices))
+    with series():
+        yield from in_order(by_next, pieces, len(devices))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,65 @@ def test_what_waits_goes_for_whoever_asks_for_more_and_with_free_device(device: 
             assert pool.idle_bytes(0) >= 500 * 50_000 * 4
             last()
             assert pool.idle_bytes(0) == 0
+
+
+class Kept:
+    """Scratch of a call."""
+
+
+def test_scratch_of_a_series_of_calls_stays_until_it_ends(monkeypatch: Any) -> None:
+    from sssp.engine.series import series
+    from sssp.hierarchy.cuda import scratch
+
+    monkeypatch.setattr(scratch, "kept_until_needed", lambda _: None)
+    pool, (small, large, other) = scratch.Pool(), ((Kept(),) for _ in range(3))
+    pool.leave("small", 10, small)
+    pool.leave("large", scratch.KEPT + 1, large)
+    assert (pool.idle_bytes, pool.take("small")) == (0, None)
+    with series():
+        with series():
+            pool.leave("large", scratch.KEPT + 1, large)
+        pool.leave("small", 10, small)
+        assert pool.take("large") is large
+        pool.leave("large", scratch.KEPT + 1, large)
+        pool.leave("other", 10, other)
+    assert (pool.idle_bytes, pool.take("other")) == (10, other)
+    assert pool.take("small") is None
+    # (what an error ends is over as well)
+    with suppress(KeyError), series():
+        pool.leave("large", scratch.KEPT + 1, large)
+        raise KeyError
+    assert pool.idle_bytes == 0
+
+
+@pytest.mark.gpu
+def test_what_others_keep_counts_as_free(device: str) -> None:
+    from sssp.cuda import pool
+    from sssp.cuda.compiler import select
+    from sssp.hierarchy.cuda.scratch import Pool
+
+    with select(0):
+        before, keeper = pool.idle_bytes(0), Pool()
+        keeper.leave("rows", 1000, (Kept(),))
+        assert pool.idle_bytes(0) == before + 1000
+        keeper.release()
+        assert pool.idle_bytes(0) == before
+
+
+@pytest.mark.gpu
+@real
+def test_what_others_keep_goes_for_whoever_asks_for_more(device: str) -> None:
+    from sssp.cuda import memory, pool
+    from sssp.cuda.compiler import select
+    from sssp.engine.series import series
+    from sssp.hierarchy.cuda.scratch import Pool
+
+    with select(0), series():
+        keeper = Pool()
+        size = int(0.4 * memory.free_bytes())
+        keeper.leave("rows", size, (pool.device_array(size, np.uint8),))
+        assert memory.free_bytes() > 2 * size
+        rows = [pool.device_array(size, np.uint8) for _ in range(2)]
+        assert keeper.take("rows") is None
+        del rows
+        pool.release()
