@@ -7,6 +7,7 @@ import pytest
 from numba import int32, uint32
 
 pytest.importorskip("numba_cuda")
+pytest.importorskip("greenlet")
 
 from sssp.cuda.compiler import cuda, inline, kernel
 from tests.cuda.conftest import SIMULATOR
