@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import threading
+import weakref
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -61,6 +64,8 @@ SIMULATOR = bool(config.ENABLE_CUDASIM)
 config.CUDA_LOW_OCCUPANCY_WARNINGS = False
 #: a process, and Numba's CUDA target in it, where kernels can run
 _usable_in: tuple[int, Any] | None = None
+#: what stays as it is when Python ends
+_at_the_end = ExitStack()
 
 
 def kernel(function: Any = None, **options: Any) -> Any:
@@ -359,8 +364,23 @@ def _unusable() -> str | None:
         return None
     reason = _trouble()
     if reason is None:
+        if _usable_in is None and not SIMULATOR:
+            # (Python's own list of what is to be done at the end has to be there before ours)
+            weakref.finalize(cuda, int)
+            atexit.register(_leave_all_to_the_driver)
         _usable_in = asked
     return reason
+
+
+def _leave_all_to_the_driver() -> None:
+    """Let nothing be given back any more: the driver clears up behind a process that ends.
+
+    Numba unloads a kernel once for every device that it ran on, but they share one library: behind
+    a process with two devices memory of the host was freed twice, which ends it with an error.
+    """
+    for device in cuda.gpus.lst:
+        if device.primary_context is not None:
+            _at_the_end.enter_context(device.primary_context.deallocations.disable())
 
 
 def _trouble() -> str | None:
