@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.batch import Batch, Search
+from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.fill import THREADS, fill
@@ -208,7 +208,7 @@ class LanesSearch(Search):
         return rows if rows <= self.few else whole_lanes(rows)
 
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return memory for the sources, their ranks, the climbs (path and ways), and lanes.
+        """Return memory for the sources, their ranks, the climbs (path and ways), lanes, counters.
 
         Before them stands what was launched in it.
         """
@@ -232,6 +232,7 @@ class LanesSearch(Search):
             device_array((lanes, height), np.uint32),
             device_array((lanes, height), self.dtype),
             self.lanes_memory(lanes),
+            cuda.to_device(np.zeros((lanes, COUNTERS), INT64)),
         )
 
     def lanes_memory(self, lanes: int) -> Any:
@@ -242,17 +243,18 @@ class LanesSearch(Search):
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Fill the distances and counters of a batch."""
-        launches, sources, *_ = scratch
+        launches, sources, counters = scratch[0], scratch[1], scratch[7]
         move(batch.sources, sources, batch.stream)
 
         def launch(stream: Any) -> None:
-            own = sources[: batch.rows]
-            self.fill(replace(batch, sources=own, stream=stream), scratch)
+            own = replace(batch, sources=sources[: batch.rows], counters=counters, stream=stream)
+            self.fill(own, scratch)
 
         # (all that the kernels are given, but for the scratch, in which this stands)
-        places = batch.counters, *self.places(batch)
-        asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *map(address, places)
+        places = map(address, self.places(batch))
+        asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *places
         launches.do(asked, batch.stream, launch)
+        move(counters, batch.counters, batch.stream)
         self.hand_over(batch, scratch)
 
     def places(self, batch: Batch) -> tuple[Any, ...]:
@@ -499,7 +501,7 @@ class _Folded(LanesSearch):
 
     def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Launch all kernels."""
-        *_, swept, totals, words, _ = scratch
+        swept, totals, words = scratch[6], *scratch[8:10]
         batch.fill(totals, 0)
         lanes = whole_lanes(batch.rows)
         if self.packed is None:
