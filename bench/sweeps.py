@@ -259,7 +259,7 @@ class Bench:
             there = replace(batch, stream=own)
             search.fill(there, scratch)
             if tails is not None:
-                search.find_tails(there, lanes, scratch[-1], turned=False)
+                search.find_tails(there, lanes, scratch.swept, turned=False)
 
         launch(stream)
         stream.synchronize()
@@ -271,7 +271,7 @@ class Bench:
             what = f"{size} trees to {targets.size:,} targets on the device"
         equal = all(
             np.array_equal(_first_rows(search, batch, there, expected.shape), expected)
-            for there, expected in ((scratch[-1], distances), (places, tails))
+            for there, expected in ((scratch.swept, distances), (places, tails))
             if there is not None
         )
         self.add(Figure(self.name, what, milliseconds, size, "events", equal))

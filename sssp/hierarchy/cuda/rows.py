@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,6 +160,40 @@ def _ready_search(on_device: DeviceMap, query: Query) -> LanesSearch | None:
     return search if fits and nbytes <= TABLE_BYTES else None
 
 
+class Scratch(NamedTuple):
+    """What the batches of a lane work in, one after the other, and what was launched in it.
+
+    Attributes
+    ----------
+    launches : Launches
+    sources : device array, shape (lanes,), int64
+    counters : device array, shape (lanes, COUNTERS), int64
+    source_ranks : device array, shape (lanes,), int32
+    starts, stops : device arrays, shape (lanes, height), uint32
+        Where the arcs of the vertices on a climb are.
+    ways : device array, shape (lanes, height)
+        How far they are.
+    swept : device array, one axis, or None
+        Distances of all vertices, side by side; None if the answer has room for them.
+    totals, words : device arrays of int64, or None
+        What distances are folded to: by slots, and all together.
+    here : ndarray or None
+        The same on the host, pinned.
+    """
+
+    launches: Launches
+    sources: Any
+    counters: Any
+    source_ranks: Any
+    starts: Any
+    stops: Any
+    ways: Any
+    swept: Any
+    totals: Any = None
+    words: Any = None
+    here: Any = None
+
+
 class LanesSearch(Search):
     """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
 
@@ -207,32 +241,28 @@ class LanesSearch(Search):
         """Return how many lanes some rows take; a few take no more than they are."""
         return rows if rows <= self.few else whole_lanes(rows)
 
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return memory for the sources, their ranks, the climbs (path and ways), lanes, counters.
-
-        Before them stands what was launched in it.
-        """
+    def allocate(self, rows: int) -> Any:
+        """Return `Scratch` for some rows."""
         lanes = self.lanes(rows)
         return self.map.pool.take((type(self), self.size, lanes)) or self.fresh(lanes)
 
-    def release(self, scratch: tuple[Any, ...]) -> None:
+    def release(self, scratch: Any) -> None:
         """Leave scratch for the calls after this one."""
-        arrays = [part for part in scratch if hasattr(part, "nbytes")]
-        key = type(self), self.size, arrays[0].size
-        self.map.pool.leave(key, sum(part.nbytes for part in arrays), scratch)
+        nbytes = sum(getattr(part, "nbytes", 0) for part in scratch)
+        self.map.pool.leave((type(self), self.size, scratch.sources.size), nbytes, scratch)
 
-    def fresh(self, lanes: int) -> tuple[Any, ...]:
+    def fresh(self, lanes: int) -> Scratch:
         """Allocate memory."""
         height = max(1, self.tree.height)
-        return (
+        return Scratch(
             Launches(),
             device_array(lanes, INT64),
+            cuda.to_device(np.zeros((lanes, COUNTERS), INT64)),
             device_array(lanes, INDEX),
             device_array((lanes, height), np.uint32),
             device_array((lanes, height), np.uint32),
             device_array((lanes, height), self.dtype),
             self.lanes_memory(lanes),
-            cuda.to_device(np.zeros((lanes, COUNTERS), INT64)),
         )
 
     def lanes_memory(self, lanes: int) -> Any:
@@ -241,9 +271,9 @@ class LanesSearch(Search):
         fill(memory, self.dtype.type(0), cuda.default_stream())
         return memory
 
-    def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def launch(self, batch: Batch, scratch: Any) -> None:
         """Fill the distances and counters of a batch."""
-        launches, sources, counters = scratch[0], scratch[1], scratch[7]
+        sources, counters = scratch.sources, scratch.counters
         move(batch.sources, sources, batch.stream)
 
         def launch(stream: Any) -> None:
@@ -253,7 +283,7 @@ class LanesSearch(Search):
         # (all that the kernels are given, but for the scratch, in which this stands)
         places = map(address, self.places(batch))
         asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *places
-        launches.do(asked, batch.stream, launch)
+        scratch.launches.do(asked, batch.stream, launch)
         move(counters, batch.counters, batch.stream)
         self.hand_over(batch, scratch)
 
@@ -261,27 +291,26 @@ class LanesSearch(Search):
         """Arrays of the call that `fill` works on."""
         return ()
 
-    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch what is worth recording: fill lanes, and fold them if that is wanted."""
-        self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch[6])
+        self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
 
-    def hand_over(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def hand_over(self, batch: Batch, scratch: Any) -> None:
         """Launch what brings lanes to the answer, whose address no other batch has."""
 
     def fill_lanes(
-        self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any, totals: Any = None
+        self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
     ) -> None:
         """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
-        _, _, source_ranks, starts, stops, ways, *_ = scratch
+        source_ranks, ways = scratch.source_ranks, scratch.ways
         if self.lanes(batch.rows) != batch.rows:
             batch.fill(source_ranks, -1)
-        self.climb(batch, (starts, stops, ways, source_ranks), lanes, swept)
+        self.climb(batch, scratch, lanes, swept)
         self.sweep(batch, (source_ranks, ways, np.uint32(lanes), swept), totals)
 
-    def climb(self, batch: Batch, scratch: tuple[Any, ...], lanes: int, swept: Any) -> None:
+    def climb(self, batch: Batch, scratch: Any, lanes: int, swept: Any) -> None:
         """Climb from the sources."""
         pieces, on_device = self.pieces, self.map
-        starts, stops, ways, source_ranks = scratch
         make_climb_kernel(self.dtype)[batch.rows, CLIMB_THREADS, batch.stream](
             batch.sources,
             *pieces["rank_of ranks places vertices chain leap depth"],
@@ -289,10 +318,10 @@ class LanesSearch(Search):
             *pieces["first upper"],
             np.uint32(self.tree.bundles.top),
             on_device.between,
-            starts,
-            stops,
-            ways,
-            source_ranks,
+            scratch.starts,
+            scratch.stops,
+            scratch.ways,
+            scratch.source_ranks,
             batch.counters,
             np.uint32(lanes),
             swept,
@@ -420,12 +449,12 @@ class _Turned(LanesSearch):
         """Arrays of the call that `fill` works on."""
         return (batch.distances,) if self.is_row(batch.rows) else ()
 
-    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch what is worth recording."""
-        swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch[6]
+        swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
         self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
 
-    def hand_over(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def hand_over(self, batch: Batch, scratch: Any) -> None:
         """Turn lanes, and find trees by them."""
         columns = self.n if self.columns is None else self.columns
         if not columns or self.is_row(batch.rows):
@@ -433,7 +462,7 @@ class _Turned(LanesSearch):
         lanes = self.lanes(batch.rows)
         turn, grid, block = self._turn(columns, batch.rows)
         turn[grid, block, batch.stream](
-            scratch[6],
+            scratch.swept,
             np.uint32(lanes),
             self.wanted,
             self.places_wanted,
@@ -443,7 +472,7 @@ class _Turned(LanesSearch):
             batch.distances,
         )
         if self.finds_trees:
-            self.find_tails(batch, lanes, scratch[6], turned=True)
+            self.find_tails(batch, lanes, scratch.swept, turned=True)
 
     def _turn(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
         """Return the kernel, and the grid and blocks of its launch."""
@@ -473,7 +502,7 @@ class _SideBySide(LanesSearch):
         tails = (batch.tails, *self.trees) if self.finds_trees else ()
         return batch.distances, *tails
 
-    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch all kernels."""
         assert self.pitch is not None
         self.fill_lanes(batch, scratch, self.pitch, batch.distances)
@@ -493,15 +522,15 @@ class _Folded(LanesSearch):
     def __init__(self, on_device: DeviceMap, packed: Packed | None = None) -> None:
         super().__init__(on_device, packed=packed)
 
-    def fresh(self, lanes: int) -> tuple[Any, ...]:
+    def fresh(self, lanes: int) -> Scratch:
         """Allocate memory, also for the numbers, there and here."""
         totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
         words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
-        return *super().fresh(lanes), totals, words, here
+        return super().fresh(lanes)._replace(totals=totals, words=words, here=here)
 
-    def fill(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
+    def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch all kernels."""
-        swept, totals, words = scratch[6], *scratch[8:10]
+        swept, totals, words = scratch.swept, scratch.totals, scratch.words
         batch.fill(totals, 0)
         lanes = whole_lanes(batch.rows)
         if self.packed is None:
@@ -512,11 +541,10 @@ class _Folded(LanesSearch):
         blocks = -(-words.shape[1] // THREADS)
         total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
 
-    def finished(self, rows: DeviceRows, scratch: tuple[Any, ...]) -> DeviceRows:
+    def finished(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
         """Return the numbers as forms ask for them."""
-        *_, words, here = scratch
-        fetch(words, here, rows.batch.stream)
-        return FoldedRows(**vars(rows), words=here)
+        fetch(scratch.words, scratch.here, rows.batch.stream)
+        return FoldedRows(**vars(rows), words=scratch.here)
 
 
 @dataclass
