@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -69,3 +71,14 @@ def test_rows_reductions_trips_and_blocks_are_those_of_the_cpu(
     np.testing.assert_array_equal(
         trips.distances, one.distances[range(sources.size), sources[::-1]]
     )
+
+
+@pytest.mark.skipif(SIMULATOR, reason="its kernels are in no library")
+def test_a_process_that_has_used_all_gpus_ends_without_an_error(device: str) -> None:
+    asking = """
+import sssp
+g = sssp.road_like(24)
+print(sssp.shortest_paths(g, range(8), device="cuda:all").distances.shape)
+"""
+    done = subprocess.run([sys.executable, "-c", asking], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "(8, 24)\n"), done.stderr
