@@ -366,7 +366,7 @@ def _unusable() -> str | None:
     if reason is None:
         if _usable_in is None and not SIMULATOR:
             # (Python's own list of what is to be done at the end has to be there before ours)
-            weakref.finalize(cuda, int)
+            weakref.finalize(_leave_all_to_the_driver, int)
             atexit.register(_leave_all_to_the_driver)
         _usable_in = asked
     return reason
