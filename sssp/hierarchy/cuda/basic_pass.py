@@ -83,6 +83,22 @@ def _make_given(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
+def _make_greatest(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that counts an arc in to the greatest length there is."""
+    inf, length_of = infinity(dtype).item(), make_length_of(dtype)
+
+    @inline
+    def with_arc(greatest, up, down):
+        if up < inf:
+            greatest = max(greatest, length_of(up))
+        if down < inf:
+            greatest = max(greatest, length_of(down))
+        return greatest
+
+    return with_arc
+
+
+@cache
 def make_first_weights_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that all other kernels of a customization begin from."""
     inf, given = infinity(dtype).item(), _make_given(dtype)
@@ -129,7 +145,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
     number, inf = from_dtype(dtype), infinity(dtype).item()
     lent, given = make_lend(dtype, outside=outside), _make_given(dtype)
     words_a_number = dtype.itemsize // 4
-    length_of = make_length_of(dtype)
+    with_arc = _make_greatest(dtype)
 
     @inline
     def relax(numbers, _, ways, legs, third):
@@ -229,10 +245,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
             place = way_up(ways + i)
             up, down = numbers[place], numbers[place + uint64(1)]
             weights[up_slot(begin + i)], weights[down_slot(begin + i)] = up, down
-            if up < inf:
-                greatest = max(greatest, length_of(up))
-            if down < inf:
-                greatest = max(greatest, length_of(down))
+            greatest = with_arc(greatest, up, down)
             i = uint32(i + threads)
         note(found, GREATEST, greatest)
         pair = uint32(first_pair + thread)
@@ -251,8 +264,7 @@ def make_basic_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
 @cache
 def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel of the basic pass over a level."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
-    length_of = make_length_of(dtype)
+    number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _basic_level_kernel(first_place, places, arcs_first, heads, weights, found):
@@ -281,10 +293,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
             above = uint32(places[heads[arc]])
             low, high = uint32(arcs_first[above]), uint32(arcs_first[uint32(above + 1)])
             climb, descent = weights[up_slot(arc)], weights[down_slot(arc)]
-            if climb < inf:
-                greatest = max(greatest, length_of(climb))
-            if descent < inf:
-                greatest = max(greatest, length_of(descent))
+            greatest = with_arc(greatest, climb, descent)
             j = uint32(i + 1 + thread % WARP)
             while j < degree:
                 other = uint32(begin + j)
@@ -306,8 +315,7 @@ def make_basic_level_kernel(dtype: np.dtype[Any]) -> Any:
 @cache
 def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that brings arcs into the matrix of the top."""
-    number, inf = from_dtype(dtype), infinity(dtype).item()
-    length_of = make_length_of(dtype)
+    number, with_arc = from_dtype(dtype), _make_greatest(dtype)
 
     @kernel
     def _to_top_kernel(places, arcs_first, heads, weights, size, matrix, found):
@@ -337,10 +345,7 @@ def make_to_top_kernel(dtype: np.dtype[Any]) -> Any:
             up, down = weights[up_slot(arc)], weights[down_slot(arc)]
             matrix[uint32(own * size + above)] = up
             matrix[uint32(above * size + own)] = down
-            if up < inf:
-                greatest = max(greatest, length_of(up))
-            if down < inf:
-                greatest = max(greatest, length_of(down))
+            greatest = with_arc(greatest, up, down)
             arc = uint32(arc + VERTEX_THREADS)
         note(found, GREATEST, greatest)
 
