@@ -7,6 +7,10 @@ as much next.
 Whoever drops an array may have queued work on it, on any stream of any library. Giving memory back
 to the driver waits for that work; here the next owner does, and only for blocks that were dropped
 after anybody has waited last.
+
+What calls of a kind work in stays whole, with what was launched in it, for the next of that kind:
+it waits among the blocks, and goes as they do, the oldest first. While calls follow each other
+closely (`sssp.engine.series`) nothing goes but for whoever asks for more than is left.
 """
 
 from __future__ import annotations
@@ -18,23 +22,33 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from math import prod
-from typing import Any, Protocol
-from weakref import WeakSet
+from math import inf, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from sssp.cuda.compiler import SIMULATOR, cuda, wait_for_device
+from sssp.engine.series import in_series, trimmed_after_series
 from sssp.errors import DeviceError
 from sssp.graph.graph import ON_FREE_DEVICE
 
-__all__ = ["KEPT", "MemoryPool", "device_array", "idle_bytes", "kept_until_needed", "release"]
+__all__ = [
+    "KEPT",
+    "MemoryPool",
+    "Shelf",
+    "current_pool",
+    "device_array",
+    "idle_bytes",
+    "release",
+]
 
-#: part of a device's memory that may wait there
+#: part of a device's memory that may wait there between calls
 KEPT = 1 / 8
 #: a block serves whoever asks for at least so much of it
 FILLED = 0.8
+#: bytes of a device that is simulated
+SIMULATED = 8 << 30
 #: sizes are multiples of the first, and of the second from there on: of which the driver makes all
 SMALL, LARGE = 512, 2 << 20
 
@@ -61,8 +75,29 @@ class Block:
     lent: Any = None
 
 
+@dataclass(eq=False)
+class Scratch:
+    """What a call has worked in, left for others of its kind.
+
+    Attributes
+    ----------
+    shelf : Shelf
+        Where such calls look for it.
+    key : object
+        Of their kind.
+    size : int
+        Bytes of the device.
+    content : object
+    """
+
+    shelf: Shelf
+    key: Any
+    size: int
+    content: Any
+
+
 class MemoryPool:
-    """Blocks of one device that wait for their next owner.
+    """Blocks of one device, and scratch, that wait for their next owner.
 
     Parameters
     ----------
@@ -71,26 +106,27 @@ class MemoryPool:
     wait : callable
         Returns once the device has done all that is queued.
     most : int
-        Bytes that may wait. Of more the oldest go.
+        Bytes that may wait between calls. Of more the oldest go.
     """
 
     def __init__(self, allocate: Callable[[int], Any], wait: Callable[[], None], most: int) -> None:
         self._allocate, self._wait, self.most = allocate, wait, most
         self._lock = threading.Lock()
         #: in the order in which they were given back
-        self._idle: list[Block] = []
+        self._idle: list[Block | Scratch] = []
         #: not among them yet: whatever Python collects in the midst of anything gives back here
         self._returned: deque[Block] = deque()
         self._clock = count(1)
         #: what was dropped up to then is in use no more
         self._waited = 0
+        trimmed_after_series(self)
 
     @property
     def idle_bytes(self) -> int:
         """Bytes that wait."""
         with self._lock:
             self._sort_in()
-            return sum(block.size for block in self._idle)
+            return self._size()
 
     def take(self, nbytes: int) -> Block:
         """Return a block of at least so many bytes that no work is queued on.
@@ -103,7 +139,11 @@ class MemoryPool:
         size = -(-nbytes // SMALL) * SMALL if nbytes < LARGE else -(-nbytes // LARGE) * LARGE
         with self._lock:
             self._sort_in()
-            fitting = [block for block in self._idle if block.size >= size >= FILLED * block.size]
+            fitting = [
+                block
+                for block in self._idle
+                if isinstance(block, Block) and block.size >= size >= FILLED * block.size
+            ]
             if fitting:
                 block = min(fitting, key=lambda block: block.size)
                 self._idle.remove(block)
@@ -126,10 +166,30 @@ class MemoryPool:
             finally:
                 self._lock.release()
 
-    def release(self, most: int = 0) -> None:
-        """Let what waits go, but for so many bytes."""
+    def take_scratch(self, shelf: Shelf, key: Any) -> Any:
+        """Return what was left on a shelf under a key, or None."""
         with self._lock:
-            self._sort_in(most)
+            for place, left in enumerate(self._idle):
+                if isinstance(left, Scratch) and left.shelf is shelf and left.key == key:
+                    del self._idle[place]
+                    return left.content
+        return None
+
+    def leave_scratch(self, scratch: Scratch) -> None:
+        """Leave what nobody uses, and no work is queued on."""
+        with self._lock:
+            self._idle.append(scratch)
+            self._sort_in()
+
+    def release(self) -> None:
+        """Let all go that waits."""
+        with self._lock:
+            self._sort_in(0)
+
+    def trim(self) -> None:
+        """Let go of what is too much between calls."""
+        with self._lock:
+            self._sort_in()
 
     def _allocated(self, size: int) -> Any:
         try:
@@ -138,42 +198,51 @@ class MemoryPool:
             self.release()
             return self._allocate(size)
 
-    def _sort_in(self, most: int | None = None) -> None:
+    def _size(self) -> int:
+        return sum(waiting.size for waiting in self._idle)
+
+    def _sort_in(self, most: float | None = None) -> None:
         """Take in what was returned, and let go what is too much; the lock is held."""
+        if most is None:
+            most = inf if in_series() else self.most
+        self._take_in(len(self._idle))
+        while self._size() > most:
+            del self._idle[0]
+            # (the blocks of scratch are as old as it was)
+            self._take_in(0)
+
+    def _take_in(self, place: int) -> None:
+        """Have what was returned wait before what is at a place."""
         while self._returned:
-            self._idle.append(self._returned.popleft())
-        left = sum(block.size for block in self._idle)
-        most = self.most if most is None else most
-        while left > most:
-            left -= self._idle.pop(0).size
+            self._idle.insert(place, self._returned.popleft())
+            place += 1
 
 
-class Keeper(Protocol):
-    """Who keeps memory of a device that others may have if there is no more."""
+class Shelf:
+    """Where calls leave what they have worked in for the next of their kind.
 
-    @property
-    def idle_bytes(self) -> int:
-        """Bytes that nobody uses."""
+    Nothing on it is kept from others: it counts as free, and goes for whoever needs the memory.
 
-    def release(self) -> None:
-        """Let go of them."""
+    Parameters
+    ----------
+    pool : MemoryPool
+        Where that waits.
+    """
+
+    def __init__(self, pool: MemoryPool) -> None:
+        self._pool = pool
+
+    def take(self, key: Any) -> Any:
+        """Return what was left under a key; None if nothing is there any more."""
+        return self._pool.take_scratch(self, key)
+
+    def leave(self, key: Any, nbytes: int, content: Any) -> None:
+        """Leave something that takes so many bytes of the device, on which no work is queued."""
+        self._pool.leave_scratch(Scratch(self, key, nbytes, content))
 
 
 _lock = threading.Lock()
 _pools: dict[int, MemoryPool] = {}
-_keepers: dict[int, WeakSet[Keeper]] = {}
-
-
-def kept_until_needed(keeper: Keeper) -> None:
-    """Count what somebody keeps on the current device as free, and take it if there is no other."""
-    number = 0 if SIMULATOR else cuda.current_context().device.id
-    with _lock:
-        _keepers.setdefault(number, WeakSet()).add(keeper)
-
-
-def _keepers_of(number: int) -> list[Keeper]:
-    with _lock:
-        return list(_keepers.get(number, ()))
 
 
 def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
@@ -195,17 +264,9 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
     nbytes = prod(map(int, shape)) * dtype.itemsize
     if SIMULATOR or nbytes == 0:
         return cuda.device_array(shape, dtype)
-    context = cuda.current_context()
-    pool = _pool_of(context)
+    pool = current_pool()
     try:
         block = pool.take(nbytes)
-    except MemoryError:
-        block = None
-    try:
-        if block is None:
-            for keeper in _keepers_of(context.device.id):
-                keeper.release()
-            block = pool.take(nbytes)
     except MemoryError as error:
         raise DeviceError(
             f"the GPU has no {nbytes:,} bytes left, though there seemed to be enough: others take "
@@ -213,7 +274,7 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
         ) from error
     driver = cuda.cudadrv.driver
     block.lent = driver.AutoFreePointer(
-        weakref.proxy(context), block.memory.device_pointer, nbytes,
+        weakref.proxy(cuda.current_context()), block.memory.device_pointer, nbytes,
         finalizer=partial(pool.leave, block),
     )  # fmt: skip
     strides = [dtype.itemsize]
@@ -227,8 +288,7 @@ def device_array(shape: int | tuple[int, ...], dtype: DTypeLike) -> Any:
 def idle_bytes(number: int) -> int:
     """Bytes of a device that wait for an owner: as good as free."""
     pool = _pools.get(number)
-    kept = sum(keeper.idle_bytes for keeper in _keepers_of(number))
-    return kept + (0 if pool is None else pool.idle_bytes)
+    return 0 if pool is None else pool.idle_bytes
 
 
 def release() -> None:
@@ -240,12 +300,14 @@ def release() -> None:
 ON_FREE_DEVICE.append(release)
 
 
-def _pool_of(context: Any) -> MemoryPool:
-    number = context.device.id
+def current_pool() -> MemoryPool:
+    """Return the pool of the current device."""
+    context = None if SIMULATOR else cuda.current_context()
+    number = 0 if context is None else context.device.id
     with _lock:
         if number not in _pools:
-            most = int(KEPT * context.get_memory_info().total)
-            _pools[number] = MemoryPool(_from_driver, wait_for_device, most)
+            total = SIMULATED if context is None else context.get_memory_info().total
+            _pools[number] = MemoryPool(_from_driver, wait_for_device, int(KEPT * total))
         return _pools[number]
 
 

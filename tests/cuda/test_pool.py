@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("numba_cuda")
 
-from sssp.cuda.pool import LARGE, SMALL, Block, MemoryPool
+from sssp.cuda.pool import LARGE, SMALL, Block, MemoryPool, Shelf
+from sssp.engine.series import series
 from tests.cuda.conftest import SIMULATOR
 
 real = pytest.mark.skipif(SIMULATOR, reason="the simulator has no memory of a device")
@@ -259,63 +260,85 @@ def test_what_waits_goes_for_whoever_asks_for_more_and_with_free_device(device: 
             assert pool.idle_bytes(0) == 0
 
 
-class Kept:
-    """Scratch of a call."""
+def test_scratch_waits_whole_for_calls_of_its_kind() -> None:
+    pool = pool_of(Driver(1 << 40), most=3 * LARGE)
+    shelf, other, content = Shelf(pool), Shelf(pool), object()
+    shelf.leave("rows", LARGE, content)
+    assert pool.idle_bytes == LARGE
+    assert (shelf.take("trips"), other.take("rows")) == (None, None)
+    assert shelf.take("rows") is content
+    assert (pool.idle_bytes, shelf.take("rows")) == (0, None)
+    # the oldest goes first, block or scratch
+    block = pool.take(LARGE)
+    shelf.leave("rows", LARGE, content)
+    pool.leave(block)
+    shelf.leave("trips", 2 * LARGE, content)
+    assert pool.idle_bytes == 3 * LARGE
+    assert (shelf.take("rows"), shelf.take("trips")) == (None, content)
 
 
-def test_scratch_of_a_series_of_calls_stays_until_it_ends(monkeypatch: Any) -> None:
-    from sssp.engine.series import series
-    from sssp.hierarchy.cuda import scratch
+class Content:
+    """Scratch that has a block."""
 
-    monkeypatch.setattr(scratch, "kept_until_needed", lambda _: None)
-    pool, (small, large, other) = scratch.Pool(), ((Kept(),) for _ in range(3))
-    pool.leave("small", 10, small)
-    pool.leave("large", scratch.KEPT + 1, large)
-    assert (pool.idle_bytes, pool.take("small")) == (0, None)
+    def __init__(self, pool: MemoryPool, nbytes: int) -> None:
+        self.pool, self.block = pool, pool.take(nbytes)
+
+    def __del__(self) -> None:
+        self.pool.leave(self.block)
+
+
+def test_blocks_of_scratch_that_goes_wait_as_if_they_were_as_old() -> None:
+    driver = Driver(1 << 40)
+    pool = pool_of(driver, most=4 * LARGE)
+    shelf = Shelf(pool)
+    shelf.leave("old", 3 * LARGE, Content(pool, LARGE))
+    pool.leave(pool.take(2 * LARGE))
+    assert shelf.take("old") is None
+    assert pool.idle_bytes == 3 * LARGE
+    pool.leave(pool.take(LARGE))
+    assert driver.asked == 2
+    shelf.leave("new", LARGE, Content(pool, LARGE))
+    # whoever finds no memory gets that of scratch too
+    driver.room = 0
+    assert pool.take(3 * LARGE).size == 3 * LARGE
+    assert shelf.take("new") is None
+
+
+def test_in_a_series_of_calls_all_stays_until_it_ends() -> None:
+    driver = Driver(1 << 40)
+    pool = pool_of(driver, most=LARGE)
+    shelf, content = Shelf(pool), object()
+    shelf.leave("large", 2 * LARGE, content)
+    assert (pool.idle_bytes, shelf.take("large")) == (0, None)
+    block = pool.take(2 * LARGE)
     with series():
         with series():
-            pool.leave("large", scratch.KEPT + 1, large)
-        pool.leave("small", 10, small)
-        assert pool.take("large") is large
-        pool.leave("large", scratch.KEPT + 1, large)
-        pool.leave("other", 10, other)
-    assert (pool.idle_bytes, pool.take("other")) == (10, other)
-    assert pool.take("small") is None
+            shelf.leave("large", 2 * LARGE, content)
+        pool.leave(block)
+        assert shelf.take("large") is content
+        shelf.leave("large", 2 * LARGE, content)
+        shelf.leave("small", LARGE, content)
+        assert pool.idle_bytes == 5 * LARGE
+    assert (shelf.take("large"), shelf.take("small")) == (None, content)
     # (what an error ends is over as well)
     with suppress(KeyError), series():
-        pool.leave("large", scratch.KEPT + 1, large)
+        pool.leave(pool.take(2 * LARGE))
         raise KeyError
     assert pool.idle_bytes == 0
 
 
 @pytest.mark.gpu
-def test_what_others_keep_counts_as_free(device: str) -> None:
-    from sssp.cuda import pool
-    from sssp.cuda.compiler import select
-    from sssp.hierarchy.cuda.scratch import Pool
-
-    with select(0):
-        before, keeper = pool.idle_bytes(0), Pool()
-        keeper.leave("rows", 1000, (Kept(),))
-        assert pool.idle_bytes(0) == before + 1000
-        keeper.release()
-        assert pool.idle_bytes(0) == before
-
-
-@pytest.mark.gpu
 @real
-def test_what_others_keep_goes_for_whoever_asks_for_more(device: str) -> None:
+def test_scratch_counts_as_free_and_goes_for_whoever_asks_for_more(device: str) -> None:
     from sssp.cuda import memory, pool
     from sssp.cuda.compiler import select
-    from sssp.engine.series import series
-    from sssp.hierarchy.cuda.scratch import Pool
 
     with select(0), series():
-        keeper = Pool()
+        shelf = Shelf(pool.current_pool())
         size = int(0.4 * memory.free_bytes())
-        keeper.leave("rows", size, (pool.device_array(size, np.uint8),))
+        shelf.leave("rows", size, (pool.device_array(size, np.uint8),))
         assert memory.free_bytes() > 2 * size
         rows = [pool.device_array(size, np.uint8) for _ in range(2)]
-        assert keeper.take("rows") is None
+        assert shelf.take("rows") is None
         del rows
         pool.release()

@@ -128,7 +128,7 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
     DeviceError
         The answer does not fit into the memory of the host.
     """
-    n, dtype, rows, pool = search.n, search.dtype, query.rows, search.map.pool
+    n, dtype, rows, shelf = search.n, search.dtype, query.rows, search.map.shelf
     reduction, on_host = query.reduction, query.output == "host"
     form: Any = (
         make_form(n, query, dtype)
@@ -143,10 +143,10 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
         return None
     selected = 0 if search.packed is None else search.packed.selection.serial
     key = Ready, type(search), selected, rows, query.output, reduction and reduction.what
-    kept = pool.take(key)
-    if kept is None and needed - search.map.nbytes > free_bytes() * SHARE:
+    ready = shelf.take(key)
+    if ready is None and needed - search.map.nbytes > free_bytes() * SHARE:
         return None
-    ready = Ready(search, query) if kept is None else kept[0]
+    ready = ready or Ready(search, query)
     try:
         batch = ready.launch(search, query)
         # (what follows is done while the device works)
@@ -162,5 +162,5 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
     answer: Answer = form.answer()
     counted = ready.counted.T[: len(method.statistics)].copy()
     answer.stats = dict(zip(method.statistics, counted, strict=True))
-    pool.leave(key, ready.nbytes, (ready,))
+    shelf.leave(key, ready.nbytes, ready)
     return answer

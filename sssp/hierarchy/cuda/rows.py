@@ -244,12 +244,12 @@ class LanesSearch(Search):
     def allocate(self, rows: int) -> Any:
         """Return `Scratch` for some rows."""
         lanes = self.lanes(rows)
-        return self.map.pool.take((type(self), self.size, lanes)) or self.fresh(lanes)
+        return self.map.shelf.take((type(self), self.size, lanes)) or self.fresh(lanes)
 
     def release(self, scratch: Any) -> None:
         """Leave scratch for the calls after this one."""
         nbytes = sum(getattr(part, "nbytes", 0) for part in scratch)
-        self.map.pool.leave((type(self), self.size, scratch.sources.size), nbytes, scratch)
+        self.map.shelf.leave((type(self), self.size, scratch.sources.size), nbytes, scratch)
 
     def fresh(self, lanes: int) -> Scratch:
         """Allocate memory."""

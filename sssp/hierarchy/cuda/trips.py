@@ -329,7 +329,7 @@ class _Trips:
             found, passed = np.empty(total, self.dtype), np.empty(total, INT64)
             download(distances, found, stream)
             download(climbed, passed, stream)
-        self.map.pool.leave(*self._key(), (scratch,))
+        self.map.shelf.leave(*self._key(), scratch)
         return found, passed
 
     def _key(self) -> tuple[Any, int]:
@@ -337,9 +337,9 @@ class _Trips:
         return ("trips", self.most), self.most * self.end_bytes + 2 * self.n * INDEX.itemsize
 
     def _scratch(self) -> _Scratch:
-        left = self.map.pool.take(self._key()[0])
+        left = self.map.shelf.take(self._key()[0])
         if left is not None:
-            return left[0]  # type: ignore[no-any-return]  # the key decides the type
+            return left  # type: ignore[no-any-return]  # the key decides the type
         size = self.most * self.height
         return _Scratch(
             device_array((2, self.n), INDEX),

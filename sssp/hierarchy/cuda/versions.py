@@ -22,7 +22,7 @@ from sssp.cuda.finished import on_host
 from sssp.cuda.matrix.driver import Matrix
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.memory import device_graph, free_bytes, upload
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import Shelf, current_pool, device_array
 from sssp.engine.network import Network
 from sssp.graph.weights import converted
 from sssp.hierarchy.cuda.basic_pass import (
@@ -51,7 +51,6 @@ from sssp.hierarchy.cuda.perfect_pass import (
     make_perfect_level_kernel,
 )
 from sssp.hierarchy.cuda.pieces import DeviceTree
-from sssp.hierarchy.cuda.scratch import Pool
 from sssp.hierarchy.cuda.selection import Streams
 from sssp.hierarchy.cuda.sweeps import stream_words
 from sssp.hierarchy.structure import Structure
@@ -219,7 +218,7 @@ class DeviceMap:
         Whether no sum, here or in a sweep, can leave the dtype.
     nbytes : int
         Bytes of the device, of the tree too.
-    pool : Pool
+    shelf : Shelf
         Scratch of sweeps, which all maps of a tree share.
     nothing : tuple of device arrays
         What kernels take that fold nothing, in place of totals, and no targets.
@@ -234,7 +233,7 @@ class DeviceMap:
         self.number = next(self._numbers)
         tree, dtype = maps.tree, maps.dtype
         self.tree, self.dtype = tree, dtype
-        self.pool = tree.made.made(f"pool {dtype.char}", Pool)
+        self.shelf = tree.made.made(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
         self.nothing = maps.nothing
         self.up, self.down = (
             (tree["up_first"], *(array[own] for array in arrays)) for arrays in (maps.up, maps.down)
@@ -500,7 +499,7 @@ def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
     return min(versions, 1 << max(1, fitting).bit_length() - 1)
 
 
-class _Shelf:
+class _Lender:
     """Memory of maps that hierarchies have held, and other versions of a map may have."""
 
     def __init__(self) -> None:
@@ -526,11 +525,11 @@ class _Shelf:
 
 
 class Loan:
-    """Memory of maps that hierarchies hold; when all are gone, it goes back to the shelf."""
+    """Memory of maps that hierarchies hold; when all are gone, it goes back to the lender."""
 
-    def __init__(self, shelf: _Shelf, maps: DeviceMaps) -> None:
+    def __init__(self, lender: _Lender, maps: DeviceMaps) -> None:
         self.maps = maps
-        weakref.finalize(self, shelf.idle.append, maps).atexit = False
+        weakref.finalize(self, lender.idle.append, maps).atexit = False
 
 
 def _tree(structure: Structure, number: int) -> DeviceTree:
@@ -576,8 +575,8 @@ def _customized(
 ) -> list[DeviceMap]:
     """Customize versions together; one whose weights may be negative by itself."""
     shifted = hierarchies[0].graph.least_weight < 0
-    shelf = tree.made.made("shelf", _Shelf)
-    loan = Loan(shelf, shelf.lend(tree, dtype, len(hierarchies), shifted=shifted))
+    lender = tree.made.made("lender", _Lender)
+    loan = Loan(lender, lender.lend(tree, dtype, len(hierarchies), shifted=shifted))
     maps = loan.maps.maps[: len(hierarchies)]
     if not shifted:
         versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
