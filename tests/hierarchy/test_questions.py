@@ -296,6 +296,20 @@ def test_calls_of_one_kind_in_turn_have_rows_of_their_own(
 
 @needs_speed
 @pytest.mark.gpu
+def test_sums_take_no_memory_for_most_vertices(device: str) -> None:
+    from sssp.cuda import pool
+
+    g, rows = sssp.road_like(50_000), 2000
+    h = sssp.prepare(g)
+    pool.release()
+    found = sssp.reduce(h, range(rows), "sum", device=device)
+    # (what the call has worked in waits for the next)
+    assert 0 < pool.idle_bytes(0) < rows * g.n * 4 / 3
+    np.testing.assert_array_equal(found, sssp.reduce(h, range(rows), "sum"))
+
+
+@needs_speed
+@pytest.mark.gpu
 def test_calls_of_all_sizes_in_turn_do_not_disturb_each_other(
     roads: tuple[sssp.Graph, sssp.Hierarchy], device: str
 ) -> None:

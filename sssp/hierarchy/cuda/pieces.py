@@ -27,7 +27,7 @@ from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.structure import NO_SLOT, Structure, offsets
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["DeviceTree"]
+__all__ = ["Above", "DeviceTree"]
 
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
@@ -49,6 +49,8 @@ class DeviceTree(Arrays):
         Most vertices on a path from a root.
     size : int
         Vertices.
+    above : int
+        Those above the lowest tier, whose places come first.
     given_first : int
         Two for each chordal arc above the lowest tier: the graph's weights come to these first.
     passes : list of Pass
@@ -106,9 +108,8 @@ class DeviceTree(Arrays):
         self._list_pairs(structure.parent[bundles.rank[start:]], owners, owners_there, degrees)
         self._list_triangles(steps, owners, owners_there, degrees[start:])
         self._lay_streams(degrees[start:])
-        # (places of the lowest tier come last)
-        above_lowest = bundles.first[bundles.tiers[-2]] if self.tiers else start
-        self.given_first = 2 * int(firsts[above_lowest])
+        self.above = int(bundles.first[bundles.tiers[-2]]) if self.tiers else start
+        self.given_first = 2 * int(firsts[self.above])
         arcs, bounded = np.diff(firsts[bundles.first]), np.diff(bundles.boundary_first)
         ways = arcs + bounded.astype(np.int64) * (bounded - 1) // 2
         self.rooms = [
@@ -258,6 +259,31 @@ class DeviceTree(Arrays):
         """How many arcs a group of the stream of a tier has."""
         lowest = tier == self.tiers - 1
         return GROUPS[0] if lowest else GROUPS[1]
+
+
+class Above(Arrays):
+    """An elimination tree as sweeps take it that write nothing of the lowest tier.
+
+    That tier has nine vertices of ten; the lanes of the others stand in order of place.
+
+    Attributes
+    ----------
+    size : int
+        Places that lanes have.
+    passes : list of Pass
+    nbytes : int
+        Bytes of the device, besides the tree.
+    """
+
+    def __init__(self, tree: DeviceTree) -> None:
+        self.size, self.passes = tree.above, tree.passes
+        bundles = tree.bundles
+        own = {
+            "vertices": _there(np.arange(self.size, dtype=INDEX)),
+            "boundary_vertices": _there(bundles.place[bundles.boundary]),
+        }
+        self.nbytes = sum(array.nbytes for array in own.values())
+        self._arrays = tree._arrays | own | {"order": tree["places"]}
 
 
 def _there(array: NDArray[Any]) -> Any:

@@ -25,7 +25,7 @@ from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
 from sssp.hierarchy.cuda.launches import Launches
-from sssp.hierarchy.cuda.pieces import DeviceTree
+from sssp.hierarchy.cuda.pieces import Above, DeviceTree
 from sssp.hierarchy.cuda.ready import answer_at_once
 from sssp.hierarchy.cuda.selection import Packed, Selection
 from sssp.hierarchy.cuda.sweeps import (
@@ -208,12 +208,19 @@ class LanesSearch(Search):
         on_device: DeviceMap,
         trees: tuple[Any, ...] | None = None,
         packed: Packed | None = None,
+        above: Above | None = None,
     ) -> None:
         self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
         self.n, self.packed = self.tree.size, packed
-        self.pieces: DeviceTree | Selection = self.tree if packed is None else packed.selection
-        self.streams = on_device.streams if packed is None else packed.streams
-        self.size = self.n if packed is None else rounded_up(self.pieces.size)
+        self.pieces: DeviceTree | Selection | Above = self.tree
+        self.streams, self.size, self.held = on_device.streams, self.n, on_device.nbytes
+        if packed is not None:
+            self.pieces, self.streams = packed.selection, packed.streams
+            self.size = rounded_up(packed.selection.size)
+            self.held += packed.nbytes
+        elif above is not None:
+            self.pieces, self.size = above, above.size
+            self.held += above.nbytes
         #: of what is swept in which weights: no others share it
         self.serial = on_device.number, 0 if packed is None else packed.serial
         fitting = BYTES // max(1, self.size * self.dtype.itemsize)
@@ -234,8 +241,7 @@ class LanesSearch(Search):
     @property
     def fixed_bytes(self) -> int:
         """Bytes of the map, and of lanes that only fill up the last of them."""
-        held: int = self.map.nbytes + (0 if self.packed is None else self.packed.nbytes)
-        return held + LANES * self.row_bytes
+        return int(self.held) + LANES * self.row_bytes
 
     def lanes(self, rows: int) -> int:
         """Return how many lanes some rows take; a few take no more than they are."""
@@ -515,12 +521,16 @@ class _Folded(LanesSearch):
 
     They go to the host when they are asked for, and not with what fills them: what else is to come
     from the device would wait behind a batch that is still under way.
+
+    The lowest tier writes nothing, and nothing stands in memory for it.
     """
 
     columns = few = 0
 
     def __init__(self, on_device: DeviceMap, packed: Packed | None = None) -> None:
-        super().__init__(on_device, packed=packed)
+        tree = on_device.tree
+        above = tree.made.made("above", lambda: Above(tree)) if packed is None else None
+        super().__init__(on_device, packed=packed, above=above)
 
     def fresh(self, lanes: int) -> Scratch:
         """Allocate memory, also for the numbers, there and here."""

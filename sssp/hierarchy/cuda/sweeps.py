@@ -465,7 +465,7 @@ def make_sweep_kernel(
         boundary_vertices (x,)               int32  host
         lowest            (b,)               int32  host: least rank of a bundle's subtrees
         highest           (b,)               int32  host: greatest rank of them
-        vertices          (n,)               int32  host: of places
+        vertices          (n,)               int32  host: of places; those that are stored do
         ranks             (n,)               int32  host: of places
         size              (n,)               int32  host: of the subtrees of ranks
         depth             (n,)               int32  host: of ranks
@@ -495,10 +495,11 @@ def make_sweep_kernel(
         source = source_ranks[lane]
         if thread == 0:
             sourced[0] = 0
-        i = thread
-        while i < members:
-            names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
-            i = uint32(i + threads)
+        if stores:
+            i = thread
+            while i < members:
+                names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
+                i = uint32(i + threads)
         cuda.syncthreads()
         # several at a time, for they come from far
         i = uint32(0)
