@@ -355,6 +355,11 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that sweeps a level."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
 
+    @inline
+    def far_away(vertex, distances, lanes, lane):
+        """Return a distance from the memory of the device."""
+        return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
+
     @kernel
     def _level_kernel(
         first_place, ranks, order, size, depth, arcs_first, arcs_stop, ends, weights,
@@ -394,11 +399,25 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
             if int32(int32(rank) - size[rank]) < source <= int32(rank):
                 least = ways[lane, depth[rank]]
         arc, stop = uint32(arcs_first[rank] + slice_here), arcs_stop[rank]
+        # several at a time, for they come from far
         while arc < stop:
-            above = uint64(uint32(order[ends[arc]]))
-            found = number(distances[above * uint64(lanes) + lane] + weights[arc])
-            least = min(found, least)
-            arc = uint32(arc + slices)
+            last = uint32(stop - 1)
+            arc1, arc2 = min(uint32(arc + slices), last), min(uint32(arc + 2 * slices), last)
+            arc3 = min(uint32(arc + 3 * slices), last)
+            v0, v1, v2, v3 = (
+                order[ends[arc]],
+                order[ends[arc1]],
+                order[ends[arc2]],
+                order[ends[arc3]],
+            )
+            w0, w1, w2, w3 = weights[arc], weights[arc1], weights[arc2], weights[arc3]
+            d0, d1 = far_away(v0, distances, lanes, lane), far_away(v1, distances, lanes, lane)
+            d2, d3 = far_away(v2, distances, lanes, lane), far_away(v3, distances, lanes, lane)
+            least = min(number(d0 + w0), least)
+            least = min(number(d1 + w1), least)
+            least = min(number(d2 + w2), least)
+            least = min(number(d3 + w3), least)
+            arc = uint32(arc + 4 * slices)
         best[own] = least
         half = uint32(slices >> uint32(1))
         while half > 0:
