@@ -151,6 +151,7 @@ def test_whoever_gives_back_in_the_midst_of_anything_does_not_wait_for_itself() 
 def test_no_block_has_two_owners() -> None:
     driver = Driver(1 << 40)
     pool = pool_of(driver, most=20 * SMALL)
+    shelf = Shelf(pool)
     owned: set[Block] = set()
     lock = threading.Lock()
 
@@ -158,15 +159,21 @@ def test_no_block_has_two_owners() -> None:
         random = np.random.default_rng(seed)
         mine: list[Block] = []
         for _ in range(500):
-            if mine and random.random() < 0.5:
+            chance, key = random.random(), int(random.integers(3))
+            if mine and chance < 0.5:
                 block = mine.pop(int(random.integers(len(mine))))
                 with lock:
                     owned.remove(block)
-                pool.leave(block)
+                if chance < 0.3:
+                    pool.leave(block)
+                else:
+                    shelf.leave(key, block.size, Content(pool, block))
             else:
+                scratch = shelf.take(key) if chance < 0.7 else None
                 block = pool.take(int(random.integers(1, 20 * SMALL)))
                 with lock:
                     assert block not in owned
+                    assert scratch is None or scratch.block not in owned
                     owned.add(block)
                 mine.append(block)
 
@@ -280,8 +287,8 @@ def test_scratch_waits_whole_for_calls_of_its_kind() -> None:
 class Content:
     """Scratch that has a block."""
 
-    def __init__(self, pool: MemoryPool, nbytes: int) -> None:
-        self.pool, self.block = pool, pool.take(nbytes)
+    def __init__(self, pool: MemoryPool, block: Block) -> None:
+        self.pool, self.block = pool, block
 
     def __del__(self) -> None:
         self.pool.leave(self.block)
@@ -291,13 +298,13 @@ def test_blocks_of_scratch_that_goes_wait_as_if_they_were_as_old() -> None:
     driver = Driver(1 << 40)
     pool = pool_of(driver, most=4 * LARGE)
     shelf = Shelf(pool)
-    shelf.leave("old", 3 * LARGE, Content(pool, LARGE))
+    shelf.leave("old", 3 * LARGE, Content(pool, pool.take(LARGE)))
     pool.leave(pool.take(2 * LARGE))
     assert shelf.take("old") is None
     assert pool.idle_bytes == 3 * LARGE
     pool.leave(pool.take(LARGE))
     assert driver.asked == 2
-    shelf.leave("new", LARGE, Content(pool, LARGE))
+    shelf.leave("new", LARGE, Content(pool, pool.take(LARGE)))
     # whoever finds no memory gets that of scratch too
     driver.room = 0
     assert pool.take(3 * LARGE).size == 3 * LARGE
