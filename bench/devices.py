@@ -35,6 +35,8 @@ REAL = "USA-road-d.NY"
 #: of a prepared map: sources; targets of each; trips of a call
 PREPARED_SOURCES = (1, 16, 64, 256, 1024)
 PREPARED_TARGETS, TRIPS = 1000, (10_000, 100_000, 1_000_000)
+#: more than stand at any vertex, if they are added up
+MOST_JOBS = 100
 #: share of the eccentricity that an isochrone reaches
 REACH = 20
 DENSE = (100, 300, 1000, 3000, 10_000)
@@ -136,8 +138,8 @@ def _pairs(method: str) -> Call:
     return lambda graph, **place: sssp.all_pairs(graph, method=method, **place)
 
 
-def _sums(sources: Any, **options: Any) -> Call:
-    return lambda graph, **place: sssp.reduce(graph, sources, "sum", **options, **place)
+def _sums(sources: Any, what: str = "sum", **options: Any) -> Call:
+    return lambda graph, **place: sssp.reduce(graph, sources, what, **options, **place)
 
 
 def _trips(sources: Any, targets: Any) -> Call:
@@ -200,13 +202,16 @@ def _forms(name: str, graph: sssp.Graph) -> Iterator[Case]:
 
 
 def _prepared(name: str, graph: sssp.Graph) -> Iterator[Case]:
-    """A prepared map: rows, trees, tables, sums and trips."""
+    """A prepared map: rows, trees, tables, sums of distances and of jobs, trips."""
     hierarchy = sssp.prepare(graph, progress=False)
+    jobs = np.random.default_rng(SEED).integers(0, MOST_JOBS, graph.n)
+    weighed: dict[str, Any] = {"what": "weight", "vertex_weights": jobs}
     for count in PREPARED_SOURCES:
         sources = _sources(graph, count)
         few = _few_threads(graph, count)
         yield Case("prepared", name, count, hierarchy, _paths(sources), few)
         yield Case("prepared, sums", name, count, hierarchy, _sums(sources))
+        yield Case("prepared, jobs", name, count, hierarchy, _sums(sources, **weighed))
         call = _paths(sources, predecessors=True)
         yield Case("prepared, trees", name, count, hierarchy, call, few)
         call = _paths(sources, targets=_sources(graph, PREPARED_TARGETS))

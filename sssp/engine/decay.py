@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.jit import njit
 
-__all__ = ["Decay", "ordered_sums"]
+__all__ = ["Decay", "ordered_sums", "ordered_sums_of_lanes"]
 
 #: what the kernel adds up of a vertex: its distance, 1, or what a decay makes of the distance
 DISTANCE, ONE, EXPONENTIAL, POWER, TABLE = range(5)
@@ -130,7 +130,83 @@ def ordered_sums(
     ndarray, shape (c,) or (1,), float64
     """
     totals = np.zeros(1 if weights is None else weights.shape[1], FLOAT64)
-    if decay is None:
-        decay = Decay(DISTANCE if weights is None else ONE)
-    _ordered_sums_kernel(distances, unseen, vertices, weights, tuple(decay), totals)
+    counted = tuple(_counted(decay, weights))
+    _ordered_sums_kernel(distances, unseen, vertices, weights, counted, totals)
     return totals
+
+
+def _counted(decay: Decay | None, weights: NDArray[np.float64] | None) -> Decay:
+    """Return what is added up of a vertex: what decays, its distance, or 1."""
+    if decay is not None:
+        return decay
+    return Decay(DISTANCE if weights is None else ONE)
+
+
+@njit
+def _ordered_lanes_kernel(block, start, places, unseen, weights, decay, totals):
+    """Add up what reached places count in lanes, times their weights, in order of place.
+
+    ======== ============= ======= ============================================
+    argument shape         dtype   written by
+    ======== ============= ======= ============================================
+    block    (size, lanes) number  sweeps
+    start    scalar        int     host: the first lane that is wanted
+    places   (s,)          integer host: rows of the block, in order of vertex
+    unseen   scalar        number  host: what stands for none
+    weights  (s, c)        float64 host; None: all 1, and c is 1
+    decay    4             mixed   host: a `Decay`
+    totals   (c, rows)     float64 host: zeros; here
+    ======== ============= ======= ============================================
+    """
+    kind, number, edges, values = decay
+    factors = np.empty(totals.shape[1], np.float64)
+    for i in range(places.size):
+        found = block[np.uint64(places[i]), start : start + factors.size]
+        if kind == ONE:
+            for lane in range(factors.size):
+                factors[lane] = 1.0 if found[lane] != unseen else 0.0
+        else:
+            for lane in range(factors.size):
+                factors[lane] = 0.0
+                if found[lane] != unseen:
+                    factors[lane] = _factor(kind, number, edges, values, np.float64(found[lane]))
+        # (what is not reached adds 0, which changes no sum)
+        for column in range(totals.shape[0]):
+            weight = 1.0 if weights is None else weights[i, column]
+            for lane in range(factors.size):
+                totals[column, lane] += factors[lane] * weight
+
+
+def ordered_sums_of_lanes(
+    lanes: NDArray[Any],
+    start: int,
+    rows: int,
+    places: NDArray[Any],
+    unseen: Any,
+    weights: NDArray[np.float64] | None,
+    decay: Decay | None,
+) -> NDArray[np.float64]:
+    """Return the sums of rows that stand side by side, rounded as those of `ordered_sums` are.
+
+    Parameters
+    ----------
+    lanes : ndarray, shape (size, lanes)
+        Distances,
+    start, rows : int
+        in so many lanes from one on.
+    places : ndarray
+        Which are looked at, in order of vertex.
+    unseen : number
+        What stands for unreached.
+    weights : ndarray, shape (places, c), or None
+    decay : Decay or None
+        As for `ordered_sums`.
+
+    Returns
+    -------
+    ndarray, shape (rows, c) or (rows, 1), float64
+    """
+    totals = np.zeros((1 if weights is None else weights.shape[1], rows), FLOAT64)
+    counted = tuple(_counted(decay, weights))
+    _ordered_lanes_kernel(lanes, start, places, unseen, weights, counted, totals)
+    return totals.T

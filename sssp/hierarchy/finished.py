@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.finished import HostRows
+from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Reduction, Walks
@@ -28,19 +29,21 @@ def _gather_kernel(block, start, places, rows):
 
 
 @njit
-def _reduce_kernel(block, start, unseen, least, counts, greatest, upper, lower):
+def _reduce_kernel(block, start, places, unseen, least, counts, greatest, upper, lower):
     """Count, compare and add up what is reached in lanes; `least` stands where nothing is.
 
-    Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None. A loop
-    each, so that the compiler sees which arrays do not overlap.
+    Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
+    if `lower` is None. A loop each, so that the compiler sees which arrays do not overlap.
     """
     zero = block.dtype.type(0)
-    for place in range(block.shape[0]):
-        row = block[place, start : start + counts.size]
+    for i in range(places.size):
+        row = block[np.uint64(places[i]), start : start + counts.size]
         for lane in range(counts.size):
             counts[lane] += row[lane] != unseen
         for lane in range(counts.size):
             greatest[lane] = max(greatest[lane], row[lane] if row[lane] != unseen else least)
+        if lower is None:
+            continue
         if upper is None:
             for lane in range(counts.size):
                 lower[lane] += np.int64(row[lane] if row[lane] != unseen else zero)
@@ -49,6 +52,24 @@ def _reduce_kernel(block, start, unseen, least, counts, greatest, upper, lower):
                 upper[lane] += (row[lane] if row[lane] != unseen else zero) >> 32
             for lane in range(counts.size):
                 lower[lane] += (row[lane] if row[lane] != unseen else zero) & 0xFFFFFFFF
+
+
+@njit
+def _weigh_kernel(block, start, places, unseen, weights, upper, lower):
+    """Add up the weights of what is reached in lanes, their upper and lower 32 bits.
+
+    Shapes: weights (places, c), sums (c, lanes).
+    """
+    zero = np.int64(0)
+    for i in range(places.size):
+        row = block[np.uint64(places[i]), start : start + upper.shape[1]]
+        for column in range(upper.shape[0]):
+            high, low = weights[i, column] >> 32, weights[i, column] & 0xFFFFFFFF
+            for lane in range(upper.shape[1]):
+                lower[column, lane] += low if row[lane] != unseen else zero
+            if high != 0:
+                for lane in range(upper.shape[1]):
+                    upper[column, lane] += high if row[lane] != unseen else zero
 
 
 class SweptLanes:
@@ -64,6 +85,8 @@ class SweptLanes:
         from this lane on.
     columns : ndarray, int64, or None
         The places that the query wants, in its order; None: all, which are in order of vertex.
+
+    What vertices weigh in a reduction stands in the same order.
     """
 
     origin: NDArray[np.int32] | None = None
@@ -78,9 +101,8 @@ class SweptLanes:
         """Write the columns that the query wants."""
         if np.may_share_memory(out, self._block):
             return  # they were found in place
-        columns = np.arange(len(self._block)) if self._columns is None else self._columns
-        found: NDArray[Any] = np.empty((len(self.rows), columns.size), self._block.dtype)
-        _gather_kernel(self._block, self._start, columns, found)
+        found: NDArray[Any] = np.empty((len(self.rows), self._places.size), self._block.dtype)
+        _gather_kernel(self._block, self._start, self._places, found)
         convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
@@ -97,26 +119,42 @@ class SweptLanes:
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
         """Return what a step of a reduction makes of each row."""
-        if reduction.what in self._numbers:
-            return self._numbers[reduction.what]
-        return self._one_by_one.reduced(reduction)
+        what, weights, dtype = reduction.what, reduction.vertex_weights, self._block.dtype
+        if not reduction.is_exact(dtype):
+            return ordered_sums_of_lanes(
+                self._block, self._start, len(self.rows), self._places, unreached(dtype), weights,
+                reduction.decay,
+            )  # fmt: skip
+        if weights is None:
+            return self._numbers[what]
+        upper, lower = np.zeros((2, reduction.columns, len(self.rows)), INT64)
+        _weigh_kernel(
+            self._block, self._start, self._places, unreached(dtype), weights, upper, lower
+        )
+        return np.stack((upper.T, lower.T), axis=2)
 
     @cached_property
-    def _numbers(self) -> dict[str, NDArray[np.int64]]:
-        """What is found without looking at every row by itself: of all vertices, in integers."""
-        if self._columns is not None or self._block.dtype.kind == "f":
-            return {}
+    def _places(self) -> NDArray[np.int64]:
+        """What is looked at, in order of vertex."""
+        return np.arange(len(self._block)) if self._columns is None else self._columns
+
+    @cached_property
+    def _numbers(self) -> dict[str, NDArray[Any]]:
+        """What is found in one pass: of floats without their sums, which depend on their order."""
         dtype, lanes = self._block.dtype, len(self.rows)
-        least = np.iinfo(dtype).min
+        floats = dtype.kind == "f"
+        least = least_number(dtype)
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
         upper, lower = np.zeros((2, lanes), INT64)
         _reduce_kernel(
-            self._block, self._start, unreached(dtype), dtype.type(least), counts, greatest,
-            None if dtype == INT32 else upper, lower,
+            self._block, self._start, self._places, unreached(dtype), dtype.type(least), counts,
+            greatest, None if floats or dtype == INT32 else upper, None if floats else lower,
         )  # fmt: skip
+        if not floats:
+            greatest = np.where(counts > 0, greatest.astype(INT64), least_number(INT64))
         return {
             "count": counts.astype(INT64),
-            "eccentricity": np.where(counts > 0, greatest.astype(INT64), least_number(INT64)),
+            "eccentricity": greatest,
             "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
         }
 

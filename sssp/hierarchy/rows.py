@@ -49,7 +49,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["check_question", "searched", "solve", "solve_by"]
+__all__ = ["check_question", "searched", "solve", "solve_by", "weighed_at_targets"]
 
 #: what answers where sweeps do not
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -295,7 +295,7 @@ class _LaneRows(Rows):
         if whole and fills and query.out is None and query.output == "host":
             self.memory = _memory_for(query, hierarchy.n, dtype)
             query = replace(query, out=self.memory[:, : query.rows].T)
-        super().__init__(hierarchy.graph, query, method, dtype)
+        super().__init__(hierarchy.graph, weighed_at_targets(query), method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(hierarchy)
@@ -305,9 +305,8 @@ class _LaneRows(Rows):
 
     def _select(self, hierarchy: Hierarchy) -> tuple[Selection, NDArray[np.int64] | None]:
         targets = self.query.targets
-        # (what is reduced is known by vertex)
-        if targets is None or self.query.reduction is not None:
-            return hierarchy.everything(self.dtype), targets
+        if targets is None:
+            return hierarchy.everything(self.dtype), None
         ranks = self.structure.rank[targets]
         selection = selected(self.metric.down, self.structure.parent, ranks)
         return selection, selection.places[ranks].astype(INT64)
@@ -371,12 +370,24 @@ class _LaneRows(Rows):
         shifts = self.metric.potentials
         assert shifts is not None
         by_place = shifts
-        if self.columns is not None and self.query.reduction is None:
+        if self.columns is not None:
             by_place = np.empty(self.places, self.dtype)
             swept = self.selection.places >= 0
             by_place[self.selection.places[swept]] = shifts[self.structure.order[swept]]
         starts = shifts[self.query.sources[rows.start : rows.stop]]
         shift_kernel(block, start, by_place, starts, self.unseen)
+
+
+def weighed_at_targets(query: Query) -> Query:
+    """Return the query as rows take it that have the columns of its targets alone.
+
+    What vertices weigh in a reduction, the targets do, in their order.
+    """
+    reduction, targets = query.reduction, query.targets
+    if reduction is None or reduction.vertex_weights is None or targets is None:
+        return query
+    weights = reduction.vertex_weights[targets]
+    return replace(query, reduction=replace(reduction, vertex_weights=weights))
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -294,6 +294,40 @@ def test_calls_of_one_kind_in_turn_have_rows_of_their_own(
         np.testing.assert_array_equal(found.reached, near)
 
 
+@pytest.mark.parametrize("arcs", [int, float], ids=["integers", "floats"])
+def test_what_rows_side_by_side_reduce_to(arcs: type) -> None:
+    rng = np.random.default_rng(7)
+    # (arcs one way, so that not everything is reached; lengths whose sums are exact)
+    tails, heads, numbers = rng.integers(0, 60, (3, 110))
+    g = sssp.Graph.from_arcs(tails, heads, numbers.astype(arcs) * arcs(1.25), n=60)
+    h, sources = sssp.prepare(g), rng.integers(0, g.n, 40)
+    whole, shares = rng.integers(-(1 << 40), 1 << 40, (g.n, 3)), rng.random((g.n, 2))
+    decays = None, ("exponential", 0.01), ("power", 1.5), ("step", 50)
+    for targets in (None, [5], [40, 7, 7, 1, 20], range(g.n), []):
+        for limit in (None, 70):
+            asked: dict[str, Any] = {"targets": targets, "limit": limit}
+            for what in ("eccentricity", "sum", "mean", "count", "closeness"):
+                found, wanted = (sssp.reduce(one, sources, what, **asked) for one in (h, g))
+                np.testing.assert_array_equal(found, wanted, strict=True)
+            for weights in (whole, whole[:, 0], shares, shares[:, 0], None):
+                for decay in decays if weights is not None else decays[1:]:
+                    found, wanted = (
+                        sssp.reduce(
+                            one, sources, "weight", vertex_weights=weights, decay=decay, **asked
+                        )
+                        for one in (h, g)
+                    )
+                    np.testing.assert_array_equal(found, wanted, strict=True)
+
+
+def test_sums_of_weights_that_leave_int64_are_refused() -> None:
+    g = sssp.road_like(50)
+    h, weights = sssp.prepare(g), np.full(g.n, 1 << 62)
+    for one in (h, g):
+        with pytest.raises(sssp.DistanceOverflowError, match=str(g.n << 62)):
+            sssp.reduce(one, range(20), "weight", vertex_weights=weights)
+
+
 @needs_speed
 @pytest.mark.gpu
 def test_sums_take_no_memory_for_most_vertices(device: str) -> None:

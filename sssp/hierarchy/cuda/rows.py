@@ -50,7 +50,7 @@ from sssp.hierarchy.cuda.sweeps import (
 from sssp.hierarchy.cuda.trees import make_tails_kernel
 from sssp.hierarchy.cuda.trips import found_trips
 from sssp.hierarchy.cuda.versions import DeviceMap, device_map
-from sssp.hierarchy.rows import check_question, searched, solve_by
+from sssp.hierarchy.rows import check_question, searched, solve_by, weighed_at_targets
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.methods import Method
 
@@ -114,7 +114,9 @@ def _swept(
         answer = None if search is None else answer_at_once(search, query, method)
         if answer is not None:
             return answer
-    return solve_rows(graph, _weighed_at_targets(query), method, dtype, make_search)
+    if _ends_at_targets(query):
+        query = weighed_at_targets(query)
+    return solve_rows(graph, query, method, dtype, make_search)
 
 
 def solve_trips(
@@ -634,15 +636,6 @@ def _ends_at_targets(query: Query) -> bool:
         return False
     # (a row has one column at least, and of no targets that holds anything)
     return query.reduction is None or query.targets.size > 0
-
-
-def _weighed_at_targets(query: Query) -> Query:
-    """Return the query of such rows, whose vertices weigh what the targets do."""
-    reduction, targets = query.reduction, query.targets
-    if reduction is None or reduction.vertex_weights is None or not _ends_at_targets(query):
-        return query
-    weights = reduction.vertex_weights[targets]
-    return replace(query, reduction=replace(reduction, vertex_weights=weights))
 
 
 def _is_light(query: Query) -> bool:
