@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.finished import HostRows
 from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
@@ -26,6 +25,17 @@ def _gather_kernel(block, start, places, rows):
         place = places[column]
         for lane in range(rows.shape[0]):
             rows[lane, column] = block[place, start + lane]
+
+
+@njit
+def _reached_kernel(block, start, unseen, places, vertices, distances):
+    """Write what is reached in lanes row by row; `places` tell where that of every row begins."""
+    for vertex in range(block.shape[0]):
+        row = block[vertex, start : start + places.size]
+        for lane in range(places.size):
+            if row[lane] != unseen:
+                vertices[places[lane]], distances[places[lane]] = vertex, row[lane]
+                places[lane] += 1
 
 
 @njit
@@ -115,7 +125,15 @@ class SweptLanes:
 
     def reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances."""
-        return self._one_by_one.reached(tails=tails)
+        assert self._columns is None
+        assert not tails
+        counts, dtype = self._numbers["count"], self._block.dtype
+        ends = np.cumsum(counts)
+        vertices, distances = np.empty(ends[-1], INDEX), np.empty(ends[-1], dtype)
+        _reached_kernel(
+            self._block, self._start, unreached(dtype), ends - counts, vertices, distances
+        )
+        return Entries(counts, vertices, distances, None)
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
         """Return what a step of a reduction makes of each row."""
@@ -157,11 +175,3 @@ class SweptLanes:
             "eccentricity": greatest,
             "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
         }
-
-    @cached_property
-    def _one_by_one(self) -> HostRows:
-        end = self._start + len(self.rows)
-        distances = np.ascontiguousarray(self._block[:, self._start : end].T)
-        unseen = unreached(distances.dtype)
-        reached = [np.flatnonzero(row != unseen).astype(INDEX) for row in distances]
-        return HostRows(self.rows, self._columns, distances, reached)
