@@ -17,14 +17,18 @@ from sssp.kernels.jit import njit
 
 __all__ = ["SweptLanes"]
 
+#: places whose lanes are turned into rows together
+TILE = 64
+
 
 @njit
 def _gather_kernel(block, start, places, rows):
-    """Write lanes of some places as rows."""
-    for column in range(places.size):
-        place = places[column]
+    """Write lanes of some places as rows, some places at a time, which stay in the cache."""
+    for low in range(0, places.size, TILE):
+        high = min(low + TILE, places.size)
         for lane in range(rows.shape[0]):
-            rows[lane, column] = block[place, start + lane]
+            for column in range(low, high):
+                rows[lane, column] = block[np.uint64(places[column]), start + lane]
 
 
 @njit
@@ -111,9 +115,11 @@ class SweptLanes:
         """Write the columns that the query wants."""
         if np.may_share_memory(out, self._block):
             return  # they were found in place
-        found: NDArray[Any] = np.empty((len(self.rows), self._places.size), self._block.dtype)
+        in_place = out.dtype == self._block.dtype and out.flags.c_contiguous
+        found = out if in_place else np.empty(out.shape, self._block.dtype)
         _gather_kernel(self._block, self._start, self._places, found)
-        convert_into(found, out)
+        if not in_place:
+            convert_into(found, out)
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """There are none."""
