@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -191,6 +191,8 @@ class _Rows:
 
     def _upload_vertex_weights(self) -> Any:
         reduction = self.query.reduction
+        if reduction is not None and self.columns == 0:  # (the search has them)
+            reduction = replace(reduction, vertex_weights=None)
         return None if reduction is None else reduce.on_device(reduction, self.dtype)
 
     def _plan(self) -> tuple[int, int]:

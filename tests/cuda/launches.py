@@ -183,6 +183,8 @@ def ask_prepared(recorder: Recorder, dtype: np.dtype[Any]) -> None:
     # (asked again, all is answered at once)
     for _ in range(2):
         sssp.reduce(h, [0, 1], "sum", targets=[1, 2], device="cuda")
+    for targets in (None, [1, 2]):
+        sssp.reduce(h, [0, 1], "weight", vertex_weights=range(50), targets=targets, device="cuda")
 
 
 def ask_with_weights_there(dtype: np.dtype[Any]) -> None:

@@ -107,9 +107,12 @@ def test_what_targets_weigh(name: str, device: str, request: pytest.FixtureReque
     rng = np.random.default_rng(9)
     sources = rng.integers(0, h.n, SOME)
     jobs, shares = rng.integers(0, 100, h.n), rng.random((h.n, 2))
-    for targets in ([3], [20, 7, 7, 1], rng.permutation(h.n)[: h.n // 2], []):
+    # (what others of both signs would add up to leaves int64)
+    large = jobs + np.where(np.arange(h.n) % 2, 1 << 58, -1 << 58)
+    for targets in (None, [3], [20, 7, 7, 1], rng.permutation(h.n)[: h.n // 2], []):
         for weights, decay in (
             (jobs, None),
+            (large, None),
             (shares, None),
             (jobs, ("step", 60)),
             (shares, ("exponential", 0.1)),

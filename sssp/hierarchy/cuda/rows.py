@@ -19,7 +19,7 @@ from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda, device_number, 
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.finished import DeviceRows
-from sssp.cuda.memory import DeviceGraph, fetch, move
+from sssp.cuda.memory import DeviceGraph, fetch, move, upload
 from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
@@ -44,6 +44,7 @@ from sssp.hierarchy.cuda.sweeps import (
     make_level_kernel,
     make_sweep_kernel,
     make_turn_kernel,
+    place_kernel,
     shared_bytes,
     total_kernel,
 )
@@ -228,6 +229,8 @@ class LanesSearch(Search):
         fitting = BYTES // max(1, self.size * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
+        #: weights of places, or of targets, that are added up in place of distances; empty: none
+        self.values = self.wanted
         self.places_wanted = self.wanted
         if trees is not None:  # (which are found by tiles of lanes)
             self.few = 0
@@ -388,7 +391,11 @@ class LanesSearch(Search):
             threads = self._together(width, room, lowest=lowest)
             folds = totals is not None
             make_sweep_kernel(
-                self.dtype, group, folds=folds, stores=not (folds and lowest)
+                self.dtype,
+                group,
+                folds=folds,
+                stores=not (folds and lowest),
+                weighs=folds and self.values.size > 0,
             )[
                 (high - low, width // threads), threads, stream,
                 shared_bytes(self.dtype, room, threads),
@@ -400,14 +407,16 @@ class LanesSearch(Search):
                 *self.streams,
                 *lanes,
                 batch.bound,
+                self.values,
                 totals if folds else self.totals,
             )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
         """Fold the distances of some places, which are swept."""
         grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
-        make_fold_kernel(self.dtype)[grid, (LANES, SLICES), batch.stream](
-            places, lanes, batch.bound, swept, totals
+        fold = make_fold_kernel(self.dtype, weighs=self.values.size > 0)
+        fold[grid, (LANES, SLICES), batch.stream](
+            places, lanes, batch.bound, swept, self.values, totals
         )
 
     def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
@@ -521,6 +530,8 @@ class _SideBySide(LanesSearch):
 class _Folded(LanesSearch):
     """Lanes are folded: only how many distances there are, their sum, and the greatest are kept.
 
+    In place of distances it may add up what the vertices weigh.
+
     They go to the host when they are asked for, and not with what fills them: what else is to come
     from the device would wait behind a batch that is still under way.
 
@@ -529,10 +540,23 @@ class _Folded(LanesSearch):
 
     columns = few = 0
 
-    def __init__(self, on_device: DeviceMap, packed: Packed | None = None) -> None:
-        tree = on_device.tree
+    def __init__(
+        self, on_device: DeviceMap, reduction: Reduction, packed: Packed | None = None
+    ) -> None:
+        tree, weights = on_device.tree, reduction.vertex_weights
         above = tree.made.made("above", lambda: Above(tree)) if packed is None else None
         super().__init__(on_device, packed=packed, above=above)
+        if weights is not None:
+            self.values = upload(np.ascontiguousarray(weights[:, 0]))
+            if packed is None:
+                given, self.values = self.values, device_array(self.n, INT64)
+                blocks = -(-self.n // THREADS)
+                place_kernel[blocks, THREADS](given, self.tree["vertices"], self.values)
+            self.held += self.values.nbytes
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return (self.values,)
 
     def fresh(self, lanes: int) -> Scratch:
         """Allocate memory, also for the numbers, there and here."""
@@ -609,13 +633,11 @@ def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | Non
         return _Turned(on_device, None, trees, direct=whole)
     if _ends_at_targets(query):
         assert query.targets is not None
-        return _Turned(
-            on_device, query.targets, packed=_packed(on_device, query.targets, query.rows)
-        )
+        return _targets_search(on_device, query, _packed(on_device, query.targets, query.rows))
+    if query.reduction is not None and query.targets is None and _folds(on_device, query.reduction):
+        return _Folded(on_device, query.reduction)
     if not _is_light(query):
         return _Turned(on_device, None, trees, direct=whole)
-    if query.reduction is not None and query.targets is None and _folds(on_device):
-        return _Folded(on_device)
     filled = query.rows > FEW and on_device.dtype != INT64
     if query.output == "device" and query.reduction is None and whole and filled:
         return _SideBySide(on_device, query.rows, trees)
@@ -625,8 +647,9 @@ def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | Non
 def _targets_search(on_device: DeviceMap, query: Query, packed: Packed | None) -> LanesSearch:
     """Choose what becomes of lanes that targets are found in."""
     assert query.targets is not None
-    if query.reduction is not None and packed is not None and _folds(on_device):
-        return _Folded(on_device, packed)
+    reduction = query.reduction
+    if reduction is not None and packed is not None and _folds(on_device, reduction):
+        return _Folded(on_device, reduction, packed)
     return _Turned(on_device, query.targets, packed=packed)
 
 
@@ -644,9 +667,17 @@ def _is_light(query: Query) -> bool:
     return reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
 
 
-def _folds(on_device: DeviceMap) -> bool:
-    """Whether lanes are folded as they are."""
-    return on_device.dtype == INT32 and not on_device.shifts.size
+def _folds(on_device: DeviceMap, reduction: Reduction) -> bool:
+    """Whether lanes are folded as they are: to whole numbers that no order changes."""
+    if on_device.dtype != INT32 or on_device.shifts.size or reduction.decay is not None:
+        return False
+    weights = reduction.vertex_weights
+    if weights is None:
+        return True
+    if weights.dtype.kind == "f" or weights.shape[1] != 1:
+        return False
+    most = max(int(weights.max(initial=0)), -int(weights.min(initial=0)))
+    return most * len(weights) <= np.iinfo(INT64).max
 
 
 def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Packed | None:

@@ -59,6 +59,7 @@ __all__ = [
     "make_level_kernel",
     "make_sweep_kernel",
     "make_turn_kernel",
+    "place_kernel",
     "shared_bytes",
     "stream_words",
     "total_kernel",
@@ -434,7 +435,12 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
 @cache
 def make_sweep_kernel(
-    dtype: np.dtype[Any], group: int, *, folds: bool = False, stores: bool = True
+    dtype: np.dtype[Any],
+    group: int,
+    *,
+    folds: bool = False,
+    stores: bool = True,
+    weighs: bool = False,
 ) -> Any:
     """Return the kernel that sweeps bundles.
 
@@ -447,6 +453,8 @@ def make_sweep_kernel(
         Whether distances are counted, added up and compared.
     stores : bool
         Whether they are written.
+    weighs : bool
+        Whether what is folded adds up weights in place of distances.
     """
     number, inf = from_dtype(dtype), infinity(dtype).item()
     read, write = _make_arc_functions(dtype)
@@ -470,7 +478,7 @@ def make_sweep_kernel(
     def _sweep_kernel(
         first_bundle, room, bundle_first, boundary_first, boundary_vertices, lowest, highest,
         vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks, ways, lanes,
-        distances, bound, totals,
+        distances, bound, values, totals,
     ):  # fmt: skip
         """Sweep bundles, a block a bundle and some lanes, a thread a lane.
 
@@ -496,6 +504,7 @@ def make_sweep_kernel(
         lanes             scalar             uint32 host
         distances         (n * lanes,)       number what was swept before; here, if it stores
         bound             scalar             number host: greatest distance that is folded
+        values            (n,)               int64  host: weights of places, if they are added up
         totals            (SLOTS, 3, lanes)  int64  host: zeros; here, if it folds
         ================= ================== ====== ===========================================
         """
@@ -621,7 +630,7 @@ def make_sweep_kernel(
                         distances[name * uint64(lanes) + lane] = least
                     if folds and least <= bound:
                         reached += 1
-                        total += int64(least)
+                        total += values[uint32(first + member)] if weighs else int64(least)
                         greatest = max(greatest, int64(least))
                     member, own = uint32(member + 1), uint32(own + threads)
                     least = number(inf)
@@ -776,11 +785,18 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 @cache
-def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
-    """Return the kernel that folds what stands above the bundles, or targets."""
+def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
+    """Return the kernel that folds what stands above the bundles, or targets.
+
+    Parameters
+    ----------
+    dtype : dtype
+    weighs : bool
+        Whether weights are added up in place of distances.
+    """
 
     @kernel
-    def _fold_kernel(places, lanes, bound, distances, totals):
+    def _fold_kernel(places, lanes, bound, distances, values, totals):
         """Count, add up and compare distances, a block some places and lanes.
 
         ========= ================= ====== ==================================================
@@ -790,6 +806,7 @@ def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
         lanes     scalar            uint32 host
         bound     scalar            number host: greatest distance of interest
         distances (n * lanes,)      number the sweep
+        values    (count,)          int64  host: their weights, if they are added up
         totals    (SLOTS, 3, lanes) int64  host: zeros; here: how many, their sum, the greatest
         ========= ================= ====== ==================================================
         """
@@ -801,7 +818,7 @@ def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
             found = distances[uint64(uint32(places[i])) * uint64(lanes) + uint64(lane)]
             if found <= bound:
                 reached += 1
-                total += int64(found)
+                total += values[i] if weighs else int64(found)
                 greatest = max(greatest, int64(found))
             i = uint32(i + step)
         slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
@@ -810,6 +827,14 @@ def make_fold_kernel(dtype: np.dtype[Any]) -> Any:
         cuda.atomic.max(totals, (slot, 2, lane), greatest)
 
     return _fold_kernel
+
+
+@kernel
+def place_kernel(values, vertices, placed):
+    """Bring values of vertices into the order of places: a thread a place."""
+    place = cuda.grid(1)
+    if place < placed.size:
+        placed[place] = values[vertices[place]]
 
 
 @kernel
