@@ -110,11 +110,7 @@ def _ends(g: Graph, table: Table, role: str) -> Chosen:
         return Chosen(vertices_in(g, table, role), [])
     if has_points(table, before):
         return points_in(g, table, what=f"{role}s", before=before)
-    raise GraphFormatError(
-        f"there is no column {role}, nor {before}lon and {before}lat, but "
-        f"{', '.join(map(repr, table.columns))}",
-        path=table.path,
-    )
+    raise table.lacks(f"{role}, nor {before}lon and {before}lat")
 
 
 def _columns(table: Table, trips: Trips, paths: bool) -> dict[str, Any]:

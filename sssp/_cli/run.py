@@ -78,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
 
     from sssp.jobs.job import run as run_job
 
-    if options.all_sources == bool(options.sources):
+    if options.all_sources and options.sources:
+        raise ValueError("--all-sources is every vertex: name no other source beside it")
+    if not (options.all_sources or options.sources):
         raise ValueError(
             "required: --source V, --source-at LON,LAT or --sources FILE, or else --all-sources"
         )

@@ -34,7 +34,7 @@ EXAMPLES = """examples:
   %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
       --sources homes.csv --targets jobs.parquet -o times.parquet
   # the same, called by the files' column name instead of by vertices
-  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
       --sources homes.csv --targets offices.csv --id name -o times.csv
   # a small matrix on the screen
   %(prog)s USA-road-d.NY.gr.gz --source 1 --source 7 --target 9 --target 23 --wide

@@ -26,6 +26,7 @@ __all__ = [
     "method_text",
     "named_graph",
     "new_file",
+    "no_number",
     "numbers",
     "one_method",
     "vertex_of",
@@ -313,5 +314,15 @@ def vertex_of(g: Graph, text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise VertexError(f"{text!r} is no vertex: this graph numbers its vertices") from None
+        raise VertexError(no_number(text)) from None
     return g.vertex(number)
+
+
+def no_number(name: Any) -> str:
+    """Say that something is no vertex of a graph whose vertices go by integers."""
+    try:
+        whole = float(name).is_integer() and not isinstance(name, bool)
+    except (TypeError, ValueError):
+        whole = False
+    remedy = "; write it without a point (pandas: .astype('int64'))" if whole else ""
+    return f"{name!r} is no vertex: this graph numbers its vertices{remedy}"

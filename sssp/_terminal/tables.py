@@ -53,6 +53,14 @@ class Table:
         """How many there are."""
         return len(self.lines)
 
+    def lacks(self, what: str) -> GraphFormatError:
+        """Return the error that a column is not there; it shows those that are."""
+        names = list(self.columns)
+        return GraphFormatError(
+            f"there is no column {what}, but {', '.join(map(repr, names))}{_other_commas(names)}",
+            path=self.path,
+        )
+
     def refuse(self, row: int, reason: str) -> NoReturn:
         """Say what is wrong with a row.
 
@@ -132,7 +140,7 @@ def _csv_table(name: str, text: io.TextIOWrapper) -> Table:
             continue
         if len(cells) != len(names):
             raise GraphFormatError(
-                f"{len(cells)} cells under {len(names)} headings",
+                f"{len(cells)} cells under {len(names)} headings{_other_commas(names)}",
                 path=name,
                 line_number=reader.line_num,
             )
@@ -147,12 +155,21 @@ def _parquet_table(name: str, stream: BinaryIO) -> Table:
 
     arrow, parquet = imported("pyarrow", "parquet"), imported("pyarrow.parquet", "parquet")
     try:
-        table = parquet.read_table(arrow.BufferReader(stream.read()))
+        # (on no thread of Arrow's: one that lets go of our bytes while Python ends aborts it)
+        table = parquet.ParquetFile(arrow.BufferReader(stream.read())).read(use_threads=False)
     except arrow.ArrowException as error:
         raise GraphFormatError(f"the Parquet file is damaged: {error}", path=name) from None
     _check_names(name, table.column_names)
     columns = {name: table.column(name).to_pylist() for name in table.column_names}
     return Table(name, columns, range(1, table.num_rows + 1))
+
+
+def _other_commas(names: Sequence[str]) -> str:
+    """Say what seems to stand between the columns in place of commas, as spreadsheets write it."""
+    if len(names) != 1:
+        return ""
+    found = next((mark for mark in ";\t|" if mark in names[0]), None)
+    return "" if found is None else f"; write commas between the columns in place of {found!r}"
 
 
 def _check_names(path: str, names: Sequence[str]) -> None:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sssp._terminal.arguments import numbers, vertex_of
+from sssp._terminal.arguments import no_number, numbers, vertex_of
 from sssp._terminal.outcome import on_one_line, tell
 from sssp._terminal.tables import Table, read_table
-from sssp.errors import GraphFormatError, VertexError
+from sssp.errors import VertexError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -184,7 +184,7 @@ def _vertex_table(path: Path, role: str) -> Table:
 
 def _column(table: Table, name: str) -> list[Any]:
     if name not in table.columns:
-        raise GraphFormatError(f"there is no column {name}, but {_names(table)}", path=table.path)
+        raise table.lacks(name)
     return table.columns[name]
 
 
@@ -194,14 +194,7 @@ def _in_table(g: Graph, table: Table, role: str) -> Chosen:
             return Chosen(vertices_in(g, table, column), [])
     if has_points(table):
         return points_in(g, table, what=f"{role}s")
-    raise GraphFormatError(
-        f"there is no column {role} or {VERTEX}, nor lon and lat, but {_names(table)}",
-        path=table.path,
-    )
-
-
-def _names(table: Table) -> str:
-    return ", ".join(map(repr, table.columns))
+    raise table.lacks(f"{role} or {VERTEX}, nor lon and lat")
 
 
 def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
@@ -210,18 +203,22 @@ def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
     Raises
     ------
     GraphFormatError
-        No vertex has such a label; names the line.
+        No vertex has such a label, or there is none in a row; names the line.
     """
     import numpy as np
 
     values = table.columns[column]
     texts = g.labels is not None and g.labels.dtype.kind == "U"
+    # (what is missing goes first: it makes floats of all integers beside it)
+    for row, value in enumerate(values):
+        if value is None or value != value or not (texts or str(value).strip()):
+            table.refuse(row, f"{column} is missing; leave such rows out")
     labels: list[Any] = []
     for row, value in enumerate(values):
         try:
             labels.append(str(value) if texts else _integer(value))
         except ValueError:
-            table.refuse(row, f"{value!r} is no vertex: this graph numbers its vertices")
+            table.refuse(row, no_number(value))
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
     except (VertexError, TypeError):  # a number that is none of int64 is no integer to NumPy
@@ -236,7 +233,7 @@ def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
 def _integer(value: Any) -> int:
     if isinstance(value, str):
         return int(value)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError
     return value
 

@@ -92,6 +92,14 @@ def test_the_examples_of_the_help_run(command, folder, capsys):
                 assert written.stat().st_mtime_ns != before.get(written), line
 
 
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_the_examples_of_the_help_fit_a_terminal(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = capsys.readouterr().out
+    assert max(map(len, told[told.index("\nexamples:") :].splitlines())) <= 100
+
+
 @pytest.mark.parametrize("command", sorted(PARSED_ONLY))
 def test_the_examples_of_slow_commands_parse(command, capsys, monkeypatch):
     lines = examples(command, capsys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -207,7 +208,13 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (TABLE, "vertex\n1\n\n9\n", "FILE:4: no vertex has the label 9"),
         (TABLE, f"vertex\n1\n{10**30}\n", "FILE:3: no vertex has the label 1000"),
         (TABLE, "vertex\n1.0\n", "FILE:2: '1.0' is no vertex"),
-        (TABLE, 'vertex\n""\n', "FILE:2: '' is no vertex"),
+        (TABLE, "vertex\n1.0\n", "write it without a point"),
+        (TABLE, "vertex\n1.5\n", "'1.5' is no vertex: this graph numbers its vertices\n"),
+        (TABLE, 'vertex\n""\n', "FILE:2: vertex is missing"),
+        (TABLE, "vertex,x\n1.0,a\n,b\n", "FILE:3: vertex is missing"),
+        (TABLE, "name;vertex\na;1\n", "'name;vertex'; write commas between the columns in place"),
+        (TABLE, "lon;lat\n4,5;52,1\n", "FILE:2: 3 cells under 1 headings; write commas between"),
+        (PAIRS, "source\ttarget\n1\t1\n", "in place of '\\t'"),
         (TABLE, "1\n2\n", "no column source or vertex, nor lon and lat, but '1'"),
         (TABLE, "", "the file has no columns"),
         (TABLE, "vertex,vertex\n1,2\n", "more than one column is called 'vertex'"),
@@ -240,6 +247,52 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line(
     assert complaint.replace("FILE", names["FILE"]) in captured.err
     assert captured.err.count("\n") == 1
     assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "complaint"),
+    [
+        ([1.0, None], "FILE:2: source is missing"),
+        ([1.0, float("nan")], "FILE:2: source is missing"),
+        ([2, None], "FILE:2: source is missing"),
+        ([2.0, 1.0], "FILE:1: 2.0 is no vertex: this graph numbers its vertices; write it without"),
+        ([True, False], "FILE:1: True is no vertex: this graph numbers its vertices\n"),
+    ],
+)
+def test_what_is_no_integer_in_parquet_is_no_vertex(graph, tmp_path, column, complaint, capsys):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = str(tmp_path / "s.parquet")
+    parquet.write_table(arrow.table({"source": column}), path)
+    assert main(["table", graph, "--sources", path, "--target", "1"]) == 2
+    assert complaint.replace("FILE", path) in capsys.readouterr().err
+
+
+def test_a_missing_name_is_no_vertex_called_none(tmp_path, capsys):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    town, path = str(tmp_path / "town.sssp"), str(tmp_path / "s.parquet")
+    sssp.Graph.from_arcs([0], [1], [5], labels=["mill", "None"]).save(town)
+    parquet.write_table(arrow.table({"source": ["mill", None]}), path)
+    assert main(["table", town, "--sources", path, "--target", "None"]) == 2
+    assert f"{path}:2: source is missing" in capsys.readouterr().err
+
+
+def test_reading_parquet_leaves_no_thread_behind(tmp_path):
+    # one that lets go of what was read while Python ends aborts the process
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    tasks = Path("/proc/self/task")
+    if not tasks.is_dir():
+        pytest.skip("threads are counted on Linux")
+    path = tmp_path / "s.parquet"
+    parquet.write_table(arrow.table({"vertex": [1, 2], "name": ["a", "b"]}), path)
+    code = (
+        "import os, pathlib, pyarrow.parquet\n"
+        "from sssp._terminal.tables import read_table\n"
+        f"before = len(os.listdir({str(tasks)!r}))\n"
+        f"read_table(pathlib.Path({str(path)!r}))\n"
+        f"print(len(os.listdir({str(tasks)!r})) - before)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
 
 
 @pytest.mark.parametrize("content", [b"vertex\n\xff\n", b"PAR1 and no more", b"\x1f\x8b\x08cut"])
