@@ -237,7 +237,7 @@ def test_memory_of_sparse_rows_is_that_of_their_entries() -> None:
 @pytest.mark.parametrize("bad", [math.nan, -math.inf])
 def test_a_closure_refuses_what_all_pairs_refuses(bad: float) -> None:
     matrix = np.array([[0.0, bad], [1.0, 0.0]])
-    match = rf"(entry \(0, 1\) of the matrix|the weight in row 0) is {bad}"
+    match = rf"entry \(0, 1\) of the matrix is {bad}"
     for form in (matrix, csr_array(matrix), matrix.astype(np.float32), csr_matrix(matrix)):
         for call in (sssp.transitive_closure, sssp.all_pairs):
             with pytest.raises(ValueError, match=match):

@@ -340,12 +340,6 @@ def _as_pattern(
         from scipy.sparse import csr_array
 
         entries = entries_of(g_or_matrix)
-        if entries.data.dtype.kind == "f" and not (entries.data > -np.inf).all():
-            place = int(np.flatnonzero(~(entries.data > -np.inf))[0])
-            raise ValueError(
-                f"entry ({entries.row[place]}, {entries.col[place]}) of the matrix is "
-                f"{entries.data[place]}; where there is no arc store nothing, or inf"
-            )
         kept = np.isfinite(entries.data) & (entries.data.dtype.kind != "b" or entries.data)
         ends = entries.row[kept], entries.col[kept]
         pattern = csr_array((np.ones(len(ends[0]), np.bool_), ends), shape=entries.shape)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
 from sssp.graph.extras import imported
-from sssp.graph.sphere import require_degrees
+from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 __all__ = [
@@ -58,6 +58,8 @@ def as_frame(value: Any, name: str, instead: str) -> Any:
     for method in ("to_frame", "to_pandas"):
         if callable(getattr(value, method, None)):
             remedy = f"{name}.{method}() makes one"
+    if hasattr(value, "adjacency"):
+        remedy = "sssp.Graph.from_networkx(G, weight) takes a graph of NetworkX or OSMnx"
     raise TypeError(f"{name} must be a pandas DataFrame, not {type(value).__name__}; {remedy}")
 
 
@@ -90,9 +92,17 @@ def arcs_of(
 
     Raises
     ------
+    TypeError
+        `tail`, `head` or `weight` is no name.
     GraphFormatError
         The frames do not hold what is needed; the message names the rows.
     """
+    for name, what in ((tail, "tail"), (head, "head"), (weight, "weight")):
+        if not _is_hashable(name):
+            raise TypeError(
+                f"{what} is the name of a column of edges, not a {type(name).__name__}: "
+                "edges.assign(name=values) adds a column, and nodes go in as nodes="
+            )
     tail_ids = _ids(_column(edges, tail), f"edges, {tail!r}")
     head_ids = _ids(_column(edges, head), f"edges, {head!r}")
     weights = _weights(_column(edges, weight), f"edges, {weight!r}")
@@ -105,7 +115,13 @@ def arcs_of(
     known = node_ids.size
     ids = np.empty(known + 2 * len(edges), _common_dtype(node_ids, tail_ids, head_ids))
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
-    numbers, distinct = _numbered(ids)
+    try:
+        numbers, distinct = _numbered(ids)
+    except TypeError:
+        _refuse_unhashable(tail_ids, f"edges, {tail!r}:")
+        _refuse_unhashable(head_ids, f"edges, {head!r}:")
+        _refuse_unhashable(node_ids, "nodes, the index:")
+        raise
     _refuse_twins(node_ids, numbers[:known])
     tails, heads = numbers[known::2], numbers[known + 1 :: 2]
     if nodes is not None:
@@ -139,16 +155,29 @@ def node_coordinates(nodes: Any) -> Array | None:
     elif points is not None:
         columns = _axes(points)
     else:
+        for name, other in (DEGREES, DEGREES[::-1]):
+            if name in nodes.columns:
+                raise GraphFormatError(
+                    f"nodes has a column {name!r}, but no column {other!r}: one says no place"
+                )
         return None
     pairs = np.stack(columns, axis=1)
     system = None if names == DEGREES else getattr(points, "crs", None)
+    projected = system is not None and bool(system.is_projected)
 
     def show(row: int) -> str:
         return f"{_shown(nodes.index, row)} at {tuple(pairs[row].tolist())}"
 
     _refuse(~np.isfinite(pairs).all(axis=1), show, "nodes:", "lack a coordinate")
+    beyond = (np.abs(pairs) > MOST_DEGREES).any(axis=1)
+    if system is not None and projected and names is not None and not beyond.any():
+        raise GraphFormatError(
+            f"nodes: the points are projected ({system.name}), and what x and y are they do not "
+            "say: call the columns lon and lat if they are degrees, else drop them and give "
+            "nodes.to_crs(4326)"
+        )
     _refuse(
-        (np.abs(pairs) > MOST_DEGREES).any(axis=1) | getattr(system, "is_projected", False),
+        beyond | projected,
         show,
         "nodes:",
         "have coordinates that are no degrees, but projected: give degrees as columns lon and "
@@ -208,10 +237,7 @@ def arc_lines(
     """
     geopandas, shapely = imported("geopandas", "geo"), imported("shapely", "geo")
     if coordinates is None:
-        raise ValueError(
-            "this graph has no coordinates, so its arcs are no lines; give them as "
-            "read_graph(path, coordinates='....co.gz') or from_arcs(..., coordinates=...)"
-        )
+        raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
     require_degrees(coordinates)
     table = {
         "arc": arcs,
@@ -266,10 +292,14 @@ def _weights(column: Any, where: str) -> Array:
         return np.empty(0, INT64)
     kind = column.dtype.kind
     if kind not in "iuf":
+        remedy = (
+            ".dt.total_seconds() makes seconds of them"
+            if kind == "m"
+            else "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') "
+            "of booleans"
+        )
         raise GraphFormatError(
-            f"{where}: weights must be integers or floats, not {column.dtype}; "
-            "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') of "
-            "booleans"
+            f"{where}: weights must be integers or floats, not {column.dtype}; {remedy}"
         )
     if isinstance(column.dtype, np.dtype):
         weights = column.to_numpy()
@@ -287,7 +317,13 @@ def _common_dtype(*columns: Array) -> Any:
 
 
 def _numbered(ids: Array) -> tuple[Array, Array]:
-    """Return the number of each id, by first appearance, and the distinct ids."""
+    """Return the number of each id, by first appearance, and the distinct ids.
+
+    Raises
+    ------
+    TypeError
+        Some cannot be hashed.
+    """
     if ids.dtype == INT64:
         import pandas
 
@@ -295,12 +331,23 @@ def _numbered(ids: Array) -> tuple[Array, Array]:
         return numbers, distinct
     # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
     number_of: dict[Any, int] = {}
-    try:
-        numbered = (number_of.setdefault(name, len(number_of)) for name in ids.tolist())
-        numbers = np.fromiter(numbered, INT64, ids.size)
-    except TypeError as error:
-        raise GraphFormatError(f"ids must be hashable: {error}") from None
+    numbered = (number_of.setdefault(name, len(number_of)) for name in ids.tolist())
+    numbers = np.fromiter(numbered, INT64, ids.size)
     return numbers, np.fromiter(number_of, object, len(number_of))
+
+
+def _is_hashable(name: Any) -> bool:
+    try:
+        hash(name)
+    except TypeError:  # (pandas has a method for it, which says so)
+        return False
+    return True
+
+
+def _refuse_unhashable(ids: Array, where: str) -> None:
+    odd = [not _is_hashable(name) for name in ids.tolist()]
+    complaint = "have an id that cannot be hashed, as no list can; .map(tuple) makes tuples"
+    _refuse(odd, lambda row: _shown(ids, row), where, complaint)
 
 
 def _refuse_twins(node_ids: Array, numbers: Array) -> None:

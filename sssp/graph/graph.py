@@ -64,7 +64,7 @@ from sssp.graph.labels import (
     take_labels,
 )
 from sssp.graph.rows import inverse, lightest_rows, moved, picked, rows_are_own
-from sssp.graph.sphere import Sphere, points_of
+from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
 from sssp.graph.storage import packed, unpacked
 from sssp.graph.weights import (
     Extremes,
@@ -481,8 +481,8 @@ class Graph:
         TypeError
             Not a sparse matrix.
         ValueError
-            Not square; or in BSR format with zeros inside the blocks, which may be arcs or
-            padding.
+            Not square; NaN or minus infinity; or in BSR format with zeros inside the blocks,
+            which may be arcs or padding.
 
         Notes
         -----
@@ -872,10 +872,7 @@ class Graph:
         ([0, -1], [3740.0, inf])
         """
         if self.coordinates is None:
-            raise ValueError(
-                "this graph has no coordinates; give them as "
-                "read_graph(path, coordinates='....co.gz') or from_arcs(..., coordinates=...)"
-            )
+            raise ValueError(f"this graph has no coordinates; {HOW_TO_LOCATE}")
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
         points = points_of(lon, lat)

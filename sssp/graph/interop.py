@@ -50,7 +50,14 @@ def entries_of(matrix: Any) -> Any:
             "a BSR matrix with zeros inside its blocks does not tell arcs of weight zero from "
             "padding; convert it with .tocsr(), and then .eliminate_zeros() if they are padding"
         )
-    return matrix.tocoo(copy=False)
+    entries = matrix.tocoo(copy=False)
+    if entries.data.dtype.kind == "f" and not (entries.data > -np.inf).all():
+        place = int(np.argmin(entries.data > -np.inf))
+        raise ValueError(
+            f"entry ({entries.row[place]}, {entries.col[place]}) of the matrix is "
+            f"{entries.data[place]}; where there is no arc store nothing, or inf"
+        )
+    return entries
 
 
 def scipy_offsets(indptr: Array) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.graph.csr import twins_of
 from sssp.graph.extras import imported
 from sssp.graph.raster import rasterized
-from sssp.graph.sphere import Box, require_degrees
+from sssp.graph.sphere import HOW_TO_LOCATE, Box, require_degrees
 from sssp.graph.weights import closed_weight
 
 if TYPE_CHECKING:
@@ -147,13 +147,12 @@ class Map:
     ) -> None:
         imported("matplotlib", "plot")
         if coordinates is None:
-            raise ValueError(
-                "this graph has no coordinates, so there is nothing to draw; give them as "
-                "read_graph(path, coordinates='....co.gz') or from_arcs(..., coordinates=...)"
-            )
+            raise ValueError(f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}")
         whole = require_degrees(coordinates)
         self.coordinates = coordinates
-        self.box = _box_around(coordinates[around], whole) if extent is None else _given(extent)
+        self.box = (
+            _box_around(coordinates[around], whole) if extent is None else _given(extent, whole)
+        )
         latitude = min(abs(self.box.south + self.box.north) / 2, MOST_LATITUDE)
         #: of a degree of latitude to one of longitude
         self.aspect = 1 / math.cos(math.radians(latitude))
@@ -453,8 +452,8 @@ def _box_around(points: Array, whole: Box) -> Box:
     return Box(west, south, east, north)
 
 
-def _given(extent: Sequence[float]) -> Box:
-    """Return the box that a caller asks for."""
+def _given(extent: Sequence[float], whole: Box) -> Box:
+    """Return the box that a caller asks for, of which some is in that of the graph."""
     sides = np.asarray(extent)
     if sides.shape != (4,) or sides.dtype.kind not in "iuf" or not np.isfinite(sides).all():
         raise ValueError(f"extent is (west, east, south, north) in degrees, not {extent!r}")
@@ -463,4 +462,11 @@ def _given(extent: Sequence[float]) -> Box:
         raise ValueError(
             f"extent is (west, east, south, north), the lesser of two sides first, not {extent!r}"
         )
-    return Box(west, south, east, north)
+    box = Box(west, south, east, north)
+    beside = box.east < whole.west or box.west > whole.east
+    if beside or box.north < whole.south or box.south > whole.north:
+        raise ValueError(
+            f"extent is (west, east, south, north): {extent!r} shows {box}, where nothing of this "
+            f"graph of {whole} lies"
+        )
+    return box

@@ -11,12 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.graph.checks import refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = ["EARTH_RADIUS", "Sphere", "points_of", "require_degrees"]
+__all__ = ["EARTH_RADIUS", "HOW_TO_LOCATE", "Sphere", "points_of", "require_degrees"]
 
 Array = NDArray[Any]
 
 #: metres; the mean radius R1 of the ellipsoid WGS 84
 EARTH_RADIUS = 6_371_008.8
+#: what to do where a graph has no coordinates
+HOW_TO_LOCATE = (
+    "give them as read_graph(path, coordinates='....co.gz'), from_arcs(..., coordinates=...) or "
+    "from_dataframe(..., nodes=...) with columns lon and lat"
+)
 #: points this far outside the box of a graph are odd, however small it is; in degrees
 FAR = 1.0
 #: what a bound of the search tree, which is exclusive, needs to be inclusive after rounding

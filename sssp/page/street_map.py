@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sssp.graph.graph import Graph
 from sssp.graph.pictures import street_arcs
-from sssp.graph.sphere import EARTH_RADIUS, require_degrees
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
 
 __all__ = ["CLASSES", "SpeedClass", "StreetMap", "packed"]
 
@@ -74,8 +74,8 @@ class StreetMap:
     def __init__(self, graph: Graph, lengths: Array | None = None) -> None:
         if graph.coordinates is None:
             raise ValueError(
-                "this graph has no coordinates to draw it by: read_graph(path, coordinates=...), "
-                "or --coordinates on the command line"
+                f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}; on the command "
+                "line --coordinates"
             )
         require_degrees(graph.coordinates)
         self.positions = _projected(graph.coordinates)

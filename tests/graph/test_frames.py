@@ -301,6 +301,7 @@ def test_an_infinite_weight_closes_its_arc() -> None:
 class System(NamedTuple):
     """As a coordinate reference system."""
 
+    name: str
     is_projected: bool
 
 
@@ -328,8 +329,8 @@ def geo_frame(points: Points, **columns: list[float]) -> Any:
 
 
 EDGE = pandas.DataFrame({"u": ["b"], "v": ["a"], "minutes": [1]})
-DEGREES = Points(np.array([1.0, 2.0]), np.array([3.0, 4.0]), System(is_projected=False))
-METERS = DEGREES._replace(crs=System(is_projected=True))
+DEGREES = Points(np.array([1.0, 2.0]), np.array([3.0, 4.0]), System("UTM", is_projected=False))
+METERS = DEGREES._replace(crs=System("UTM", is_projected=True))
 
 
 @pytest.mark.parametrize(
@@ -377,7 +378,7 @@ def test_without_such_columns_there_are_no_coordinates(nodes: Any) -> None:
         ),
         (pandas.DataFrame({"lon": [0, 0], "lat": [90, 91]}, index=["a", "b"]), "projected"),
         (geo_frame(METERS), r"2 of 2 rows .* projected"),
-        (geo_frame(METERS, x=[1.0, 2.0], y=[3.0, 4.0]), r"2 of 2 rows .* projected"),
+        (geo_frame(METERS, x=[1.0, 2.0], y=[3.0, 4.0]), r"projected \(UTM\), .* lon and lat"),
         (
             pandas.DataFrame({"x": [8.1, math.nan], "y": [47.1, 5.2]}, index=[5, 6]),
             r"1 of 2 rows \[1: 6 at \(nan, 5.2\)\] lack a coordinate",
@@ -423,7 +424,12 @@ def test_coordinates_that_are_no_degrees_are_refused(nodes: Any, message: str) -
         ({"v": [1.0, 2.0, 3.0, 4.0]}, r"'v': ids .* not float64; .*astype\('int64'\)"),
         ({"v": [True, False, True, False]}, "'v': ids .* not bool"),
         ({"v": pandas.date_range("2026", periods=4)}, "'v': ids .* not datetime64"),
-        ({"v": np.array([[1], [2], [3], [4, 5]], object)}, "ids must be hashable.*list"),
+        (
+            {"v": np.array([[1], [2], [3], [4, 5]], object)},
+            r"'v': 4 of 4 rows \[0: \[1\], .*cannot",
+        ),
+        ({"u": ["a", (1, [2]), "b", "c"]}, r"edges, 'u': 1 of 4 rows \[1: \(1, \[2\]\)\] .*hashed"),
+        ({"minutes": pandas.to_timedelta([1, 2, 3, 4], unit="s")}, "timedelta.*total_seconds"),
     ],
 )
 def test_edges_that_make_no_graph_are_refused_with_their_rows(
@@ -436,6 +442,29 @@ def test_edges_that_make_no_graph_are_refused_with_their_rows(
     edges = edges.assign(**{"name": "x"} | columns)
     with pytest.raises(GraphFormatError, match=message):
         Graph.from_dataframe(edges, **names)
+
+
+@pytest.mark.parametrize("name", ["tail", "head", "weight"])
+def test_columns_go_by_names(name: str) -> None:
+    edges = pandas.DataFrame({"u": ["a"], "v": ["b"], "minutes": [1]})
+    for value in (edges["minutes"], edges, ["minutes"]):
+        names: dict[str, Any] = {name: value}
+        with pytest.raises(TypeError, match=rf"^{name} is the name of a column .* nodes="):
+            Graph.from_dataframe(edges, **names)
+
+
+def test_a_graph_of_networkx_is_no_frame() -> None:
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(TypeError, match=r"not MultiDiGraph; sssp.Graph.from_networkx"):
+        Graph.from_dataframe(networkx.MultiDiGraph())
+
+
+def test_half_of_a_place_is_no_place() -> None:
+    for name, other in (("lon", "lat"), ("lat", "lon")):
+        nodes = pandas.DataFrame({name: [4.0, 5.0], "latitude": 52.0}, index=["a", "b"])
+        edges = pandas.DataFrame({"u": ["a"], "v": ["b"], "minutes": [1]})
+        with pytest.raises(GraphFormatError, match=f"column '{name}', but no column '{other}'"):
+            Graph.from_dataframe(edges, nodes=nodes)
 
 
 def test_a_missing_level_is_told_the_levels_that_there_are(streets: Any) -> None:
