@@ -951,6 +951,13 @@ def test_without_networkx_the_extra_is_named(
 # -- files -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["town.gr", "town.gr.gz", "town.co.xz", "TOWN.gr.bz2"])
+def test_no_graph_is_saved_under_the_name_of_a_text(name: str, tmp_path: Any) -> None:
+    with pytest.raises(ValueError, match=r"town\.sssp -o town\.gr"):
+        Graph.from_arcs([0], [1], [2]).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("weights", [[3, 4, 5], [2**40, 4, 5], [0.1, 0.2, 0.3]])
 @pytest.mark.parametrize(
@@ -1040,7 +1047,8 @@ def test_a_text_file_is_read_with_its_vertex_numbers_as_labels(tmp_path: Any) ->
     assert g.labels.tolist() == [1, 2, 3]
     assert g.coordinates is not None
     assert g.coordinates[0].tolist() == [-73.5, 41.0]
-    g.save(tmp_path / "disguised.gr")
+    g.save(tmp_path / "plain.sssp")
+    (tmp_path / "plain.sssp").rename(tmp_path / "disguised.gr")
     assert_same(read_graph(tmp_path / "disguised.gr"), g)
     plain = read_graph(path)
     assert plain.coordinates is None

@@ -6,6 +6,7 @@ import than a city takes to read.
 
 from __future__ import annotations
 
+import re
 import reprlib
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -90,6 +91,8 @@ __all__ = ["ON_FREE_DEVICE", "Graph", "read_graph"]
 Array = NDArray[Any]
 T = TypeVar("T")
 
+#: names that other programs take for the text of the DIMACS challenges
+DIMACS_NAME = re.compile(r"\.(gr|co)(\.(gz|xz|bz2))?$")
 #: A text file is believed to have as many vertices as this (a quarter of a GiB of ``indptr``),
 #: or as these for each of its arcs: a part of a continent may keep the continent's numbers.
 BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
@@ -1459,7 +1462,14 @@ class Graph:
         ------
         TypeError
             Labels that are neither integers nor strings; the message shows the first.
+        ValueError
+            The name is that of a DIMACS text, such as ``ny.gr.gz``.
         """
+        if DIMACS_NAME.search(str(path)):
+            raise ValueError(
+                f"{str(path)!r} is the name of a DIMACS text, and save writes .sssp files; what "
+                "it has written `sssp convert town.sssp -o town.gr` turns into text"
+            )
         write_arrays(path, *packed(self._fields()))
 
     def __repr__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from os import PathLike
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -148,6 +148,14 @@ class Hierarchy:
                 held.free_device()
         self.structure.shared.free_device()
         self.graph.free_device()
+
+    if not TYPE_CHECKING:  # (to whom every name would be there)
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say where that is which a map leaves to its graph."""
+            theirs = not name.startswith("_") and hasattr(Graph, name)
+            hint = f"; its graph has: h.graph.{name}" if theirs else ""
+            raise AttributeError(f"a prepared map has no {name!r}{hint}", name=name, obj=self)
 
     # -- weights -------------------------------------------------------------------------------
 

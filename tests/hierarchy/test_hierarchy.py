@@ -175,6 +175,17 @@ def check_version(h: sssp.Hierarchy) -> None:
         )
 
 
+def test_what_a_map_leaves_to_its_graph_is_named() -> None:
+    h = sssp.prepare(sssp.road_like(20))
+    for name in ("nearest_vertex", "vertices", "coordinates", "arcs"):
+        with pytest.raises(AttributeError, match=rf"its graph has: h\.graph\.{name}$"):
+            getattr(h, name)
+        assert not hasattr(h, name)
+    with pytest.raises(AttributeError, match=r"no 'verticles'$"):
+        getattr(h, "verticles")  # noqa: B009
+    assert not hasattr(h, "_mapping")
+
+
 def test_versions_share_their_structure_and_leave_the_first_alone() -> None:
     g = sssp.road_like(500)
     h = sssp.prepare(g)
