@@ -951,6 +951,13 @@ def test_without_networkx_the_extra_is_named(
 # -- files -------------------------------------------------------------------------------------
 
 
+def test_a_graph_is_made_by_name_whatever_its_class_is_given() -> None:
+    make: Any = Graph
+    for call in (lambda: make(), lambda: make([0], [1], [2]), lambda: make(tails=[0])):
+        with pytest.raises(TypeError, match=r"^make a graph with Graph\.from_arcs, "):
+            call()
+
+
 @pytest.mark.parametrize("name", ["town.gr", "town.gr.gz", "town.co.xz", "TOWN.gr.bz2"])
 def test_no_graph_is_saved_under_the_name_of_a_text(name: str, tmp_path: Any) -> None:
     with pytest.raises(ValueError, match=r"town\.sssp -o town\.gr"):

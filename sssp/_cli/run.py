@@ -32,6 +32,8 @@ EXAMPLES = """examples:
   # how far every vertex is from all others, on the workers of a Dask cluster
   %(prog)s USA-road-d.NY.gr.gz --all-sources --reduce mean --to mean --dask tcp://10.0.0.1:8786
 """
+#: endings of files that no table of a job is
+FILES = (".csv", ".csv.gz", ".npz", ".json")
 #: reductions that need no weights of vertices
 REDUCTIONS = ("eccentricity", "sum", "mean", "count", "closeness")
 
@@ -83,6 +85,11 @@ def run(options: argparse.Namespace) -> int:
     if not (options.all_sources or options.sources):
         raise ValueError(
             "required: --source V, --source-at LON,LAT or --sources FILE, or else --all-sources"
+        )
+    if options.to.endswith(FILES):
+        raise ValueError(
+            f"{options.to!r} would be a folder: name one for its Parquet parts, or a name.zarr; "
+            "`sssp table` writes one file"
         )
     network: Any = options.graph.load_network(options.coordinates)
     g = network.tree_graph

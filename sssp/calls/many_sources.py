@@ -58,7 +58,8 @@ def reduce(
         The vertices that count, each once however often it is named; by default all. A search
         stops once it has settled them.
     vertex_weights : array_like, shape (n,) or (n, c), optional
-        For ``what="weight"``, integers or floats; several columns are summed side by side.
+        For ``what="weight"``, integers or floats in order of vertex (of a Series the index is not
+        looked at); several columns are summed side by side.
     decay : tuple, optional
         For ``what="weight"``: by how much the weight of a vertex (1 without `vertex_weights`) is
         multiplied for its distance d. ``("step", d0)``: 1 up to d0, 0 beyond;

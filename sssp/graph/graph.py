@@ -16,6 +16,7 @@ from typing import (
     Any,
     Literal,
     NamedTuple,
+    Never,
     NoReturn,
     SupportsIndex,
     TypeVar,
@@ -186,7 +187,7 @@ class Graph:
     _structure: dict[str, Any]
     _lock: threading.RLock
 
-    def __init__(self) -> None:
+    def __init__(self, *given: Never, **named: Never) -> None:
         raise TypeError(
             "make a graph with Graph.from_arcs, Graph.from_dataframe, Graph.from_scipy, "
             "Graph.from_networkx or sssp.read_graph"
@@ -1060,7 +1061,8 @@ class Graph:
         Parameters
         ----------
         w : array_like of int or float, shape (m,), optional
-            A weight for each arc, by its position in ``indices``. Of parallel input rows one was
+            A weight for each arc, by its position in ``indices`` (a Series in its order, whatever
+            its index: so everywhere). Of parallel input rows one was
             kept, and the others do not come back whatever they would weigh now: for weights of
             the input give `rows`.
         rows : array_like of int or float, shape (input_arcs,), optional

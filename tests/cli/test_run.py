@@ -63,6 +63,12 @@ def test_sources_are_named_or_all_and_not_both(graph, tmp_path, capsys):
         assert complaint in capsys.readouterr().err
 
 
+def test_no_folder_is_made_under_the_name_of_a_file(graph, tmp_path, capsys):
+    assert main(["run", graph, "--all-sources", "--to", str(tmp_path / "od.csv")]) == 2
+    assert "od.csv' would be a folder" in capsys.readouterr().err
+    assert not list(tmp_path.glob("od*"))
+
+
 def test_workers_of_dask_do_it(graph, tmp_path, capsys):
     distributed: Any = pytest.importorskip("distributed")
     cluster = distributed.LocalCluster(
