@@ -189,8 +189,8 @@ class Manifest:
         """Return the file for the inputs of a run."""
         return self.folder / INPUTS.replace("*", key)
 
-    def blocks(self, blocks: int) -> Iterator[tuple[int, list[Piece]]]:
-        """Yield the blocks that are done, and their files.
+    def blocks(self, blocks: int) -> dict[int, list[Piece]]:
+        """Return the blocks that are done, and their files as they were written last.
 
         Parameters
         ----------
@@ -202,21 +202,22 @@ class Manifest:
         JobError
             A line is none of a manifest.
         """
+        found: dict[int, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
             for number, line in enumerate(stream, 2):
                 if not line.endswith(b"\n"):
-                    return
+                    break
                 try:
                     entry = json.loads(line)
                     pieces = [_piece(*piece) for piece in entry["files"]]
-                    block = range(blocks).index(entry["block"])
+                    found[range(blocks).index(entry["block"])] = pieces
                 except ODD:
                     raise JobError(
                         f"line {number} of {str(self.path)!r} is damaged: remove that line, and "
                         "its block is found again"
                     ) from None
-                yield block, pieces
+        return found
 
     def done(self, blocks: int) -> NDArray[np.bool_]:
         """Return which blocks are there, whole as far as their sizes tell.
@@ -231,7 +232,7 @@ class Manifest:
         done = np.zeros(blocks, np.bool_)
         if self.job is None:
             return done
-        for block, pieces in self.blocks(blocks):
+        for block, pieces in self.blocks(blocks).items():
             done[block] = all(self._is_there(block, piece) for piece in pieces)
         return done
 
@@ -258,8 +259,7 @@ class Manifest:
             One is not as it was written, or gone.
         """
         total = 0
-        # (a block that was found again counts as it was then)
-        for block, pieces in dict(self.blocks(blocks)).items():
+        for block, pieces in self.blocks(blocks).items():
             for piece in pieces:
                 if not self._is_there(block, piece):
                     raise self._damage(block, piece, "gone")

@@ -369,6 +369,23 @@ def test_a_damaged_block_is_named_and_a_lost_one_is_done_again(tmp_path: Path) -
     assert report.check() == whole.written
 
 
+def test_a_block_that_another_version_found_again_counts_as_it_was_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("zarr")
+    to = tmp_path / "od.zarr"
+    sssp.run(G, SOURCES, to=to, block_size=4)
+    chunk = to / "distances" / "c" / "3" / "0"
+    size = chunk.stat().st_size
+    chunk.unlink()
+    monkeypatch.setattr("sssp.jobs.zarr_store.ZSTD_LEVEL", 9)
+    assert sssp.run(G, SOURCES, to=to).done == 1
+    assert chunk.stat().st_size != size
+    report = sssp.run(G, SOURCES, to=to)
+    assert (report.done_before, report.done) == (10, 0)
+    report.check()
+
+
 def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
