@@ -150,9 +150,9 @@ def write_alone(
     field = Field("distances", "distance", INT32, columns)
     layout = Layout((field,), len(values), columns, values.shape[1], by_columns=True)
     store = ZarrStore(folder / f"alone-{zstd}.zarr", layout, zstd)
-    store.prepare({}, {})
     temporary = folder / "unfinished"
     temporary.mkdir(exist_ok=True)
+    store.prepare({}, {}, temporary)
     values = values.astype(INT32)
     blocks = min(WRITTEN, layout.blocks)
     start = perf_counter()

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from sssp.loaders._files import crc32
 
-__all__ = ["Piece", "TalliedFile", "bring_to_disk", "checksum_of", "whole_file"]
+__all__ = ["Piece", "TalliedFile", "checksum_of", "placed_file", "whole_file"]
 
 #: bytes that are read at a time
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 1 << 20
 
 
 class Piece(NamedTuple):
-    """A file of a block.
+    """A file of a table.
 
     Attributes
     ----------
@@ -98,10 +98,24 @@ def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
         raise
 
 
-def bring_to_disk(path: Path) -> None:
-    """Wait until what somebody has written to a file is on the disk."""
+def placed_file(path: Path, table: Path, name: str) -> Piece:
+    """Give a file of a table that somebody else has made its name, once it is on disk.
+
+    Parameters
+    ----------
+    path : Path
+        On the same file system.
+    table : Path
+    name : str
+        Relative to the table; its folder is made.
+    """
     with path.open("r+b") as stream:
         os.fsync(stream.fileno())
+    piece = Piece(name, path.stat().st_size, checksum_of(path))
+    place = table / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(path, place)
+    return piece
 
 
 def checksum_of(path: Path) -> int:

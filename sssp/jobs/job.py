@@ -39,7 +39,7 @@ from sssp.jobs.blocks import (
     store_inputs,
 )
 from sssp.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
-from sssp.jobs.manifest import Manifest
+from sssp.jobs.manifest import FRAME, Manifest
 from sssp.jobs.parquet_parts import ParquetParts
 from sssp.jobs.runners import LocalRunner, Runner, runner_of
 from sssp.jobs.zarr_store import CHUNK_BYTES, SUFFIX, ZarrStore
@@ -91,7 +91,7 @@ class Report:
     done_before, done : int
         Blocks that were there already, and that this call has done.
     written : int
-        Bytes that this call has written.
+        Bytes that this call has written, metadata and labels of a store too.
     seconds : float
         That it took.
     estimate : float or None
@@ -469,18 +469,21 @@ class _Job:
         together = blocks_together(layout.block_size, self._search_bytes())
         runner = self.place.runner(self.question, layout.blocks, together)
         if dry_run:
-            report.done_before = int(manifest.done(layout.blocks).sum())
+            report.done_before = int(manifest.done(layout.blocks)[1].sum())
             _measure(inputs, report, runner)
             return report
         if manifest.job is None:
             self._refuse_full_disk(report)
         with _no_room_told(report), manifest.opened(identity) as stream:
             # (only now, for another process may have been at work)
-            done = manifest.done(layout.blocks)
+            framed, done = manifest.done(layout.blocks)
             report.done_before = int(done.sum())
             self._refuse_full_disk(report)
-            if not report.done_before:
-                inputs.sink.prepare(self._labels(), {"sssp": identity})
+            if not framed:
+                sink, attributes = inputs.sink, {"sssp": identity}
+                frame = sink.prepare(self._labels(), attributes, manifest.temporary)
+                manifest.add(stream, [(FRAME, frame)])
+                report.written += sum(piece.size for piece in frame)
             logger.info("%s", report.plan())
             work = _Work(inputs, self.file, runner, manifest, done, report)
             work.do(stream, progress)

@@ -1,7 +1,8 @@
 """What a job is, and which of its blocks are done: a line each, in a folder beside the table.
 
 One process writes it, whoever found the block, and only after the block's files are on disk under
-their names. A crash loses at most the last line; then that block is found again.
+their names. A crash loses at most the last line; then that block is found again. What a table is
+read by, its frame (metadata and labels), has a line like that of a block.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ fcntl: Any = None
 with suppress(ImportError):  # Windows
     import fcntl
 
-__all__ = ["FOLDER_SUFFIX", "Manifest"]
+__all__ = ["FOLDER_SUFFIX", "FRAME", "Manifest"]
 
 #: the folder beside a table
 FOLDER_SUFFIX = ".job"
@@ -34,6 +35,10 @@ FOLDER_SUFFIX = ".job"
 INPUTS = "inputs-*.pickle"
 #: of the lines' form
 VERSION = 1
+#: what stands for the number of a block where the files are those that the table is read by
+FRAME = None
+#: what makes a file anew that is gone
+AGAIN = "run the job again"
 #: what reading a line of another form raises
 ODD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
 
@@ -168,8 +173,8 @@ class Manifest:
             finally:
                 _open.discard(stream)
 
-    def add(self, stream: BinaryIO, blocks: Iterable[tuple[int, list[Piece]]]) -> None:
-        """Write down that some blocks are done, which waits for the disk once."""
+    def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
+        """Write down that some blocks, or `FRAME`, are done, which waits for the disk once."""
         self._put(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
 
     def _put(self, stream: BinaryIO, *entries: Any) -> None:
@@ -189,8 +194,10 @@ class Manifest:
         """Return the file for the inputs of a run."""
         return self.folder / INPUTS.replace("*", key)
 
-    def blocks(self, blocks: int) -> dict[int, list[Piece]]:
-        """Return the blocks that are done, and their files as they were written last.
+    def done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
+        """Return whether the frame is there, and which blocks, whole as far as their sizes tell.
+
+        Of what has a file that is gone it is said that it is not there.
 
         Parameters
         ----------
@@ -200,9 +207,47 @@ class Manifest:
         Raises
         ------
         JobError
-            A line is none of a manifest.
+            A file is not as it was written, or a line none of a manifest.
         """
-        found: dict[int, list[Piece]] = {}
+        framed, done = False, np.zeros(blocks, np.bool_)
+        if self.job is None:
+            return framed, done
+        for block, pieces in self._files(blocks).items():
+            there = [piece for piece in pieces if self._is_there(block, piece)]
+            if block is not FRAME:
+                done[block] = there == pieces
+                continue
+            framed = there == pieces
+            # (an edit may keep the size, and there is little to read)
+            for piece in there:
+                self._compare(block, piece)
+        return framed, done
+
+    def check(self, blocks: int) -> int:
+        """Read the frame and all blocks that are done back; return how many bytes they are.
+
+        Parameters
+        ----------
+        blocks : int
+            How many the job has.
+
+        Raises
+        ------
+        JobError
+            A file is not as it was written, or gone, or a line none of a manifest.
+        """
+        total = 0
+        for block, pieces in self._files(blocks).items():
+            for piece in pieces:
+                if not self._is_there(block, piece):
+                    raise self._damage(block, piece, "gone", AGAIN)
+                self._compare(block, piece)
+                total += piece.size
+        return total
+
+    def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
+        """Return the files of the frame and of all blocks on record, as they were written last."""
+        found: dict[int | None, list[Piece]] = {}
         with self.path.open("rb") as stream:
             stream.readline()
             for number, line in enumerate(stream, 2):
@@ -211,32 +256,16 @@ class Manifest:
                 try:
                     entry = json.loads(line)
                     pieces = [_piece(*piece) for piece in entry["files"]]
-                    found[range(blocks).index(entry["block"])] = pieces
+                    block = entry["block"]
+                    found[block if block is FRAME else range(blocks).index(block)] = pieces
                 except ODD:
                     raise JobError(
                         f"line {number} of {str(self.path)!r} is damaged: remove that line, and "
-                        "its block is found again"
+                        "what it records is made again"
                     ) from None
         return found
 
-    def done(self, blocks: int) -> NDArray[np.bool_]:
-        """Return which blocks are there, whole as far as their sizes tell.
-
-        A file that is gone counts as not done.
-
-        Raises
-        ------
-        JobError
-            A file is not as it was written.
-        """
-        done = np.zeros(blocks, np.bool_)
-        if self.job is None:
-            return done
-        for block, pieces in self.blocks(blocks).items():
-            done[block] = all(self._is_there(block, piece) for piece in pieces)
-        return done
-
-    def _is_there(self, block: int, piece: Piece) -> bool:
+    def _is_there(self, block: int | None, piece: Piece) -> bool:
         try:
             size = (self.table / piece.name).stat().st_size
         except (FileNotFoundError, NotADirectoryError):
@@ -245,34 +274,24 @@ class Manifest:
             raise self._damage(block, piece, f"{size:,} bytes instead of {piece.size:,}")
         return True
 
-    def check(self, blocks: int) -> int:
-        """Read all blocks that are done back; return how many bytes they are.
+    def _compare(self, block: int | None, piece: Piece) -> None:
+        if checksum_of(self.table / piece.name) != piece.checksum:
+            raise self._damage(block, piece, "not what was written: its checksum differs")
 
-        Parameters
-        ----------
-        blocks : int
-            How many the job has.
-
-        Raises
-        ------
-        JobError
-            One is not as it was written, or gone.
-        """
-        total = 0
-        for block, pieces in self.blocks(blocks).items():
-            for piece in pieces:
-                if not self._is_there(block, piece):
-                    raise self._damage(block, piece, "gone")
-                if checksum_of(self.table / piece.name) != piece.checksum:
-                    raise self._damage(block, piece, "not what was written: its checksum differs")
-                total += piece.size
-        return total
-
-    def _damage(self, block: int, piece: Piece, what: str) -> JobError:
-        return JobError(
-            f"block {block} is damaged: {str(self.table / piece.name)!r} is {what}; remove that "
-            "file and run the job again: it finds this block anew, and no other"
-        )
+    def _damage(
+        self,
+        block: int | None,
+        piece: Piece,
+        what: str,
+        remedy: str = f"remove that file and {AGAIN}",
+    ) -> JobError:
+        file = f"{str(self.table / piece.name)!r} is {what}; {remedy}"
+        if block is FRAME:
+            return JobError(
+                f"the metadata and labels that {str(self.table)!r} is read by are not those that "
+                f"the job wrote: {file}: it writes them anew, and finds no block again"
+            )
+        return JobError(f"block {block} is damaged: {file}: it finds this block anew, and no other")
 
 
 def _version() -> str:

@@ -85,8 +85,10 @@ class ParquetParts:
                 "of a target: write a long one or a .zarr store"
             )
 
-    def prepare(self, labels: Mapping[str, Array], attributes: Mapping[str, Any]) -> None:
-        """Make the folder.
+    def prepare(
+        self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
+    ) -> list[Piece]:
+        """Make the folder; a part needs no other file to be read.
 
         Raises
         ------
@@ -95,6 +97,7 @@ class ParquetParts:
         """
         imported("pyarrow.parquet", "jobs")
         self.path.mkdir(parents=True, exist_ok=True)
+        return []
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
         """Write a block; return its file. Arguments as those of `ZarrStore.write`."""

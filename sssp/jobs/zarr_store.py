@@ -7,6 +7,8 @@ any version of the library, and nothing waits for a lock.
 
 from __future__ import annotations
 
+import secrets
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.graph.extras import imported
-from sssp.jobs.files import Piece, bring_to_disk, whole_file
+from sssp.jobs.files import Piece, placed_file, whole_file
 from sssp.jobs.layout import Field, Layout
 
 __all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore"]
@@ -56,8 +58,10 @@ class ZarrStore:
     #: what the manifest calls it
     form = "zarr"
 
-    def prepare(self, labels: Mapping[str, Array], attributes: Mapping[str, Any]) -> None:
-        """Make the store, without chunks of the table.
+    def prepare(
+        self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
+    ) -> list[Piece]:
+        """Make what the store is read by, its metadata and labels; return those files.
 
         Parameters
         ----------
@@ -65,6 +69,8 @@ class ZarrStore:
             What the rows and the columns are called, by dimension: integers.
         attributes : mapping
             Of the store.
+        temporary : Path
+            A folder on the same file system.
 
         Raises
         ------
@@ -72,7 +78,9 @@ class ZarrStore:
             The library is not installed.
         """
         zarr = imported("zarr", "jobs")
-        group = zarr.open_group(str(self.path), mode="a", zarr_format=3)
+        # (made elsewhere, for the library removes the chunks of an array that it makes again)
+        made = temporary / secrets.token_hex(8)
+        group = zarr.open_group(str(made), mode="w", zarr_format=3)
         group.update_attributes(dict(attributes))
         for name, values in labels.items():
             array = self._create(group, name, values.shape, (max(1, min(PIECE, values.size)),),
@@ -90,10 +98,13 @@ class ZarrStore:
                 field.dtype, field.missing, dimensions,
             )  # fmt: skip
             array.update_attributes({"unreached": _plain(field.missing)})
-        # (blocks that are on record can be read after a power cut)
-        for path in self.path.rglob("*"):
-            if path.is_file():
-                bring_to_disk(path)
+        pieces = [
+            placed_file(path, self.path, path.relative_to(made).as_posix())
+            for path in sorted(made.rglob("*"))
+            if path.is_file()
+        ]
+        shutil.rmtree(made)
+        return pieces
 
     def _create(
         self,
@@ -114,7 +125,6 @@ class ZarrStore:
             compressors=codecs.ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None,
             fill_value=fill_value,
             dimension_names=dimensions,
-            overwrite=True,
         )
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:

@@ -386,6 +386,50 @@ def test_a_block_that_another_version_found_again_counts_as_it_was_then(
     report.check()
 
 
+@pytest.mark.parametrize("after", [3, 10])
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("zarr.json", "{", "{ "),
+        ("distances/zarr.json", "int32", "int64"),
+        ("distances/zarr.json", '"level": 1', '"level": 2'),
+        ("source/c/0", "", ""),
+        ("target/zarr.json", "", ""),
+    ],
+)
+def test_what_a_store_is_read_by_is_told_where_it_is_changed_and_made_again_where_it_is_lost(
+    tmp_path: Path, name: str, old: str, new: str, after: int
+) -> None:
+    pytest.importorskip("zarr")
+    to = tmp_path / "od.zarr"
+    whole = sssp.run(G, SOURCES, to=tmp_path / "whole.zarr", block_size=4)
+    if after == 10:
+        sssp.run(G, SOURCES, to=to, block_size=4)
+    else:
+        stopped(to, after)
+    before, file = contents_of(to), to / name
+    if old:
+        file.write_text(file.read_text().replace(old, new, 1))
+    else:
+        file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes()))
+    # (what is lost beside it hides nothing)
+    (to / "source" / "zarr.json").unlink()
+    damaged = contents_of(to)
+    for dry_run in (True, False):
+        with pytest.raises(sssp.JobError, match=rf"metadata and labels.*{name}' is .*; remove"):
+            sssp.run(G, SOURCES, to=to, dry_run=dry_run)
+    assert contents_of(to) == damaged
+    file.unlink()
+    report = sssp.run(G, SOURCES, to=to)
+    assert (report.done_before, report.done) == (after, 10 - after)
+    assert {file: contents_of(to)[file] for file in before} == before
+    assert contents_of(to) == contents_of(tmp_path / "whole.zarr")
+    assert report.check() == whole.written
+    file.unlink()
+    with pytest.raises(sssp.JobError, match=rf"metadata and labels.*{name}' is gone; run"):
+        report.check()
+
+
 def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
@@ -581,4 +625,5 @@ def recorded(to: Path) -> int:
         lines = (to.parent / f"{to.name}.job" / "manifest.jsonl").read_bytes().splitlines(True)
     except FileNotFoundError:
         return 0
-    return sum(line.endswith(b"\n") for line in lines[1:])
+    # (after the head and what the table is read by)
+    return sum(line.endswith(b"\n") for line in lines[2:])
