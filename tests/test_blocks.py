@@ -408,6 +408,9 @@ def test_blocks_are_checked_at_the_call() -> None:
         sssp.iter_blocks(g, [1], nearest=True)
     with pytest.raises(TypeError, match="a row of sources"):
         sssp.iter_blocks(g, 1)
+    for size in (0, 2.5, "3", True):
+        with pytest.raises(ValueError, match="block_size must be an integer of 1 or more"):
+            sssp.iter_blocks(g, [1, 2], block_size=size)  # type: ignore[arg-type]
 
 
 def test_no_sources_make_no_blocks_and_bad_arguments_are_refused() -> None:

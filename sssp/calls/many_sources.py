@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.engine.bounds import with_fixed_dtype
-from sssp.engine.checks import as_limit, as_network, as_reduction
+from sssp.engine.checks import as_count, as_limit, as_network, as_reduction
 from sssp.engine.plan import Plan
 from sssp.engine.query import Query, Reduction
 from sssp.engine.workers import dealt
@@ -204,11 +204,10 @@ def iter_blocks(
         raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
         block_size = max(1, BLOCK_BYTES // max(1, 8 * g.n))
-    if isinstance(block_size, bool) or not block_size >= 1:
-        raise ValueError(f"block_size must be 1 or more, not {block_size}")
+    size = as_count(block_size, "block_size")
     if question.plan.query.rows == 0:
         return iter(())
-    parts = with_fixed_dtype(question.plan).split(int(block_size))
+    parts = with_fixed_dtype(question.plan).split(size)
     if len(question.plan.query.devices) > 1:
         return _side_by_side(question, parts)
     return (solved(question._replace(plan=part)) for part in parts)

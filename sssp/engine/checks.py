@@ -177,16 +177,16 @@ def _no_vertex(value: Any, graph: Graph, what: str) -> str:
     )
 
 
-def as_count(value: Any, name: str) -> int:
-    """Check a number of things, at least one.
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """Check a number of things.
 
     Raises
     ------
     ValueError
-        It is no integer of 1 or more.
+        It is no integer of `least` or more.
     """
-    if not _is_integer(value) or value < 1:
-        raise ValueError(f"{name} must be an integer of 1 or more, not {value!r}")
+    if not _is_integer(value) or value < least:
+        raise ValueError(f"{name} must be an integer of {least} or more, not {value!r}")
     return operator.index(value)
 
 

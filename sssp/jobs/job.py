@@ -228,7 +228,7 @@ def run(
         Searches of a block; by default as many as fill 64 MiB (128 on a GPU), at most 8,192, and
         so few that there are 64 blocks.
     certify : int
-        How many rows to certify, drawn from all, as their blocks are found.
+        How many rows to certify, drawn from all, as their blocks are found; 0: none.
     threads : int, optional
         In this process: of all blocks under way together, by default all cores. Else of each, by
         default 1.
@@ -310,7 +310,7 @@ def run(
         resume=as_flag(resume, "resume"),
         dry_run=as_flag(dry_run, "dry_run"),
         block_size=None if block_size is None else as_count(block_size, "block_size"),
-        certify=_as_sample(certify),
+        certify=as_count(certify, "certify", least=0),
         progress=progress,
     )
 
@@ -667,11 +667,6 @@ def _is_zstd(compression: str | None) -> bool:
     if compression not in ("zstd", None):
         raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
     return compression is not None
-
-
-def _as_sample(certify: Any) -> int:
-    """Check how many rows to certify; 0 is none."""
-    return 0 if certify == 0 and certify is not False else as_count(certify, "certify")
 
 
 def _skims_of(skim: Any, network: Graph, reduce: str | None) -> dict[str, Array]:
