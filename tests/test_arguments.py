@@ -13,6 +13,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
 import sssp
+from sssp.engine.memory import check_memory, physical_memory
 
 
 @pytest.fixture
@@ -226,6 +227,49 @@ def test_memory_is_refused_with_numbers_that_speak_of_memory(output: Any) -> Non
     # what is reached counts, not what could be
     near = sssp.shortest_paths(town, range(100), output="sparse", limit=0, memory_limit=20_000)
     assert near.distances.nnz == 100
+
+
+ROWS = {"sources": range(100)}
+
+
+@pytest.mark.parametrize(
+    ("call", "asked", "helps"),
+    [
+        (sssp.shortest_paths, ROWS, r"fewer sources at a time \(sssp.iter_blocks\).* as out"),
+        (lambda g, **k: list(sssp.iter_blocks(g, **k)), ROWS, "pass a smaller block_size"),
+        (sssp.reduce, {**ROWS, "what": "weight", "vertex_weights": np.ones((100, 60))}, "sources"),
+        (sssp.all_pairs, {"method": "dijkstra"}, "sssp.iter_blocks and sssp.reduce keep no"),
+        (sssp.all_pairs, {"method": "floyd-warshall"}, "sssp.iter_blocks and sssp.reduce keep no"),
+        (sssp.transitive_closure, {}, "pass packed=True"),
+        (lambda g, **k: sssp.pairs(sssp.prepare(g), [1, 2], 3, **k), {}, "fewer trips at a time"),
+        (sssp.nearest, {"facilities": [1], "k": 20}, "ask for a smaller k"),
+        (sssp.betweenness, {}, "ask for fewer sources at a time, or pass threads=1"),
+        (sssp.prepare, {}, "ask the graph itself"),
+    ],
+)
+def test_a_call_without_memory_is_told_what_helps_there(
+    call: Any, asked: dict[str, Any], helps: str
+) -> None:
+    town = sssp.road_like(100)
+    with pytest.raises(
+        sssp.DeviceError, match=rf"may take 7,000; .*{helps}.*; or raise memory_lim"
+    ):
+        call(town, **asked, memory_limit=7_000)
+    # of a single search there is no less
+    if "sources" in asked or asked.get("method") == "dijkstra":
+        with pytest.raises(sssp.DeviceError, match=r"may take 999; raise memory_limit$"):
+            call(town, **asked, memory_limit=999)
+
+
+def test_nobody_is_told_to_raise_a_limit_that_the_machine_sets() -> None:
+    has = physical_memory()
+    with pytest.raises(sssp.DeviceError, match=r"all that this machine has; eat less$"):
+        check_memory({"a lot": has + 1}, has, "cpu", "eat less")
+    with pytest.raises(sssp.DeviceError, match=r"may take 7, all that is left; eat less$"):
+        check_memory({"a lot": 9}, 8, "cuda:0", "eat less", room=7)
+    with pytest.raises(sssp.DeviceError, match=r"may take 7; eat less; or raise memory_limit$"):
+        check_memory({"a lot": 9}, 7, "cuda:0", "eat less", room=8)
+    check_memory({"a lot": 9}, 9, "cuda:0", "eat less", room=9)
 
 
 def test_memory_of_sparse_rows_is_that_of_their_entries() -> None:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.johnson import johnson
 from sssp.calls.placement import Work, matrix_work, place_call, search_work
-from sssp.calls.shortest_paths import answered, shortest_paths
+from sssp.calls.question import Options, ask
+from sssp.calls.shortest_paths import answered, solved
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import own_methods
@@ -139,9 +140,7 @@ def all_pairs(
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, source, method)
     if chosen.task == "search":
-        return shortest_paths(
-            graph,
-            np.arange(graph.n),
+        options = Options(
             method=chosen,
             device=device,
             predecessors=predecessors,
@@ -152,12 +151,15 @@ def all_pairs(
             stream=stream,
             progress=progress,
         )
+        options.advice = NO_MATRIX
+        return solved(ask(graph, np.arange(graph.n), options))
     weights = graph.weight_range
     query = Query(
         sources=np.arange(graph.n),
         dtype=distance_dtype(dtype, weights.dtype),
         predecessors=as_flag(predecessors, "predecessors"),
         output=_checked_output(output),
+        advice=NO_MATRIX,
         threads=check_threads(threads),
         progress=progress,
     )
@@ -203,6 +205,7 @@ def _by_matrix(
         device=query.device,
         threads=query.threads,
         memory_limit=query.memory_limit,
+        advice=query.advice,
         stream=query.stream,
         progress=query.progress,
     )
@@ -290,6 +293,7 @@ def transitive_closure(
         matrix=matrix,
         reflexive=reflexive,
         output=_checked_output(output),
+        advice="" if packed else "pass packed=True",
         threads=check_threads(threads),
         progress=progress,
     )
@@ -302,7 +306,7 @@ def transitive_closure(
     def answer(query: ClosureQuery) -> Any:
         if not packed and query.device == "cpu":
             parts = {"a boolean matrix": n * n, "packed": 8 * n * query.words}
-            check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+            check_memory(parts, query.memory_limit, query.device, query.advice)
         return solver_of(chosen, query.device).close(query, chosen)
 
     words = placed(query, place.by_rule, answer)

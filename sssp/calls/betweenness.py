@@ -13,7 +13,7 @@ from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered
 from sssp.cpu.betweenness import Dependencies
 from sssp.engine.checks import as_network, refuse_negative
-from sssp.engine.memory import check_memory
+from sssp.engine.memory import FEWER_SOURCES, check_memory
 from sssp.engine.plan import Plan, placed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Query
@@ -34,8 +34,8 @@ __all__ = ["betweenness"]
 BLOCK_BYTES = 64 << 20
 #: least number of rows for every thread in such a block
 ROWS_A_THREAD = 4
-REMEDY = "threads=1 takes least, and memory_limit sets the limit"
-SMALLER = "memory_limit sets the limit, and device='cpu' takes less"
+FEWER = f"{FEWER_SOURCES}, or pass threads=1"
+ON_HOST = "pass device='cpu'"
 
 
 def betweenness(
@@ -111,6 +111,7 @@ def betweenness(
         memory_limit=memory_limit,
         progress=progress,
     )
+    options.advice = FEWER_SOURCES
     refuse_several(device)
     plan = ask(network, np.arange(network.n) if sources is None else sources, options).plan
     total = _sum_of_dependencies(plan)
@@ -138,7 +139,7 @@ def _sum_on_host(plan: Plan[Query]) -> NDArray[np.float64]:
         "distances of a block": 8 * graph.n * min(rows, query.rows),
         "the workers": dependencies.nbytes * min(query.threads, query.rows),
     }
-    check_memory(needed, query.memory_limit, "cpu", REMEDY)
+    check_memory(needed, query.memory_limit, "cpu", FEWER)
 
     def contribution(row: tuple[int, NDArray[np.generic]]) -> NDArray[np.float64]:
         status, shares = dependencies.of(*row)
@@ -162,7 +163,7 @@ def _sum_on_device(plan: Plan[Query]) -> NDArray[np.float64]:
 
     query, graph = plan.query, plan.network.tree_graph.open_part()
     dependencies = DependenciesOnDevice(
-        graph, query.device, query.rows, query.memory_limit, SMALLER
+        graph, query.device, query.rows, query.memory_limit, ON_HOST
     )
     plan = plan._replace(
         query=replace(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sssp.calls.shortest_paths import answered
 from sssp.cpu.matrix.driver import tails_from_arcs
 from sssp.cpu.repair import repair, sum_along
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import Plan
 from sssp.engine.query import Answer, Query
@@ -61,7 +61,7 @@ def johnson(plan: Plan[Query]) -> Answer:
     entries = query.rows * graph.n
     needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if query.predecessors else 0))
     parts = {f"johnson over {graph.n:,} vertices": needed}
-    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+    check_memory(parts, query.memory_limit, query.device, query.advice)
     integral = graph.weights.dtype.kind == "i" and (query.dtype is None or query.dtype.kind == "i")
     potentials = _potentials(graph, query)
     weights = graph.weights_as(potentials.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.checks import as_count, as_limit, as_network, as_reduction
+from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan
 from sssp.engine.query import Query, Reduction
 from sssp.engine.workers import dealt
@@ -124,6 +125,7 @@ def reduce(
         memory_limit=memory_limit,
         progress=progress,
     )
+    options.advice = FEWER_SOURCES
     question = ask_reduced(g, sources, what, options, vertex_weights, decay)
     values = answered(question.plan).distances
     if not question.single:
@@ -199,7 +201,9 @@ def iter_blocks(
     for name, absent in (("nearest", False), ("out", None)):
         if options.get(name, absent) is not absent:
             raise ValueError(f"iter_blocks takes no {name}=: each block is a result of its own")
-    question = ask(g, sources, _options(options))
+    asked = _options(options)
+    asked.advice = SMALLER_BLOCKS
+    question = ask(g, sources, asked)
     if question.single:
         raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
@@ -228,6 +232,6 @@ def _options(given: dict[str, Any]) -> Options:
     try:
         return Options(**given)
     except TypeError:
-        known = Options.__dataclass_fields__
+        known = {field.name for field in fields(Options) if field.init}
         odd = next(name for name in given if name not in known)
         raise TypeError(f"iter_blocks() got an unexpected keyword argument {odd!r}") from None

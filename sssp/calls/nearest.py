@@ -36,7 +36,9 @@ FEW = 8
 #: bytes of distances that are merged at once
 BLOCK_BYTES = 256 << 20
 #: what to do where the table does not fit
-FEWER = "ask for a smaller k, pass dtype='int32' or 'float32', or raise memory_limit"
+FEWER = "ask for a smaller k, or pass dtype='int32' or 'float32'"
+#: and where that of a row a facility does not
+UNPREPARED = "ask the graph itself (h.graph)"
 
 
 def nearest(
@@ -138,6 +140,7 @@ def nearest(
         sources=places,
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
+        advice="" if own_methods(network) is None else UNPREPARED,
         threads=check_threads(threads),
         progress=progress,
     )

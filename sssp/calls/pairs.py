@@ -23,6 +23,7 @@ from sssp.engine.checks import (
     distinct,
     refuse_negative,
 )
+from sssp.engine.memory import FEWER_TRIPS
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.query import Answer, Query
@@ -141,6 +142,7 @@ def pairs(
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
         predecessors=as_flag(predecessors, "predecessors"),
+        advice=FEWER_TRIPS,
         threads=check_threads(threads),
         progress=progress,
     )

@@ -30,7 +30,8 @@ import threading
 from functools import cache
 from typing import Any, NamedTuple
 
-from sssp.engine.checks import as_memory_limit, as_stream, physical_memory
+from sssp.engine.checks import as_memory_limit, as_stream
+from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
 from sssp.engine.query import Call, Query
 from sssp.errors import DeviceError, MissingExtraError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from sssp.engine.checks import (
     distinct,
     refuse_negative,
 )
+from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.query import Query, Reduction
@@ -52,6 +53,8 @@ class Options:
     memory_limit: float | None = None
     stream: Any = None
     progress: bool | None = None
+    #: what the caller can do where memory is short; of the call itself, never given
+    advice: str = field(default=FEWER_ROWS, init=False)
 
 
 class Question(NamedTuple):
@@ -123,6 +126,7 @@ def ask(
         predecessors=as_flag(options.predecessors, "predecessors"),
         output=options.output,
         reduction=reduction,
+        advice=options.advice,
         threads=check_threads(options.threads),
         progress=options.progress,
     )

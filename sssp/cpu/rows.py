@@ -40,7 +40,7 @@ from sssp.cpu.tree import Tree, may_tie, reset
 from sssp.cpu.walks import walks_to
 from sssp.engine.cycles import error_of
 from sssp.engine.forms import make_form
-from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query, Walks
@@ -168,6 +168,11 @@ class Rows:
         """What a worker's scratch takes."""
         raise NotImplementedError
 
+    @property
+    def least_bytes(self) -> int:
+        """What it takes for the smallest question of the kind."""
+        return self.worker_bytes
+
     def lease(self) -> Any:
         """Return the scratch of a worker."""
         raise NotImplementedError
@@ -205,12 +210,10 @@ class Rows:
     def _plan_threads(self) -> int:
         """Take as many workers as pay and fit into the memory limit."""
         query, each = self.query, self.worker_bytes
-        check_memory(
-            {"the answer": self.form.nbytes, "a search": each},
-            query.memory_limit,
-            "cpu",
-            FEWER_ROWS,
-        )
+        # (fewer rows, or less of each, do not help where not even one search fits)
+        fits = self.least_bytes <= query.memory_limit
+        needed = {"the answer": self.form.nbytes, "a search": each}
+        check_memory(needed, query.memory_limit, "cpu", query.advice if fits else "")
         free = query.memory_limit - self.form.nbytes
         return max(1, min(query.threads, query.rows, free // max(each, 1)))
 

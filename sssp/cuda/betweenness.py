@@ -194,7 +194,8 @@ class Dependencies:
             )
             row = 3 * (n + 1) * INDEX.itemsize + 2 * n * FLOAT64.itemsize
             room = available_bytes(memory_limit, on_device.nbytes)
-            check_memory({"a row of path counts": row}, room, device, remedy)
+            limit = memory_limit - on_device.nbytes
+            check_memory({"a row of path counts": row}, limit, device, remedy, room)
             # as much again for the searches
             self.rows = max(1, min(MOST_ROWS, rows, room // (2 * row)))
             self.nbytes = self.rows * row

@@ -28,9 +28,8 @@ from sssp.cuda.memory import DeviceGraph, available_bytes, device_graph, upload
 from sssp.cuda.overflow import overflowed
 from sssp.cuda.pool import device_array
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
-from sssp.engine.checks import physical_memory
 from sssp.engine.forms import make_form
-from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
@@ -149,7 +148,11 @@ class _Rows:
             self.form = DeviceForm(graph.n, query, dtype, on_device.number, search.pitch)
             self.fixed_bytes = self.form.device_bytes
         check_memory(
-            {"the answer on the host": self.form.nbytes}, physical_memory(), "cpu", FEWER_ROWS
+            {"the answer on the host": self.form.nbytes},
+            NO_LIMIT,
+            "cpu",
+            query.advice,
+            physical_memory(),
         )
         self.in_place = not self.on_host and not self.targeted
 
@@ -214,7 +217,8 @@ class _Rows:
                 "the answer": self.fixed_bytes,
                 "one search": row + search.fixed_bytes,
             }
-            check_memory(parts, available + held, query.device, FEWER_ROWS)
+            limit, advice = query.memory_limit, query.advice
+            check_memory(parts, limit, query.device, advice, available + held)
         room = available - self.fixed_bytes
         filling = FILLING * blocks_at_once()
         size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)

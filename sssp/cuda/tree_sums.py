@@ -25,7 +25,7 @@ from sssp.cuda.compiler import cuda, inline, kernel, select
 from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.memory import SHARE, device_graph, free_bytes, upload
 from sssp.cuda.pool import device_array
-from sssp.engine.memory import check_memory
+from sssp.engine.memory import NO_LIMIT, check_memory
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64, unreached
@@ -37,7 +37,7 @@ __all__ = ["TreeSumsThere"]
 ROOT, NOTHING = -2, -1
 #: words of ``found``: whether some ancestor is left, whether a number is not to be
 LEFT, ODD, WORDS = 0, 1, 2
-FEWER = "fewer sources in a call, or to_host() first, take less"
+FEWER = "ask for fewer sources in a call, or call to_host() first"
 #: threads that share the rows of a vertex, where those stand side by side
 TOGETHER = 32
 
@@ -436,7 +436,8 @@ class TreeSumsThere:
         """Refuse what does not fit: so many bytes an entry, and two ancestors."""
         needed = self.entries * (numbers + 2 * INDEX.itemsize)
         room = int(free_bytes() * SHARE)
-        check_memory({"sums along the trees": needed}, room, self.predecessors.device, FEWER)
+        needs = {"sums along the trees": needed}
+        check_memory(needs, NO_LIMIT, self.predecessors.device, FEWER, room)
 
     def _arcs(self) -> tuple[Any, Any, NDArray[Any]]:
         """Return the arcs by head, on the device, and which ones they are."""

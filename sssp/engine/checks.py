@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import numbers
 import operator
-import os
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.decay import Decay
-from sssp.engine.query import NO_LIMIT, REDUCTIONS, Reduction
+from sssp.engine.memory import NO_LIMIT, physical_memory
+from sssp.engine.query import REDUCTIONS, Reduction
 from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.checks import refuse_mask
 from sssp.graph.graph import Graph
@@ -34,7 +33,6 @@ __all__ = [
     "as_stream",
     "as_vertices",
     "distinct",
-    "physical_memory",
     "refuse_negative",
 ]
 
@@ -395,12 +393,3 @@ def refuse_negative(graph: Graph, method: Method) -> None:
             f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "
             f"{graph.indices[arc]} weighs {graph.weights[arc]}"
         )
-
-
-@cache
-def physical_memory() -> int:
-    """Bytes of memory that the machine has."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # not every system tells
-        return NO_LIMIT

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.memory import FEWER_ROWS, FEWER_TRIPS, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query, Reduction, Walks
 from sssp.errors import DistanceOverflowError
@@ -258,7 +258,7 @@ class _Sparse:
                 needed = {f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes}
                 if self.beside:
                     needed["the distances"] = self.beside
-                check_memory(needed, self.query.memory_limit, "cpu", FEWER_ROWS)
+                check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
 
     def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
         """Return distances (or vertices alone) and predecessors; what was kept is given up."""
@@ -330,7 +330,7 @@ class TripsForm:
             self._held += walks.firsts.nbytes + walks.vertices.nbytes
             needed = {"the distances": self.nbytes, "the paths so far": self._held}
             if self.query.device == "cpu":
-                check_memory(needed, self.query.memory_limit, "cpu", FEWER_TRIPS)
+                check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
 
     def answer(self) -> Answer:
         """Return all trips, in the dtype that the call fixed or in the narrowest that fits."""

@@ -6,27 +6,56 @@ and `sssp.cuda.rows` decide.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from functools import cache
 
 from sssp.errors import DeviceError
 
-__all__ = ["FEWER_ROWS", "FEWER_TRIPS", "NO_MATRIX", "check_memory"]
+__all__ = [
+    "FEWER_ROWS",
+    "FEWER_SOURCES",
+    "FEWER_TRIPS",
+    "NO_LIMIT",
+    "NO_MATRIX",
+    "SMALLER_BLOCKS",
+    "SMALLER_BLOCKS_OF_A_JOB",
+    "check_memory",
+    "physical_memory",
+]
 
-#: what to do where an answer of many rows does not fit
+#: bytes that stand for "as much as there is"
+NO_LIMIT = 1 << 62
+
+# what to do, beside raising a limit of one's own, by the call that is refused:
+#: rows of `sssp.shortest_paths`
 FEWER_ROWS = (
     "ask for fewer sources at a time (sssp.iter_blocks), for less of each (targets, limit with "
-    "output='sparse', sssp.reduce), pass a memmap as out, or raise memory_limit"
+    "output='sparse', sssp.reduce), or pass a memmap as out"
 )
-#: and where the paths of many trips do not
-FEWER_TRIPS = "ask for fewer trips at a time, leave predecessors out, or raise memory_limit"
-#: and where a matrix of all pairs does not
+#: of `sssp.iter_blocks`
+SMALLER_BLOCKS = (
+    "pass a smaller block_size, or ask for less of each source (targets, limit with "
+    "output='sparse', sssp.reduce)"
+)
+#: of `sssp.run`
+SMALLER_BLOCKS_OF_A_JOB = (
+    "in another place (a job keeps the size of its blocks) pass a smaller block_size"
+)
+#: of `sssp.reduce`
+FEWER_SOURCES = "ask for fewer sources at a time"
+#: trips
+FEWER_TRIPS = "ask for fewer trips at a time, or leave predecessors out"
+#: all pairs
 NO_MATRIX = (
-    "for a sparse graph sssp.iter_blocks and sssp.reduce keep no whole matrix, dtype='int32' or "
-    "'float32' halves one, and memory_limit sets the limit"
+    "for a sparse graph sssp.iter_blocks and sssp.reduce keep no whole matrix, and "
+    "dtype='float32' halves one of floats"
 )
 
 
-def check_memory(parts: Mapping[str, int], limit: int, device: str, remedy: str) -> None:
+def check_memory(
+    parts: Mapping[str, int], limit: int, device: str, advice: str, room: int = NO_LIMIT
+) -> None:
     """Refuse a call that needs more memory than it may take.
 
     Parameters
@@ -34,11 +63,13 @@ def check_memory(parts: Mapping[str, int], limit: int, device: str, remedy: str)
     parts : mapping of str to int
         Bytes by what they are for.
     limit : int
-        Bytes that it may take.
+        Bytes that it may take by its ``memory_limit``.
     device : str
         ``"cpu"`` or ``"cuda:N"``.
-    remedy : str
-        What the caller can do.
+    advice : str
+        What the caller can do, beside raising that limit; may be empty.
+    room : int, optional
+        Bytes that there are for it: if less than the limit, then to raise that is no advice.
 
     Raises
     ------
@@ -46,11 +77,25 @@ def check_memory(parts: Mapping[str, int], limit: int, device: str, remedy: str)
         With all the numbers.
     """
     needed = sum(parts.values())
-    if needed <= limit:
+    if needed <= min(limit, room):
         return
     shown = ", ".join(f"{what} {size:,}" for what, size in parts.items() if size)
-    place = "of memory" if device == "cpu" else f"on {device}"
+    on_host = device == "cpu"
+    # (that is the limit of a call that names none)
+    raisable = limit <= room and not (on_host and limit == physical_memory())
+    there = "" if raisable else ", all that this machine has" if on_host else ", all that is left"
+    ways = [way for way in (advice, "raise memory_limit" if raisable else "") if way]
     raise DeviceError(
-        f"this call needs {needed:,} bytes {place} ({shown}), but may take {max(limit, 0):,}; "
-        f"{remedy}"
+        f"this call needs {needed:,} bytes {'of memory' if on_host else f'on {device}'} ({shown}), "
+        f"but may take {max(min(limit, room), 0):,}{there}"
+        f"{'; ' if ways else ''}{'; or '.join(ways)}"
     )
+
+
+@cache
+def physical_memory() -> int:
+    """Bytes of memory that the machine has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return NO_LIMIT

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.decay import Decay
+from sssp.engine.memory import FEWER_ROWS, NO_LIMIT
 from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
-__all__ = ["NO_LIMIT", "REDUCTIONS", "Answer", "Call", "Query", "Reduction", "Walks"]
+__all__ = ["REDUCTIONS", "Answer", "Call", "Query", "Reduction", "Walks"]
 
 REDUCTIONS = ("eccentricity", "sum", "mean", "count", "weight", "closeness")
-#: bytes that stand for "as much as there is"
-NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -87,6 +86,8 @@ class Call:
         Greatest number of worker threads; several devices share them.
     memory_limit : int
         Bytes that results and scratch of this call may take together on the device.
+    advice : str
+        What the caller can do where that is not enough, of the texts in `sssp.engine.memory`.
     stream : int or None
         CUDA only: handle of the caller's stream, in whose order the call stands.
     progress : bool or None
@@ -98,6 +99,7 @@ class Call:
     devices: tuple[str, ...] = ()
     threads: int = 1
     memory_limit: int = NO_LIMIT
+    advice: str = FEWER_ROWS
     stream: int | None = None
     progress: bool | None = None
 

@@ -24,7 +24,6 @@ __all__ = ["prepare", "read_hierarchy", "read_network"]
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
 MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
 ADVICE = "ask the graph itself, sssp.shortest_paths(g, ...), or sssp.all_pairs if it is dense"
-LESS = f"raise memory_limit, or {ADVICE}"
 #: bytes of a chordal arc in structure and weights, while these are found
 ARC_BYTES, WEIGHT_BYTES = 24, 6
 #: bytes of a vertex and of an arc of the graph
@@ -231,4 +230,4 @@ def _accept(graph: Graph, fill: Fill, limit: int) -> None:
         "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
         f"{fill.arcs:,} chordal arcs": (ARC_BYTES + WEIGHT_BYTES * itemsize) * fill.arcs,
     }
-    check_memory(parts, limit, "cpu", LESS)
+    check_memory(parts, limit, "cpu", ADVICE)

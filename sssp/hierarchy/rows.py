@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.rows import Rows, Scratch, SingleRows
 from sssp.cpu.tree import reset
-from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
@@ -331,6 +331,11 @@ class _LaneRows(Rows):
         width = 0 if self.memory is not None else self.together
         return self.graph.n * self.dtype.itemsize + self.places * (1 + width * self.dtype.itemsize)
 
+    @property
+    def least_bytes(self) -> int:
+        """What it takes for the smallest question of the kind: a few rows are swept one by one."""
+        return self.places * self.dtype.itemsize
+
     def lease(self) -> _Lanes:
         """Return the scratch of a worker."""
         block = None
@@ -394,5 +399,5 @@ def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return memory for all rows side by side."""
     lanes = -(-query.rows // LANES) * LANES
     needed = {"the answer": n * lanes * dtype.itemsize}
-    check_memory(needed, query.memory_limit, "cpu", FEWER_ROWS)
+    check_memory(needed, query.memory_limit, "cpu", query.advice)
     return lanes_memory(n, lanes, dtype)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.memory import FEWER_TRIPS, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
@@ -208,7 +208,7 @@ def solve_trips(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dt
     piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
     each = hierarchy.n * (LANES * dtype.itemsize + 4) + min(piece, targets.size) * label_bytes
     needed = {"the distances": found.nbytes, "the climbs": each}
-    check_memory(needed, query.memory_limit, "cpu", FEWER_TRIPS)
+    check_memory(needed, query.memory_limit, "cpu", query.advice)
     pieces = range(0, targets.size, piece)
     threads = min(query.threads, len(pieces), (query.memory_limit - found.nbytes) // max(each, 1))
     spare: list[_Climbs] = []

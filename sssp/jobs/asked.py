@@ -14,6 +14,7 @@ from sssp.calls.many_sources import ask_reduced, reduce
 from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.certificate import verify
+from sssp.engine.memory import SMALLER_BLOCKS_OF_A_JOB
 from sssp.engine.network import own_methods
 from sssp.engine.query import Answer, Query
 from sssp.errors import VerificationError
@@ -77,6 +78,7 @@ class Asked:
             memory_limit=self.memory_limit,
             progress=False,
         )
+        options.advice = SMALLER_BLOCKS_OF_A_JOB
         if self.what is None:
             return ask(network, sources, options, from_either_end=True)
         return ask_reduced(network, sources, self.what, options, self.vertex_weights, self.decay)

@@ -17,7 +17,7 @@ from sssp.cpu.atomics import wait_for_all
 from sssp.cpu.matrix.driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.query import Answer
 from sssp.graph.graph import Graph
@@ -168,7 +168,7 @@ def close(query: ClosureQuery, method: BaselineClosure) -> NDArray[np.uint64]:
     """
     n = query.n
     parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * query.words}
-    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+    check_memory(parts, query.memory_limit, query.device, query.advice)
     words = np.empty((n, query.words), np.uint64)
     query.fill(words, range(n))
     before = unpacked_bits(words, n)

@@ -26,7 +26,7 @@ from sssp.cuda.matrix.transitive_closure import packed_result
 from sssp.cuda.memory import available_bytes, download, upload
 from sssp.cuda.pool import device_array
 from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.query import Answer
 from sssp.graph.graph import Graph
@@ -268,7 +268,8 @@ def close(query: ClosureQuery, method: BaselineClosure) -> Any:
     n, side = query.n, method.block
     with select(number):
         free = available_bytes(query.memory_limit)
-        check_memory({"a boolean matrix, twice": 2 * n * n}, free, query.device, NO_MATRIX)
+        parts = {"a boolean matrix, twice": 2 * n * n}
+        check_memory(parts, query.memory_limit, query.device, query.advice, free)
         words: NDArray[np.uint64] = np.empty((n, query.words), np.uint64)
         query.fill(words, range(n))
         if n:

@@ -26,7 +26,7 @@ from sssp.engine.matrix_query import (
     overflowed,
     threshold,
 )
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import unsigned_arcs
@@ -224,7 +224,7 @@ def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
         matrices = max(matrices, dtype.itemsize + INT32.itemsize)
     needed = entries * (matrices + tails * INDEX.itemsize)
     parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
-    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+    check_memory(parts, query.memory_limit, query.device, query.advice)
 
 
 def _settled(query: MatrixQuery, distances: NDArray[Any]) -> bool:

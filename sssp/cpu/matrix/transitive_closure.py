@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sssp.cpu.atomics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
 from sssp.engine.matrix_query import ClosureQuery
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
 from sssp.kernels.jit import njit
@@ -168,7 +168,7 @@ def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
     tables_bytes = TABLES * UNIONS * words * 8
     needed = n * words * 8 * (2 if squaring else 1) + tables_bytes
     parts = {f"the closure of {n:,} vertices": needed}
-    check_memory(parts, query.memory_limit, query.device, NO_MATRIX)
+    check_memory(parts, query.memory_limit, query.device, query.advice)
     reach = np.empty((n, words), np.uint64)
     query.fill(reach, range(n))
     tables = np.zeros((TABLES * UNIONS, words), np.uint64)

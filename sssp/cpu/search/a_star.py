@@ -51,7 +51,7 @@ BEGINNINGS = 4
 #: buckets for one of delta-stepping: keys grow little along an arc that leads to the target
 FINER = 16
 #: what to do where landmarks need too much memory
-NO_LANDMARKS = "take method='delta-stepping', which needs none, or raise memory_limit"
+NO_LANDMARKS = "take method='delta-stepping', which needs none"
 
 
 @njit

@@ -35,7 +35,7 @@ from sssp.engine.matrix_query import (
     overflowed,
     threshold,
 )
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.query import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
@@ -291,7 +291,8 @@ def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
         trees = query.n * ROW_WORDS * INDEX.itemsize
     needed = entries * (copies * dtype.itemsize + tails) + trees
     parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
-    check_memory(parts, available_bytes(query.memory_limit), query.device, NO_MATRIX)
+    room = available_bytes(query.memory_limit)
+    check_memory(parts, query.memory_limit, query.device, query.advice, room)
 
 
 def _empty(query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Answer:

@@ -41,7 +41,7 @@ from sssp.cuda.fill import fill
 from sssp.cuda.memory import available_bytes, download, upload
 from sssp.cuda.pool import device_array
 from sssp.engine.matrix_query import ClosureQuery
-from sssp.engine.memory import NO_MATRIX, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
 from sssp.kernels.dtypes import INDEX
@@ -362,7 +362,7 @@ def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
         needed = query.n * query.words * 8 * (2 if squaring else 1)
         free = available_bytes(query.memory_limit)
         parts = {f"the closure of {query.n:,} vertices": needed}
-        check_memory(parts, free, query.device, NO_MATRIX)
+        check_memory(parts, query.memory_limit, query.device, query.advice, free)
         reach, stream = packed_matrix(query), cuda.stream()
         if query.stream is not None:
             after(query.stream, [stream])

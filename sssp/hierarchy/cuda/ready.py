@@ -21,9 +21,8 @@ from sssp.cuda.device_form import DeviceForm
 from sssp.cuda.finished import DeviceRows, FormScratch
 from sssp.cuda.memory import SHARE, fetch, free_bytes, move, send
 from sssp.cuda.pool import device_array
-from sssp.engine.checks import physical_memory
 from sssp.engine.forms import make_form
-from sssp.engine.memory import FEWER_ROWS, check_memory
+from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
 from sssp.engine.query import Answer, Query
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.kernels.dtypes import INT64, unreached
@@ -150,7 +149,8 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
     try:
         batch = ready.launch(search, query)
         # (what follows is done while the device works)
-        check_memory({"the answer on the host": form.nbytes}, physical_memory(), "cpu", FEWER_ROWS)
+        needs = {"the answer on the host": form.nbytes}
+        check_memory(needs, NO_LIMIT, "cpu", query.advice, physical_memory())
         if not on_host:
             form.reserve()
             move(batch.distances, form.flat, ready.stream)

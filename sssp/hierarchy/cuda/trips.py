@@ -26,7 +26,7 @@ from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_bar
 from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.memory import available_bytes, download, upload
 from sssp.cuda.pool import device_array
-from sssp.engine.memory import FEWER_TRIPS, check_memory
+from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.query import Answer, Query
@@ -305,7 +305,7 @@ class _Trips:
         self.end_bytes = 2 * (self.height * self.dtype.itemsize + INDEX.itemsize)
         parts = {"the map": held, "the trips": fixed, "a climb from both ends": self.end_bytes}
         room = available_bytes(query.memory_limit, held)
-        check_memory(parts, held + room, query.device, FEWER_TRIPS)
+        check_memory(parts, query.memory_limit, query.device, query.advice, held + room)
         fitting = max(1, min(room - fixed, LABEL_BYTES) // self.end_bytes)
         #: labels of either side, and trips that are found together: at most one label for each
         #: (of all vertices there are enough)
