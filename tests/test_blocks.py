@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -329,6 +331,32 @@ def test_other_arguments_of_a_reduction_are_checked_as_ever() -> None:
     for arguments, error in cases:
         with pytest.raises(error):
             sssp.reduce(g, **{"sources": [0], "what": "sum", **arguments})
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "UInt8", "Float64", "boolean", "int64[pyarrow]"])
+def test_tables_of_vertex_weights_may_have_dtypes_that_know_what_is_missing(
+    dtype: str, tmp_path: Path
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    g = ring_with_chords(4)
+    people = pandas.DataFrame({"day": [1, 0, 1, 1], "night": [0, 1, 1, 0]}, dtype=dtype)
+    wanted = sssp.reduce(g, [0, 3], "weight", limit=9, vertex_weights=people.to_numpy(float))
+    for weights, column in ((people, slice(None)), (people["night"], 1)):
+        found = sssp.reduce(g, [0, 3], "weight", limit=9, vertex_weights=weights)
+        assert found.dtype == (np.float64 if dtype == "Float64" else np.int64)
+        np.testing.assert_array_equal(found, wanted[:, column])
+    if importlib.util.find_spec("pyarrow"):
+        job: Any = {"to": tmp_path / "od", "reduce": "weight", "vertex_weights": people}
+        assert sssp.run(g, [0, 3], block_size=2, **job).done == 1
+        assert sssp.run(g, [0, 3], **job).done == 0
+    people.loc[2, "night"] = pandas.NA
+    for weights in (people, people["night"]):
+        with pytest.raises(ValueError, match="the vertex weight of vertex 2 is nan"):
+            sssp.reduce(g, [0, 3], "weight", vertex_weights=weights)
+        with pytest.raises(ValueError, match="the vertex weight of vertex 2 is nan"):
+            sssp.run(g, [0], to=tmp_path / "no", reduce="weight", vertex_weights=weights)
 
 
 @pytest.mark.parametrize("block_size", [1, 7, 20, 1000, None])

@@ -14,7 +14,7 @@ from sssp.engine.decay import Decay
 from sssp.engine.memory import NO_LIMIT, physical_memory
 from sssp.engine.query import REDUCTIONS, Reduction
 from sssp.errors import NegativeWeightError, VertexError
-from sssp.graph.checks import refuse_mask
+from sssp.graph.checks import number_array, refuse_mask
 from sssp.graph.graph import Graph
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
@@ -314,12 +314,9 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
 
 def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
     """Return weights as int64 or float64, shape (n,) or (n, c)."""
-    refuse_mask(vertex_weights, "vertex_weights")
-    weights = np.asarray(vertex_weights)
+    weights = number_array(vertex_weights, "vertex_weights")
     if weights.ndim not in (1, 2) or weights.shape[0] != n:
         raise ValueError(f"vertex_weights must have shape ({n},) or ({n}, c), not {weights.shape}")
-    if weights.dtype.kind not in "iubf":
-        raise TypeError(f"vertex_weights must be integers or floats, not {weights.dtype}")
     if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
         raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
     odd = np.argwhere(~np.isfinite(weights))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from numbers import Integral, Real
 from operator import index
 from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.errors import VertexError
-from sssp.kernels.dtypes import FLOAT64, INDEX, OFFSET
+from sssp.errors import DistanceOverflowError, VertexError
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, OFFSET
 
 __all__ = [
     "MOST_VERTICES",
@@ -19,7 +21,9 @@ __all__ = [
     "coordinate_pairs",
     "ends_within",
     "is_sparse",
+    "number_array",
     "refuse_mask",
+    "too_large",
     "vertex_column",
     "vertex_count",
 ]
@@ -67,6 +71,64 @@ def refuse_mask(values: Any, name: str) -> None:
             f"{name} must not be a masked array, which does not say what stands behind the mask: "
             "pass values.filled(...) or values.compressed()"
         )
+
+
+def number_array(values: Any, name: str) -> Array:
+    """Return integers, booleans or floats as an array, exact as they were given.
+
+    What is missing, None or pandas' NA, is NaN.
+
+    Raises
+    ------
+    TypeError
+        Something else; a masked array.
+    DistanceOverflowError
+        An integer that fits no dtype.
+    """
+    refuse_mask(values, name)
+    array: Array = np.asarray(values)
+    if array.dtype.kind == "O" or (array.dtype.kind == "f" and not hasattr(values, "dtype")):
+        array = _as_given(array, values, name)
+    if array.dtype.kind not in "iubf":
+        raise TypeError(f"{name} must be integers or floats, not {array.dtype}")
+    return array
+
+
+def _as_given(array: Array, values: Any, name: str) -> Array:
+    """Return the integers, or else the numbers, of which NumPy has made floats or objects.
+
+    It does so of large Python integers, of those beside a uint64, and of the columns of a
+    DataFrame that may have missing entries.
+    """
+    objects: Array = np.asarray(values, dtype=object)
+    numbers = objects.ravel().tolist()
+    if numbers and all(isinstance(number, Integral) for number in numbers):
+        try:
+            return objects.astype(INT64)
+        except OverflowError:
+            raise too_large(max(numbers, key=abs), name) from None
+    if array.dtype.kind != "O":
+        return array
+    known = [math.nan if _is_missing(number) else number for number in numbers]
+    if not all(isinstance(number, Real) for number in known):
+        return array
+    try:
+        return np.array(known, FLOAT64).reshape(array.shape)
+    except OverflowError:  # an int beyond all floats
+        whole = [number for number in known if isinstance(number, int)]
+        raise too_large(max(whole, key=abs), name) from None
+
+
+def _is_missing(value: Any) -> bool:
+    # (pandas is not loaded to find that out, and its NA is equal to nothing)
+    return value is None or type(value).__name__ == "NAType"
+
+
+def too_large(number: Any, name: str) -> DistanceOverflowError:
+    """Return the error of an integer that does not fit int64."""
+    return DistanceOverflowError(
+        f"{name} must fit int64, and {number} does not; floats are taken too, and rounded"
+    )
 
 
 def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:

@@ -27,7 +27,7 @@ from sssp.engine.plan import weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError
-from sssp.graph.checks import as_flag
+from sssp.graph.checks import as_flag, number_array
 from sssp.hierarchy.prepare import read_network
 from sssp.jobs.asked import DISTANCES, Asked, digest_of, identity_of
 from sssp.jobs.blocks import (
@@ -295,7 +295,9 @@ def run(
         targets=None if targets is None else as_vertices(targets, network, "target")[0],
         what=reduce,
         limit=limit,
-        vertex_weights=None if vertex_weights is None else np.asarray(vertex_weights),
+        vertex_weights=None
+        if vertex_weights is None
+        else number_array(vertex_weights, "vertex_weights"),
         decay=decay,
         skims=_skims_of(skim, network, reduce),
         method=method,

@@ -8,14 +8,13 @@ can wrap, and together they tell whether the whole fits.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.checks import refuse_mask
+from sssp.graph.checks import number_array, too_large
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 __all__ = ["as_numbers", "carry", "is_wide", "joined", "may_wrap", "parts_of"]
@@ -36,39 +35,10 @@ def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
     DistanceOverflowError
         An integer that does not fit int64.
     """
-    refuse_mask(values, what)
-    array = np.asarray(values)
-    if array.size and array.dtype.kind in "fO" and not hasattr(values, "dtype"):
-        array = _as_given(array, values, what)
-    if array.dtype.kind not in "iubf":
-        raise TypeError(f"{what} must be integers or floats, not {array.dtype}")
+    array = number_array(values, what)
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(INT64).max:
-        raise _too_large(array.max(), what)
+        raise too_large(array.max(), what)
     return array.astype(FLOAT64 if array.dtype.kind == "f" else INT64, copy=False)
-
-
-def _as_given(array: NDArray[Any], values: Any, what: str) -> NDArray[Any]:
-    """Return the integers, or else the numbers, of which NumPy has made floats or objects.
-
-    It does so of large Python integers, of those beside a uint64, and of the columns of a
-    DataFrame that may have missing entries.
-    """
-    objects = np.asarray(values, dtype=object)
-    numbers = objects.ravel().tolist()
-    if all(isinstance(number, Integral) for number in numbers):
-        try:
-            return objects.astype(INT64)
-        except OverflowError:
-            raise _too_large(max(numbers, key=abs), what) from None
-    if array.dtype.kind == "O" and all(isinstance(number, int | float) for number in numbers):
-        return objects.astype(FLOAT64)
-    return array
-
-
-def _too_large(number: Any, what: str) -> DistanceOverflowError:
-    return DistanceOverflowError(
-        f"{what} must fit int64, and {number} does not; floats are taken too, and rounded"
-    )
 
 
 def may_wrap(values: NDArray[Any], count: int) -> bool:

@@ -168,8 +168,13 @@ def test_integers_that_numpy_makes_floats_or_objects_of_are_taken() -> None:
         found = table.load(trips)
         assert found.dtype == flow
         assert found.tolist() == [3, 2**53 + 2]
+    for missing in ("Int64", "Float64"):
+        with pytest.raises(ValueError, match="the volume from source 0 to vertex 2 is nan"):
+            table.load(pandas.DataFrame([[0, 1, None], [0, 0, 0]], dtype=missing))
     with pytest.raises(TypeError, match="volumes must be integers or floats, not object"):
-        table.load(pandas.DataFrame([[0, 1, None], [0, 0, 0]], dtype="Int64"))
+        table.load(pandas.DataFrame([[0, 1, "two"], [0, 0, 0]]))
+    with pytest.raises(sssp.DistanceOverflowError, match="volumes must fit int64, and 1000"):
+        table.load(pandas.DataFrame([[0, 0.5, 10**400], [0, 0, 0]]))
 
 
 def test_what_stands_behind_a_mask_is_not_added_up() -> None:
