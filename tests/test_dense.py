@@ -125,6 +125,32 @@ def test_a_thousand_vertices_against_floyd_warshall_and_johnson_of_scipy() -> No
         np.testing.assert_array_equal(sssp.all_pairs(matrix, method=method).to_float(), expected)
 
 
+def test_lists_are_read_as_numpy_and_scipy_read_them() -> None:
+    whole: Any = [[0, 5, 20], [0, 0, 5], [1, 0, 0]]
+    floats: Any = [[0, 5, 20], [INF, 0, 5], [1, INF, 0]]
+    for matrix, dtype in ((whole, np.int32), (floats, np.float64)):
+        found = sssp.all_pairs(matrix).distances
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, scipy_csgraph.floyd_warshall(matrix))
+    # NumPy makes floats of one, and objects of the other
+    for large in (2**63 + 1, 2**64 + 1):
+        for call in (sssp.all_pairs, sssp.transitive_closure):
+            with pytest.raises(sssp.DistanceOverflowError, match=rf"int64, and {large} does not"):
+                call([[0, large], [1, 0]])
+
+
+def test_a_table_with_dtypes_that_know_what_is_missing_is_a_matrix() -> None:
+    pandas = pytest.importorskip("pandas")
+    for dtype, wanted in (("Int64", np.int32), ("Float64", np.float64)):
+        table = pandas.DataFrame([[0, 5, 20], [0, 0, 5], [1, 0, 0]], dtype=dtype)
+        found = sssp.all_pairs(table).distances
+        assert found.dtype == wanted
+        assert found.tolist() == [[0, 5, 10], [6, 0, 5], [1, 6, 0]]
+        table.iloc[1, 2] = pandas.NA
+        with pytest.raises(ValueError, match=r"entry \(1, 2\) of the matrix is nan"):
+            sssp.all_pairs(table)
+
+
 @pytest.mark.parametrize("method", ALL, ids=str)
 def test_the_example_of_the_papers(method: Any) -> None:
     assert sssp.all_pairs(PAPER, method=method).distances.tolist() == PAPER_DISTANCES

@@ -72,7 +72,8 @@ def all_pairs(
     g_or_matrix : Graph, array_like of shape (n, n), or SciPy sparse matrix
         The graph. An entry (i, j) of a dense matrix is the weight of the arc i -> j; off the
         diagonal 0 and inf mean that there is none. The diagonal counts only where it is negative.
-        In a sparse matrix every stored entry is an arc, zeros too.
+        In a sparse matrix every stored entry is an arc, zeros too. Lists are what NumPy makes of
+        them: of integers alone integers, and with a float among them, inf too, float64.
     method : str or Method
         ``"floyd-warshall"``, ``"repeated-squaring"``, ``"johnson"``, or a method of
         `sssp.shortest_paths` (``"dijkstra"``) to run from every vertex. ``"auto"`` picks what

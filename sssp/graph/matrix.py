@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.checks import refuse_mask
+from sssp.graph.checks import number_array
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
 
@@ -26,13 +26,12 @@ def as_matrix(values: Any) -> NDArray[Any]:
     ------
     TypeError
         Neither integers, booleans nor floats; or a masked array.
+    DistanceOverflowError
+        An integer that fits no dtype.
     ValueError
         Not square.
     """
-    refuse_mask(values, "the matrix")
-    matrix = np.asarray(values)
-    if matrix.dtype.kind not in "iubf":
-        raise TypeError(f"a matrix must hold integers or floats, not {matrix.dtype}")
+    matrix = number_array(values, "the matrix's entries")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"a matrix must be square, not of shape {matrix.shape}")
     return matrix
