@@ -289,6 +289,9 @@ def run(
         g = read_network(g)
     network = as_network(g)
     table = _as_table(to)
+    for name, value in (("vertex_weights", vertex_weights), ("decay", decay)):
+        if reduce is None and value is not None:
+            raise ValueError(f"{name} belongs to reduce='weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)
     asked = Asked(
@@ -648,7 +651,7 @@ def _as_table(to: str | PathLike[str]) -> Path:
             f"to is {text!r}: a table lies in a folder that this process sees, not at an address"
         )
     path = Path(os.path.abspath(text))
-    if not path.name:
+    if not text or not path.name:
         raise ValueError(f"to is {text!r}, which is no name of a folder to make")
     return path
 

@@ -234,8 +234,11 @@ class Manifest:
         Raises
         ------
         JobError
-            A file is not as it was written, or gone, or a line none of a manifest.
+            A file is not as it was written, or gone, or a line none of a manifest; or nothing is
+            there.
         """
+        if self.job is None:
+            raise JobError(f"there is no {str(self.table)!r} to check: no job has begun it")
         total = 0
         for block, pieces in self._files(blocks).items():
             for piece in pieces:

@@ -486,6 +486,8 @@ def test_a_dry_run_says_the_plan_and_writes_nothing(tmp_path: Path) -> None:
     assert (report.blocks, report.searches, report.done, report.nbytes) == (3, 40, 0, 40 * 200 * 4)
     assert report.estimate is not None
     assert "40 searches in 3 blocks of 16, 32,000 bytes uncompressed; about" in report.plan()
+    with pytest.raises(sssp.JobError, match=r"there is no .*od' to check: no job has begun it"):
+        report.check()
     stopped(tmp_path / "half", 4)
     report = sssp.run(G, SOURCES, to=tmp_path / "half", dry_run=True)
     assert "4 blocks are there, 6 to do" in report.plan()
