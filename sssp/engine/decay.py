@@ -143,7 +143,7 @@ def _counted(decay: Decay | None, weights: NDArray[np.float64] | None) -> Decay:
 
 
 @njit
-def _ordered_lanes_kernel(block, start, places, unseen, weights, decay, totals):
+def _ordered_lanes_kernel(block, start, places, bound, weights, decay, totals):
     """Add up what reached places count in lanes, times their weights, in order of place.
 
     ======== ============= ======= ============================================
@@ -152,7 +152,7 @@ def _ordered_lanes_kernel(block, start, places, unseen, weights, decay, totals):
     block    (size, lanes) number  sweeps
     start    scalar        int     host: the first lane that is wanted
     places   (s,)          integer host: rows of the block, in order of vertex
-    unseen   scalar        number  host: what stands for none
+    bound    scalar        number  host: greatest distance that counts
     weights  (s, c)        float64 host; None: all 1, and c is 1
     decay    4             mixed   host: a `Decay`
     totals   (c, rows)     float64 host: zeros; here
@@ -164,11 +164,11 @@ def _ordered_lanes_kernel(block, start, places, unseen, weights, decay, totals):
         found = block[np.uint64(places[i]), start : start + factors.size]
         if kind == ONE:
             for lane in range(factors.size):
-                factors[lane] = 1.0 if found[lane] != unseen else 0.0
+                factors[lane] = 1.0 if found[lane] <= bound else 0.0
         else:
             for lane in range(factors.size):
                 factors[lane] = 0.0
-                if found[lane] != unseen:
+                if found[lane] <= bound:
                     factors[lane] = _factor(kind, number, edges, values, np.float64(found[lane]))
         # (what is not reached adds 0, which changes no sum)
         for column in range(totals.shape[0]):
@@ -182,7 +182,7 @@ def ordered_sums_of_lanes(
     start: int,
     rows: int,
     places: NDArray[Any],
-    unseen: Any,
+    bound: Any,
     weights: NDArray[np.float64] | None,
     decay: Decay | None,
 ) -> NDArray[np.float64]:
@@ -196,8 +196,8 @@ def ordered_sums_of_lanes(
         in so many lanes from one on.
     places : ndarray
         Which are looked at, in order of vertex.
-    unseen : number
-        What stands for unreached.
+    bound : number
+        The greatest distance that counts.
     weights : ndarray, shape (places, c), or None
     decay : Decay or None
         As for `ordered_sums`.
@@ -208,5 +208,5 @@ def ordered_sums_of_lanes(
     """
     totals = np.zeros((1 if weights is None else weights.shape[1], rows), FLOAT64)
     counted = tuple(_counted(decay, weights))
-    _ordered_lanes_kernel(lanes, start, places, unseen, weights, counted, totals)
+    _ordered_lanes_kernel(lanes, start, places, bound, weights, counted, totals)
     return totals.T

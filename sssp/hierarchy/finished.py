@@ -12,7 +12,7 @@ from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.forms import Entries, least_number
 from sssp.engine.narrow import convert_into
 from sssp.engine.query import Reduction, Walks
-from sssp.kernels.dtypes import INDEX, INT32, INT64, unreached
+from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.kernels.jit import njit
 
 __all__ = ["SweptLanes"]
@@ -32,18 +32,18 @@ def _gather_kernel(block, start, places, rows):
 
 
 @njit
-def _reached_kernel(block, start, unseen, places, vertices, distances):
+def _reached_kernel(block, start, bound, places, vertices, distances):
     """Write what is reached in lanes row by row; `places` tell where that of every row begins."""
     for vertex in range(block.shape[0]):
         row = block[vertex, start : start + places.size]
         for lane in range(places.size):
-            if row[lane] != unseen:
+            if row[lane] <= bound:
                 vertices[places[lane]], distances[places[lane]] = vertex, row[lane]
                 places[lane] += 1
 
 
 @njit
-def _reduce_kernel(block, start, places, unseen, least, counts, greatest, upper, lower):
+def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, lower):
     """Count, compare and add up what is reached in lanes; `least` stands where nothing is.
 
     Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
@@ -53,23 +53,23 @@ def _reduce_kernel(block, start, places, unseen, least, counts, greatest, upper,
     for i in range(places.size):
         row = block[np.uint64(places[i]), start : start + counts.size]
         for lane in range(counts.size):
-            counts[lane] += row[lane] != unseen
+            counts[lane] += row[lane] <= bound
         for lane in range(counts.size):
-            greatest[lane] = max(greatest[lane], row[lane] if row[lane] != unseen else least)
+            greatest[lane] = max(greatest[lane], row[lane] if row[lane] <= bound else least)
         if lower is None:
             continue
         if upper is None:
             for lane in range(counts.size):
-                lower[lane] += np.int64(row[lane] if row[lane] != unseen else zero)
+                lower[lane] += np.int64(row[lane] if row[lane] <= bound else zero)
         else:
             for lane in range(counts.size):
-                upper[lane] += (row[lane] if row[lane] != unseen else zero) >> 32
+                upper[lane] += (row[lane] if row[lane] <= bound else zero) >> 32
             for lane in range(counts.size):
-                lower[lane] += (row[lane] if row[lane] != unseen else zero) & 0xFFFFFFFF
+                lower[lane] += (row[lane] if row[lane] <= bound else zero) & 0xFFFFFFFF
 
 
 @njit
-def _weigh_kernel(block, start, places, unseen, weights, upper, lower):
+def _weigh_kernel(block, start, places, bound, weights, upper, lower):
     """Add up the weights of what is reached in lanes, their upper and lower 32 bits.
 
     Shapes: weights (places, c), sums (c, lanes).
@@ -80,10 +80,10 @@ def _weigh_kernel(block, start, places, unseen, weights, upper, lower):
         for column in range(upper.shape[0]):
             high, low = weights[i, column] >> 32, weights[i, column] & 0xFFFFFFFF
             for lane in range(upper.shape[1]):
-                lower[column, lane] += low if row[lane] != unseen else zero
+                lower[column, lane] += low if row[lane] <= bound else zero
             if high != 0:
                 for lane in range(upper.shape[1]):
-                    upper[column, lane] += high if row[lane] != unseen else zero
+                    upper[column, lane] += high if row[lane] <= bound else zero
 
 
 class SweptLanes:
@@ -97,6 +97,9 @@ class SweptLanes:
         Their distances,
     start : int
         from this lane on.
+    bound : number
+        What is farther is not reached, whatever stands there: whole rows that are copied hold
+        what results do.
     columns : ndarray, int64, or None
         The places that the query wants, in its order; None: all, which are in order of vertex.
 
@@ -107,9 +110,15 @@ class SweptLanes:
     walks: Walks | None = None
 
     def __init__(
-        self, rows: range, block: NDArray[Any], start: int, columns: NDArray[np.int64] | None
+        self,
+        rows: range,
+        block: NDArray[Any],
+        start: int,
+        bound: Any,
+        columns: NDArray[np.int64] | None,
     ) -> None:
-        self.rows, self._block, self._start, self._columns = rows, block, start, columns
+        self.rows, self._block, self._start = rows, block, start
+        self._bound, self._columns = bound, columns
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the query wants."""
@@ -136,9 +145,7 @@ class SweptLanes:
         counts, dtype = self._numbers["count"], self._block.dtype
         ends = np.cumsum(counts)
         vertices, distances = np.empty(ends[-1], INDEX), np.empty(ends[-1], dtype)
-        _reached_kernel(
-            self._block, self._start, unreached(dtype), ends - counts, vertices, distances
-        )
+        _reached_kernel(self._block, self._start, self._bound, ends - counts, vertices, distances)
         return Entries(counts, vertices, distances, None)
 
     def reduced(self, reduction: Reduction) -> NDArray[Any]:
@@ -146,15 +153,13 @@ class SweptLanes:
         what, weights, dtype = reduction.what, reduction.vertex_weights, self._block.dtype
         if not reduction.is_exact(dtype):
             return ordered_sums_of_lanes(
-                self._block, self._start, len(self.rows), self._places, unreached(dtype), weights,
+                self._block, self._start, len(self.rows), self._places, self._bound, weights,
                 reduction.decay,
             )  # fmt: skip
         if weights is None:
             return self._numbers[what]
         upper, lower = np.zeros((2, reduction.columns, len(self.rows)), INT64)
-        _weigh_kernel(
-            self._block, self._start, self._places, unreached(dtype), weights, upper, lower
-        )
+        _weigh_kernel(self._block, self._start, self._places, self._bound, weights, upper, lower)
         return np.stack((upper.T, lower.T), axis=2)
 
     @cached_property
@@ -171,7 +176,7 @@ class SweptLanes:
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
         upper, lower = np.zeros((2, lanes), INT64)
         _reduce_kernel(
-            self._block, self._start, self._places, unreached(dtype), dtype.type(least), counts,
+            self._block, self._start, self._places, self._bound, dtype.type(least), counts,
             greatest, None if floats or dtype == INT32 else upper, None if floats else lower,
         )  # fmt: skip
         if not floats:

@@ -301,6 +301,10 @@ class _LaneRows(Rows):
         self.selection, self.columns = self._select(hierarchy)
         self.places = self.selection.order.size
         group = max(1, self.places * LANES * dtype.itemsize)
+        # (what reads lanes itself sees what is too far; potentials must not bring it near)
+        reads = query.reduction is not None or query.output == "sparse"
+        leaves_some = query.limit is not None or not self.metric.joined
+        self.cuts = leaves_some and not (reads and self.metric.potentials is None)
         self.together = max(1, min(MOST_LANES // LANES, BLOCK_BYTES // group)) * LANES
 
     def _select(self, hierarchy: Hierarchy) -> tuple[Selection, NDArray[np.int64] | None]:
@@ -364,11 +368,11 @@ class _LaneRows(Rows):
             np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
         )  # fmt: skip
         close_kernel(ranks, parent, selection.places, scratch.is_open)
-        if not self.metric.joined or self.query.limit is not None:
+        if self.cuts:
             cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
             self._shift(rows, block, start)
-        self.form.take(SweptLanes(rows, block, start, self.columns))
+        self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
 
     def _shift(self, rows: range, block: NDArray[Any], start: int) -> None:
         """Bring rows from between potentials to distances."""
