@@ -32,7 +32,7 @@ from sssp.cuda.memory import device_graph, pinned_array
 from sssp.hierarchy.cuda.pieces import DeviceTree
 from sssp.hierarchy.cuda.rows import MOST_ROWS, LanesSearch
 from sssp.hierarchy.cuda.selection import Packed
-from sssp.hierarchy.cuda.sweeps import TILE, TURNS, make_turn_kernel
+from sssp.hierarchy.cuda.turns import TILE, TURNS, make_turn_kernel
 from sssp.hierarchy.cuda.versions import (
     DeviceMap,
     DeviceMaps,

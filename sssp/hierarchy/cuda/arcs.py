@@ -12,7 +12,7 @@ from __future__ import annotations
 from numba import uint32
 
 from sssp.cuda.compiler import cuda, inline, kernel
-from sssp.hierarchy.cuda.sweeps import LEVEL_AT, MEMBER, ROW_BITS, STREAM_ROW
+from sssp.hierarchy.cuda.streams import LEVEL_AT, MEMBER, ROW_BITS, STREAM_ROW
 from sssp.hierarchy.structure import NO_SLOT
 
 __all__ = [

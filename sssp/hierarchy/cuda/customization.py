@@ -36,7 +36,7 @@ from numba import float32, from_dtype, int32, int64, uint32, uint64
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, number_of
 from sssp.cuda.device.warp import WARP, warp_barrier
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.sweeps import ROW_BITS
+from sssp.hierarchy.cuda.streams import ROW_BITS
 from sssp.kernels.dtypes import FLOAT32
 
 __all__ = [

@@ -34,7 +34,7 @@ from sssp.hierarchy.cuda.customization import (
     own_shares,
     way_up,
 )
-from sssp.hierarchy.cuda.sweeps import ENDS, LEVEL_AT, ROW_BITS, arc_writer
+from sssp.hierarchy.cuda.streams import ENDS, LEVEL_AT, ROW_BITS, arc_writer
 from sssp.kernels.dtypes import infinity
 
 __all__ = [

@@ -20,9 +20,10 @@ from sssp.hierarchy.cuda.arcs import (
     placed_givers_kernel,
     triangles_kernel,
 )
+from sssp.hierarchy.cuda.climb import TOP
 from sssp.hierarchy.cuda.customization import Room
 from sssp.hierarchy.cuda.selection import Arrays, Selections
-from sssp.hierarchy.cuda.sweeps import TOP, Pass
+from sssp.hierarchy.cuda.sweeps import Pass
 from sssp.hierarchy.derived import Derived
 from sssp.hierarchy.structure import NO_SLOT, Structure, offsets
 from sssp.kernels.dtypes import INDEX

@@ -24,32 +24,29 @@ from sssp.cuda.pool import device_array
 from sssp.cuda.rows import solve_rows
 from sssp.engine.forms import least_number
 from sssp.engine.query import Answer, Query, Reduction
+from sssp.hierarchy.cuda.climb import CLIMB_THREADS, make_climb_kernel
+from sssp.hierarchy.cuda.few_lanes import few_bytes, make_few_kernel
+from sssp.hierarchy.cuda.folds import (
+    LANES,
+    SLICES,
+    SLOTS,
+    make_fold_kernel,
+    place_kernel,
+    total_kernel,
+)
 from sssp.hierarchy.cuda.launches import Launches
 from sssp.hierarchy.cuda.pieces import Above, DeviceTree
 from sssp.hierarchy.cuda.ready import answer_at_once
 from sssp.hierarchy.cuda.selection import Packed, Selection
 from sssp.hierarchy.cuda.sweeps import (
-    CLIMB_THREADS,
-    LANES,
     LEVEL_THREADS,
-    SLICES,
-    SLOTS,
-    TILE,
-    TURNS,
-    few_bytes,
-    make_climb_kernel,
-    make_few_kernel,
-    make_few_turn_kernel,
-    make_fold_kernel,
     make_level_kernel,
     make_sweep_kernel,
-    make_turn_kernel,
-    place_kernel,
     shared_bytes,
-    total_kernel,
 )
 from sssp.hierarchy.cuda.trees import make_tails_kernel
 from sssp.hierarchy.cuda.trips import found_trips
+from sssp.hierarchy.cuda.turns import TILE, TURNS, make_few_turn_kernel, make_turn_kernel
 from sssp.hierarchy.cuda.versions import DeviceMap, device_map
 from sssp.hierarchy.rows import check_question, searched, solve_by, weighed_at_targets
 from sssp.kernels.dtypes import INDEX, INT32, INT64

@@ -27,7 +27,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.pool import device_array
 from sssp.hierarchy.cuda.launches import Launches
-from sssp.hierarchy.cuda.sweeps import (
+from sssp.hierarchy.cuda.streams import (
     ENDS,
     LEVEL_AT,
     MEMBER,

@@ -15,7 +15,7 @@ import numpy as np
 from numba import from_dtype, int32, uint32, uint64
 
 from sssp.cuda.compiler import cuda, kernel
-from sssp.hierarchy.cuda.sweeps import PITCH, TILE, TURNS
+from sssp.hierarchy.cuda.turns import PITCH, TILE, TURNS
 
 __all__ = ["make_tails_kernel"]
 

@@ -52,7 +52,7 @@ from sssp.hierarchy.cuda.perfect_pass import (
 )
 from sssp.hierarchy.cuda.pieces import DeviceTree
 from sssp.hierarchy.cuda.selection import Streams
-from sssp.hierarchy.cuda.sweeps import stream_words
+from sssp.hierarchy.cuda.streams import stream_words
 from sssp.hierarchy.structure import Structure
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance
 

@@ -1,0 +1,200 @@
+"""The climb from a source to the top of a hierarchy, on a GPU, and the step through the top.
+
+A thread block climbs along one path of the elimination tree; the arcs of the next vertices on the
+path are brought ahead. From where it enters the top, one step over a dense matrix finds the
+distances of all that is there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.kernels.dtypes import infinity
+
+__all__ = ["CLIMB_THREADS", "TOP", "make_climb_kernel"]
+
+#: threads that climb from a source
+CLIMB_THREADS = 4 if SIMULATOR else 128
+#: vertices of the top for each of them
+SHARE = 2 if SIMULATOR else 5
+#: most vertices of the top
+TOP = CLIMB_THREADS * SHARE
+#: most times that a path leaves a chain: at least doubling its subtree
+MOST_CHAINS = 32
+
+
+@cache
+def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that climbs, and finds the distances of the top."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @inline
+    def brought(i, count, starts, stops, depths, weights, thread):
+        """Return the weight of a thread's arc of a vertex on the path, and how deep it leads."""
+        weight, depth = number(inf), int32(0)
+        if i < count:
+            arc = uint32(starts[i] + thread)
+            if arc < stops[i]:
+                weight, depth = weights[arc], depths[arc]
+        return weight, depth
+
+    @inline
+    def relax(i, bottom, count, arc, stops, starts, depths, weights, way, thread):
+        """Relax the arcs of a vertex on the path; all of them lead to other vertices."""
+        if i < count:
+            here = way[uint32(bottom - i)]
+            weight, depth = arc
+            found = number(here + weight)
+            if found < way[uint32(depth)]:
+                way[uint32(depth)] = found
+            further = uint32(starts[i] + thread + CLIMB_THREADS)
+            while further < stops[i]:
+                found = number(here + weights[further])
+                if found < way[uint32(depths[further])]:
+                    way[uint32(depths[further])] = found
+                further = uint32(further + CLIMB_THREADS)
+        cuda.syncthreads()
+
+    @kernel
+    def _climb_kernel(
+        sources, rank_of, ranks, places, vertices, chain, leap, depth, arcs_first, arcs_stop,
+        depths, weights, first, upper, top, between, starts, stops, ways, source_ranks, counters,
+        lanes, distances,
+    ):  # fmt: skip
+        """Climb from a source, a block each, and write the distances of the top.
+
+        ============ ============== ====== =====================================================
+        argument     shape          dtype  written by
+        ============ ============== ====== =====================================================
+        sources      (rows,)        int64  host
+        rank_of      (n,)           int32  host: of vertices
+        ranks        (n,)           int32  host: of places
+        places       (n,)           int32  host: of ranks
+        vertices     (n,)           int32  host: of places
+        chain        (n,)           int32  host: the last rank of the chain, below the top
+        leap         (n,)           int32  host: the rank above it, -1 where the top begins
+        depth        (n,)           int32  host: of ranks
+        arcs_first   (n,)           uint32 host: where the arcs up from every rank begin
+        arcs_stop    (n,)           uint32 customization: where they end
+        depths       (c,)           int32  customization: of their ends
+        weights      (c,)           number customization
+        first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
+        upper        (chordal,)     int32  host: ranks above
+        top          scalar         uint32 host: places of the top
+        between      (top * top,)   number Floyd-Warshall
+        starts       (rows, height) uint32 here: arcs of the vertices on the path, from
+        stops        (rows, height) uint32 here: to
+        ways         (rows, height) number here: lengths of the ways up, by depth
+        source_ranks (lanes,)       int32  here
+        counters     (rows, words)  int64  here: vertices passed, and all of them
+        lanes        scalar         uint32 host
+        distances    (n * lanes,)   number here: of the top
+        ============ ============== ====== =====================================================
+        """
+        chains = cuda.shared.array(MOST_CHAINS, int32)
+        offsets = cuda.shared.array(MOST_CHAINS, int32)
+        lengths = cuda.shared.array(2, int32)
+        doors = cuda.shared.array(TOP, uint32)
+        door_ways = cuda.shared.array(TOP, number)
+        least = cuda.local.array(SHARE, number)
+        thread, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x)
+        rank = rank_of[sources[row]]
+        bottom = uint32(depth[rank])
+        start, stop, way = starts[row], stops[row], ways[row]
+        i = thread
+        while i <= bottom:
+            way[i] = number(inf)
+            i = uint32(i + CLIMB_THREADS)
+        if thread == 0:
+            source_ranks[row] = rank
+            counters[row, 0], counters[row, 1] = int64(bottom) + 1, ranks.size
+            # the path, chain by chain
+            known, length = uint32(0), int32(0)
+            above = rank
+            if uint32(places[rank]) < top:
+                above = int32(-1)
+            while above >= 0:
+                chains[known], offsets[known] = above, length
+                length = int32(length + chain[above] - above + 1)
+                known = uint32(known + 1)
+                above = leap[above]
+            lengths[0], lengths[1] = int32(known), length
+        cuda.syncthreads()
+        known, count = uint32(lengths[0]), uint32(lengths[1])
+        if thread == 0:
+            way[bottom] = number(0)
+        i = thread
+        while i < count:
+            own = uint32(known - 1)
+            while uint32(offsets[own]) > i:
+                own = uint32(own - 1)
+            passed = uint32(uint32(chains[own]) + i - uint32(offsets[own]))
+            start[i], stop[i] = arcs_first[passed], arcs_stop[passed]
+            i = uint32(i + CLIMB_THREADS)
+        cuda.syncthreads()
+        one = brought(uint32(0), count, start, stop, depths, weights, thread)
+        two = brought(uint32(1), count, start, stop, depths, weights, thread)
+        three = brought(uint32(2), count, start, stop, depths, weights, thread)
+        four = brought(uint32(3), count, start, stop, depths, weights, thread)
+        i = uint32(0)
+        while i < count:
+            relax(i, bottom, count, one, stop, start, depths, weights, way, thread)
+            one = brought(uint32(i + 4), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 1), bottom, count, two, stop, start, depths, weights, way, thread)
+            two = brought(uint32(i + 5), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 2), bottom, count, three, stop, start, depths, weights, way, thread)
+            three = brought(uint32(i + 6), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 3), bottom, count, four, stop, start, depths, weights, way, thread)
+            four = brought(uint32(i + 7), count, start, stop, depths, weights, thread)
+            i = uint32(i + 4)
+        # where the path enters the top
+        entered = uint32(0)
+        if count == 0:
+            entered = uint32(1)
+            if thread == 0:
+                doors[0], door_ways[0] = uint32(places[rank]), number(0)
+        else:
+            final = uint32(uint32(chains[uint32(known - 1)]) + count - 1)
+            final = uint32(final - uint32(offsets[uint32(known - 1)]))
+            begin = first[final]
+            entered = uint32(first[uint32(final + 1)] - begin)
+            i = thread
+            while i < entered:
+                above = upper[uint32(begin + i)]
+                doors[i], door_ways[i] = uint32(places[above]), way[uint32(depth[above])]
+                i = uint32(i + CLIMB_THREADS)
+        cuda.syncthreads()
+        for share in range(SHARE):
+            least[share] = number(inf)
+        # (several rows at a time, for they come from far)
+        i, last = uint32(0), uint32(max(entered, uint32(1)) - 1)
+        while i < entered:
+            i1, i2, i3 = (
+                min(uint32(i + 1), last),
+                min(uint32(i + 2), last),
+                min(uint32(i + 3), last),
+            )
+            r0, r1 = uint32(doors[i] * top), uint32(doors[i1] * top)
+            r2, r3 = uint32(doors[i2] * top), uint32(doors[i3] * top)
+            w0, w1, w2, w3 = door_ways[i], door_ways[i1], door_ways[i2], door_ways[i3]
+            for share in range(SHARE):
+                column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
+                d0, d1 = between[uint32(r0 + column)], between[uint32(r1 + column)]
+                d2, d3 = between[uint32(r2 + column)], between[uint32(r3 + column)]
+                found = min(number(w0 + d0), least[share])
+                found = min(number(w1 + d1), found)
+                found = min(number(w2 + d2), found)
+                least[share] = min(number(w3 + d3), found)
+            i = uint32(i + 4)
+        for share in range(SHARE):
+            column = uint32(share * CLIMB_THREADS + thread)
+            if column < top:
+                vertex = uint64(uint32(vertices[column]))
+                distances[vertex * uint64(lanes) + uint64(row)] = least[share]
+
+    return _climb_kernel

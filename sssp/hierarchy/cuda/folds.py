@@ -1,0 +1,91 @@
+"""How many distances there are in each of many lanes, their sum and the greatest, on a GPU.
+
+Every block folds what its threads see, and adds it up in one of some places; few meet there. At the
+end the places are folded. Integers are the same in any order.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int64, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+
+__all__ = ["LANES", "SLICES", "SLOTS", "make_fold_kernel", "place_kernel", "total_kernel"]
+
+#: lanes come in multiples of this: threads of a warp
+LANES = 2 if SIMULATOR else 32
+#: parts that what is folded in a lane, or the arcs of a vertex on a level, are divided into
+SLICES = 2 if SIMULATOR else 16
+#: places where blocks add up what they fold, a power of two
+SLOTS = 2 if SIMULATOR else 64
+
+
+@cache
+def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
+    """Return the kernel that folds what stands above the bundles, or targets.
+
+    Parameters
+    ----------
+    dtype : dtype
+    weighs : bool
+        Whether weights are added up in place of distances.
+    """
+
+    @kernel
+    def _fold_kernel(places, lanes, bound, distances, values, totals):
+        """Count, add up and compare distances, a block some places and lanes.
+
+        ========= ================= ====== ==================================================
+        argument  shape             dtype  written by
+        ========= ================= ====== ==================================================
+        places    (count,)          int    host: where they stand
+        lanes     scalar            uint32 host
+        bound     scalar            number host: greatest distance of interest
+        distances (n * lanes,)      number the sweep
+        values    (count,)          int64  host: their weights, if they are added up
+        totals    (SLOTS, 3, lanes) int64  host: zeros; here: how many, their sum, the greatest
+        ========= ================= ====== ==================================================
+        """
+        lane = uint32(cuda.blockIdx.y * LANES + cuda.threadIdx.x)
+        step = uint32(cuda.gridDim.x * SLICES)
+        reached, total, greatest = int64(0), int64(0), int64(0)
+        i = uint32(cuda.blockIdx.x * SLICES + cuda.threadIdx.y)
+        while i < places.size:
+            found = distances[uint64(uint32(places[i])) * uint64(lanes) + uint64(lane)]
+            if found <= bound:
+                reached += 1
+                total += values[i] if weighs else int64(found)
+                greatest = max(greatest, int64(found))
+            i = uint32(i + step)
+        slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
+        cuda.atomic.add(totals, (slot, 0, lane), reached)
+        cuda.atomic.add(totals, (slot, 1, lane), total)
+        cuda.atomic.max(totals, (slot, 2, lane), greatest)
+
+    return _fold_kernel
+
+
+@kernel
+def place_kernel(values, vertices, placed):
+    """Bring values of vertices into the order of places: a thread a place."""
+    place = cuda.grid(1)
+    if place < placed.size:
+        placed[place] = values[vertices[place]]
+
+
+@kernel
+def total_kernel(totals, words):
+    """Fold the slots of every lane into the first: a thread a lane and a number."""
+    lane, word = cuda.grid(1), cuda.blockIdx.y
+    if lane < words.shape[1]:
+        found = int64(0)
+        for slot in range(SLOTS):
+            if word < 2:
+                found += totals[slot, word, lane]
+            else:
+                found = max(found, totals[slot, word, lane])
+        words[word, lane] = found

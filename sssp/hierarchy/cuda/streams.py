@@ -1,0 +1,84 @@
+"""How the arcs down to the members of a bundle stand in memory: a stream, which a block goes along.
+
+Arcs of a member follow each other, in groups of equal size; arcs that only fill up their group come
+from a row that is beyond all others. With the weight of an arc goes a word: the *row* of the vertex
+that it comes from (members of the bundle are first, its boundary behind), the *member* that it
+leads to, the *level* of that in the bundle, and whether the member ends with this group. Where a
+weight has 32 bits, both are one word of 64 bits, else two.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int64, uint32
+
+from sssp.cuda.compiler import bits_of, inline, number_of
+
+__all__ = [
+    "ENDS",
+    "LEVEL",
+    "LEVEL_AT",
+    "MEMBER",
+    "MOST_GROUPED",
+    "ROW_BITS",
+    "STREAM_ROW",
+    "arc_reader",
+    "arc_writer",
+    "stream_words",
+]
+
+#: parts of the word of an arc, from the lowest bit: the row, the member, the level, the mark
+ROW_BITS, MEMBER_BITS = 11, 10
+LEVEL_AT = ROW_BITS + MEMBER_BITS
+STREAM_ROW, MEMBER, LEVEL = (1 << ROW_BITS) - 1, (1 << MEMBER_BITS) - 1, (1 << (31 - LEVEL_AT)) - 1
+ENDS = 0x80000000
+#: largest group
+MOST_GROUPED = 4
+
+
+def stream_words(dtype: np.dtype[Any]) -> int:
+    """Words of 64 bits that an arc of a stream takes."""
+    return 1 if dtype.itemsize == 4 else 2
+
+
+@cache
+def _make_arc_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return device functions that read an arc of a stream, and write one."""
+    bits, number = bits_of(dtype), number_of(dtype)
+
+    if stream_words(dtype) == 1:
+
+        @inline
+        def read(stream, place):
+            word = stream[place]
+            return number(word >> 32), uint32(word)
+
+        @inline
+        def write(stream, place, weight, row):
+            stream[place] = (int64(bits(weight)) << 32) | int64(row)
+
+    else:
+
+        @inline
+        def read(stream, place):
+            return number(stream[2 * place]), uint32(stream[2 * place + 1])
+
+        @inline
+        def write(stream, place, weight, row):
+            stream[2 * place] = int64(bits(weight))
+            stream[2 * place + 1] = int64(row)
+
+    return read, write
+
+
+def arc_reader(dtype: np.dtype[Any]) -> Any:
+    """Return the device function that reads an arc of a stream."""
+    return _make_arc_functions(dtype)[0]
+
+
+def arc_writer(dtype: np.dtype[Any]) -> Any:
+    """Return the device function that writes an arc of a stream."""
+    return _make_arc_functions(dtype)[1]

@@ -1,0 +1,124 @@
+"""Lanes turned into rows, as results have them, on a GPU."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.kernels.dtypes import infinity, unreached
+
+__all__ = ["PITCH", "TILE", "TURNS", "make_few_turn_kernel", "make_turn_kernel"]
+
+#: rows, and columns, of a tile that is turned
+TILE = 2 if SIMULATOR else 32
+#: entries between its rows: no two of a column share a bank
+PITCH = TILE + 1
+#: rows of a tile that a thread turns one by one
+TURNS = 1 if SIMULATOR else 8
+
+
+@cache
+def _make_as_distance(dtype: np.dtype[Any]) -> Any:
+    """Return the device function that makes of what was swept what results have."""
+    number = from_dtype(dtype)
+    missing = unreached(dtype).item()
+    inf = infinity(dtype).item()
+
+    @inline
+    def as_distance(found, bound, shifts, vertex, sources, row):
+        shifted = found
+        if shifts.size != 0 and found < number(inf):
+            shifted = number(found + number(shifts[vertex] - shifts[sources[row]]))
+        if found >= number(inf) or shifted > bound:
+            shifted = number(missing)
+        return shifted
+
+    return as_distance
+
+
+@cache
+def make_turn_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that turns lanes into rows, as results have them."""
+    number, as_distance = from_dtype(dtype), _make_as_distance(dtype)
+
+    @kernel
+    def _turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
+        """Copy lanes to rows, a block a tile of both; what is too far is not reached.
+
+        ========= =============== ====== ============================================
+        argument  shape           dtype  written by
+        ========= =============== ====== ============================================
+        swept     (size * lanes,) number the sweep
+        lanes     scalar          uint32 host
+        wanted    (t,)            int64  host: targets; empty: all vertices
+        places    (t,)            int64  host: where their lanes stand
+        bound     scalar          number host: greatest distance of interest
+        shifts    (n,) or (0,)    number host: potentials, if weights are between them
+        sources   (rows,)         int64  host
+        distances (rows, columns) number here
+        ========= =============== ====== ============================================
+        """
+        tile = cuda.shared.array((TILE, PITCH), number)
+        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        first = uint32(cuda.blockIdx.x * TILE)
+        first_row = uint32(cuda.blockIdx.y * TILE)
+        columns, rows = uint32(distances.shape[1]), uint32(distances.shape[0])
+        i = y
+        while i < TILE:
+            column, row = uint32(first + i), uint32(first_row + x)
+            if column < columns and row < rows:
+                vertex = place = uint64(column)
+                if wanted.size != 0:
+                    vertex, place = uint64(wanted[column]), uint64(places[column])
+                found = swept[place * uint64(lanes) + uint64(row)]
+                tile[i, x] = as_distance(found, bound, shifts, vertex, sources, row)
+            i = uint32(i + TURNS)
+        cuda.syncthreads()
+        i = y
+        while i < TILE:
+            row, column = uint32(first_row + i), uint32(first + x)
+            if row < rows and column < columns:
+                distances[row, column] = tile[x, i]
+            i = uint32(i + TURNS)
+
+    return _turn_kernel
+
+
+@cache
+def make_few_turn_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that turns a few lanes into rows."""
+    as_distance = _make_as_distance(dtype)
+
+    @kernel
+    def _few_turn_kernel(swept, lanes, wanted, places, bound, shifts, sources, distances):
+        """Copy lanes to rows, a thread a column; what is too far is not reached.
+
+        ========= =============== ====== ============================================
+        argument  shape           dtype  written by
+        ========= =============== ====== ============================================
+        swept     (size * lanes,) number the sweep
+        lanes     scalar          uint32 host
+        wanted    (t,)            int64  host: targets; empty: all vertices
+        places    (t,)            int64  host: where their lanes stand
+        bound     scalar          number host: greatest distance of interest
+        shifts    (n,) or (0,)    number host: potentials, if weights are between them
+        sources   (rows,)         int64  host
+        distances (rows, columns) number here
+        ========= =============== ====== ============================================
+        """
+        column = uint32(cuda.grid(1))
+        if column >= distances.shape[1]:
+            return
+        vertex = place = uint64(column)
+        if wanted.size != 0:
+            vertex, place = uint64(wanted[column]), uint64(places[column])
+        for i in range(distances.shape[0]):
+            row = uint32(i)
+            found = swept[place * uint64(lanes) + uint64(row)]
+            distances[row, column] = as_distance(found, bound, shifts, vertex, sources, row)
+
+    return _few_turn_kernel
