@@ -28,6 +28,51 @@ TOP = CLIMB_THREADS * SHARE
 MOST_CHAINS = 32
 
 
+@inline
+def _list_chains(rank, chain, leap, chains, offsets):
+    """List the chains of a path from a rank up to the top, -1 where it is there: one thread.
+
+    Return how many chains there are, and how many vertices they have.
+    """
+    known, length = uint32(0), int32(0)
+    while rank >= 0:
+        chains[known], offsets[known] = rank, length
+        length = int32(length + chain[rank] - rank + 1)
+        known = uint32(known + 1)
+        rank = leap[rank]
+    return known, length
+
+
+@inline
+def _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop, thread):
+    """Note where the arcs up from every vertex on the path are."""
+    i = thread
+    while i < count:
+        own = uint32(known - 1)
+        while uint32(offsets[own]) > i:
+            own = uint32(own - 1)
+        passed = uint32(uint32(chains[own]) + i - uint32(offsets[own]))
+        start[i], stop[i] = arcs_first[passed], arcs_stop[passed]
+        i = uint32(i + CLIMB_THREADS)
+
+
+@inline
+def _find_doors(
+    count, known, chains, offsets, places, depth, first, upper, way, doors, door_ways, thread
+):
+    """List the vertices of the top that the last vertex on the path leads to; return how many."""
+    last = uint32(uint32(chains[uint32(known - 1)]) + count - 1)
+    last = uint32(last - uint32(offsets[uint32(known - 1)]))
+    begin = first[last]
+    entered = uint32(first[uint32(last + 1)] - begin)
+    i = thread
+    while i < entered:
+        above = upper[uint32(begin + i)]
+        doors[i], door_ways[i] = uint32(places[above]), way[uint32(depth[above])]
+        i = uint32(i + CLIMB_THREADS)
+    return entered
+
+
 @cache
 def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that climbs, and finds the distances of the top."""
@@ -59,6 +104,48 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
                     way[uint32(depths[further])] = found
                 further = uint32(further + CLIMB_THREADS)
         cuda.syncthreads()
+
+    @inline
+    def climb(bottom, count, start, stop, depths, weights, way, thread):
+        """Relax the arcs of all vertices on the path, each when what is below it is final."""
+        one = brought(uint32(0), count, start, stop, depths, weights, thread)
+        two = brought(uint32(1), count, start, stop, depths, weights, thread)
+        three = brought(uint32(2), count, start, stop, depths, weights, thread)
+        four = brought(uint32(3), count, start, stop, depths, weights, thread)
+        i = uint32(0)
+        while i < count:
+            relax(i, bottom, count, one, stop, start, depths, weights, way, thread)
+            one = brought(uint32(i + 4), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 1), bottom, count, two, stop, start, depths, weights, way, thread)
+            two = brought(uint32(i + 5), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 2), bottom, count, three, stop, start, depths, weights, way, thread)
+            three = brought(uint32(i + 6), count, start, stop, depths, weights, thread)
+            relax(uint32(i + 3), bottom, count, four, stop, start, depths, weights, way, thread)
+            four = brought(uint32(i + 7), count, start, stop, depths, weights, thread)
+            i = uint32(i + 4)
+
+    @inline
+    def cross_top(entered, doors, door_ways, top, between, least, thread):
+        """Find the least distances of a thread's share of the top, by way of all doors."""
+        for share in range(SHARE):
+            least[share] = number(inf)
+        # (several rows at a time, for they come from far)
+        i, last = uint32(0), uint32(max(entered, uint32(1)) - 1)
+        while i < entered:
+            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
+            i3 = min(uint32(i + 3), last)
+            r0, r1 = uint32(doors[i] * top), uint32(doors[i1] * top)
+            r2, r3 = uint32(doors[i2] * top), uint32(doors[i3] * top)
+            w0, w1, w2, w3 = door_ways[i], door_ways[i1], door_ways[i2], door_ways[i3]
+            for share in range(SHARE):
+                column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
+                d0, d1 = between[uint32(r0 + column)], between[uint32(r1 + column)]
+                d2, d3 = between[uint32(r2 + column)], between[uint32(r3 + column)]
+                found = min(number(w0 + d0), least[share])
+                found = min(number(w1 + d1), found)
+                found = min(number(w2 + d2), found)
+                least[share] = min(number(w3 + d3), found)
+            i = uint32(i + 4)
 
     @kernel
     def _climb_kernel(
@@ -113,84 +200,30 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         if thread == 0:
             source_ranks[row] = rank
             counters[row, 0], counters[row, 1] = int64(bottom) + 1, ranks.size
-            # the path, chain by chain
-            known, length = uint32(0), int32(0)
             above = rank
             if uint32(places[rank]) < top:
                 above = int32(-1)
-            while above >= 0:
-                chains[known], offsets[known] = above, length
-                length = int32(length + chain[above] - above + 1)
-                known = uint32(known + 1)
-                above = leap[above]
+            known, length = _list_chains(above, chain, leap, chains, offsets)
             lengths[0], lengths[1] = int32(known), length
         cuda.syncthreads()
         known, count = uint32(lengths[0]), uint32(lengths[1])
         if thread == 0:
             way[bottom] = number(0)
-        i = thread
-        while i < count:
-            own = uint32(known - 1)
-            while uint32(offsets[own]) > i:
-                own = uint32(own - 1)
-            passed = uint32(uint32(chains[own]) + i - uint32(offsets[own]))
-            start[i], stop[i] = arcs_first[passed], arcs_stop[passed]
-            i = uint32(i + CLIMB_THREADS)
+        _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop, thread)
         cuda.syncthreads()
-        one = brought(uint32(0), count, start, stop, depths, weights, thread)
-        two = brought(uint32(1), count, start, stop, depths, weights, thread)
-        three = brought(uint32(2), count, start, stop, depths, weights, thread)
-        four = brought(uint32(3), count, start, stop, depths, weights, thread)
-        i = uint32(0)
-        while i < count:
-            relax(i, bottom, count, one, stop, start, depths, weights, way, thread)
-            one = brought(uint32(i + 4), count, start, stop, depths, weights, thread)
-            relax(uint32(i + 1), bottom, count, two, stop, start, depths, weights, way, thread)
-            two = brought(uint32(i + 5), count, start, stop, depths, weights, thread)
-            relax(uint32(i + 2), bottom, count, three, stop, start, depths, weights, way, thread)
-            three = brought(uint32(i + 6), count, start, stop, depths, weights, thread)
-            relax(uint32(i + 3), bottom, count, four, stop, start, depths, weights, way, thread)
-            four = brought(uint32(i + 7), count, start, stop, depths, weights, thread)
-            i = uint32(i + 4)
-        # where the path enters the top
+        climb(bottom, count, start, stop, depths, weights, way, thread)
         entered = uint32(0)
-        if count == 0:
+        if count == 0:  # the source is in the top
             entered = uint32(1)
             if thread == 0:
                 doors[0], door_ways[0] = uint32(places[rank]), number(0)
         else:
-            final = uint32(uint32(chains[uint32(known - 1)]) + count - 1)
-            final = uint32(final - uint32(offsets[uint32(known - 1)]))
-            begin = first[final]
-            entered = uint32(first[uint32(final + 1)] - begin)
-            i = thread
-            while i < entered:
-                above = upper[uint32(begin + i)]
-                doors[i], door_ways[i] = uint32(places[above]), way[uint32(depth[above])]
-                i = uint32(i + CLIMB_THREADS)
+            entered = _find_doors(
+                count, known, chains, offsets, places, depth, first, upper, way, doors, door_ways,
+                thread,
+            )  # fmt: skip
         cuda.syncthreads()
-        for share in range(SHARE):
-            least[share] = number(inf)
-        # (several rows at a time, for they come from far)
-        i, last = uint32(0), uint32(max(entered, uint32(1)) - 1)
-        while i < entered:
-            i1, i2, i3 = (
-                min(uint32(i + 1), last),
-                min(uint32(i + 2), last),
-                min(uint32(i + 3), last),
-            )
-            r0, r1 = uint32(doors[i] * top), uint32(doors[i1] * top)
-            r2, r3 = uint32(doors[i2] * top), uint32(doors[i3] * top)
-            w0, w1, w2, w3 = door_ways[i], door_ways[i1], door_ways[i2], door_ways[i3]
-            for share in range(SHARE):
-                column = min(uint32(share * CLIMB_THREADS + thread), uint32(top - 1))
-                d0, d1 = between[uint32(r0 + column)], between[uint32(r1 + column)]
-                d2, d3 = between[uint32(r2 + column)], between[uint32(r3 + column)]
-                found = min(number(w0 + d0), least[share])
-                found = min(number(w1 + d1), found)
-                found = min(number(w2 + d2), found)
-                least[share] = min(number(w3 + d3), found)
-            i = uint32(i + 4)
+        cross_top(entered, doors, door_ways, top, between, least, thread)
         for share in range(SHARE):
             column = uint32(share * CLIMB_THREADS + thread)
             if column < top:

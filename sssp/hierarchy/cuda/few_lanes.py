@@ -24,6 +24,7 @@ from sssp.hierarchy.cuda.streams import (
     arc_reader,
     stream_words,
 )
+from sssp.hierarchy.cuda.sweeps import bundle_of
 from sssp.kernels.dtypes import infinity
 
 __all__ = ["few_bytes", "make_few_kernel"]
@@ -51,14 +52,51 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         return uint32((row >> uint32(LEVEL_AT)) & uint32(LEVEL))
 
     @inline
-    def name_of(i, first, members, begin, bounded, vertices, boundary_vertices):
+    def name_of(i, bundle, vertices, boundary_vertices):
         """Return the vertex of a row; of the last row, which has none, any."""
         name = uint32(0)
-        if i < members:
-            name = uint32(vertices[uint32(first + i)])
-        elif i < members + bounded:
-            name = uint32(boundary_vertices[uint32(begin + i - members)])
+        if i < bundle.members:
+            name = uint32(vertices[uint32(bundle.first + i)])
+        elif i < bundle.members + bundle.bounded:
+            name = uint32(boundary_vertices[uint32(bundle.begin + i - bundle.members)])
         return name
+
+    @inline
+    def bring_arcs(stream, start, there, arcs, thread, threads):
+        """Bring some arcs of the stream: several at a time, for they come from far."""
+        from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
+        i = thread
+        while i <= last:
+            i1 = min(uint32(i + threads), last)
+            i2 = min(uint32(i + 2 * threads), last)
+            i3 = min(uint32(i + 3 * threads), last)
+            w0, w1 = stream[from_word + uint64(i)], stream[from_word + uint64(i1)]
+            w2, w3 = stream[from_word + uint64(i2)], stream[from_word + uint64(i3)]
+            arcs[i], arcs[i1], arcs[i2], arcs[i3] = w0, w1, w2, w3
+            i = uint32(i + 4 * threads)
+
+    @inline
+    def relax(arcs, there, rows, rows_at, together, thread, threads):
+        """Relax arcs level by level, those of a thread one after the other."""
+        last = uint32(there - 1)
+        weight, row = read(arcs, uint64(last))
+        last_level = level_of(row)
+        weight, row = read(arcs, uint64(0))
+        level = level_of(row)
+        i = thread
+        weight, row = read(arcs, uint64(min(i, last)))
+        while level <= last_level:
+            while i < there and level_of(row) == level:
+                above = from_bits(rows[uint32(rows_at + (row & uint32(STREAM_ROW)) * together)])
+                found = bits(number(above + weight))
+                own = uint32((row >> uint32(ROW_BITS)) & uint32(MEMBER))
+                own = uint32(rows_at + own * together)
+                i = uint32(i + threads)
+                weight, row = read(arcs, uint64(min(i, last)))
+                if found < rows[own]:
+                    cuda.atomic.min(rows, own, found)
+            cuda.syncthreads()
+            level = uint32(level + 1)
 
     @kernel
     def _few_kernel(
@@ -102,67 +140,37 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
         lane_here, thread = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         together, threads = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
         every, all_threads = uint32(thread * together + lane_here), uint32(threads * together)
-        bundle = uint32(first_bundle + cuda.blockIdx.x)
+        own_bundle = uint32(first_bundle + cuda.blockIdx.x)
         lane = uint64(cuda.blockIdx.y * together + lane_here)
         rows_at = uint32(most_arcs * words * numbers_a_word)
         names_at = uint32((rows_at + (room + 1) * together) * words_a_number)
         rows_at = uint32(rows_at + lane_here)
-        first, stop = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
-        begin = uint32(boundary_first[bundle])
-        bounded = uint32(uint32(boundary_first[uint32(bundle + 1)]) - begin)
-        members = uint32(stop - first)
+        bundle = bundle_of(own_bundle, bundle_first, boundary_first)
+        members, bounded = bundle.members, bundle.bounded
         source = source_ranks[lane]
-        sourced = lowest[bundle] <= source <= highest[bundle]
-        start, end = uint64(stream_first[bundle]), uint64(stream_stop[bundle])
+        sourced = lowest[own_bundle] <= source <= highest[own_bundle]
+        start, end = uint64(stream_first[own_bundle]), uint64(stream_stop[own_bundle])
         i = thread
-        name = name_of(i, first, members, begin, bounded, vertices, boundary_vertices)
+        name = name_of(i, bundle, vertices, boundary_vertices)
         # (one row more: arcs that only fill up their group come from there)
         while i <= members + bounded:
             found = number(inf)
             if i < members:
                 names[uint32(names_at + i)] = name
                 if sourced:
-                    rank = ranks[uint32(first + i)]
+                    rank = ranks[uint32(bundle.first + i)]
                     if int32(rank - size[rank]) < source <= rank:
                         found = ways[lane, depth[rank]]
             elif i < members + bounded:
                 found = distances[uint64(name) * uint64(lanes) + lane]
             rows[uint32(rows_at + i * together)] = bits(found)
             i = uint32(i + threads)
-            name = name_of(i, first, members, begin, bounded, vertices, boundary_vertices)
+            name = name_of(i, bundle, vertices, boundary_vertices)
         while start < end:
             there = uint32(min(uint64(end - start), uint64(most_arcs)))
-            # several at a time, for they come from far
-            from_word, last = uint64(start * uint64(words)), uint32(there * words - 1)
-            i = every
-            while i <= last:
-                i1 = min(uint32(i + all_threads), last)
-                i2 = min(uint32(i + 2 * all_threads), last)
-                i3 = min(uint32(i + 3 * all_threads), last)
-                w0, w1 = stream[from_word + uint64(i)], stream[from_word + uint64(i1)]
-                w2, w3 = stream[from_word + uint64(i2)], stream[from_word + uint64(i3)]
-                arcs[i], arcs[i1], arcs[i2], arcs[i3] = w0, w1, w2, w3
-                i = uint32(i + 4 * all_threads)
+            bring_arcs(stream, start, there, arcs, every, all_threads)
             cuda.syncthreads()
-            last = uint32(there - 1)
-            weight, row = read(arcs, uint64(last))
-            last_level = level_of(row)
-            weight, row = read(arcs, uint64(0))
-            level = level_of(row)
-            i = thread
-            weight, row = read(arcs, uint64(min(i, last)))
-            while level <= last_level:
-                while i < there and level_of(row) == level:
-                    above = from_bits(rows[uint32(rows_at + (row & uint32(STREAM_ROW)) * together)])
-                    found = bits(number(above + weight))
-                    own = uint32((row >> uint32(ROW_BITS)) & uint32(MEMBER))
-                    own = uint32(rows_at + own * together)
-                    i = uint32(i + threads)
-                    weight, row = read(arcs, uint64(min(i, last)))
-                    if found < rows[own]:
-                        cuda.atomic.min(rows, own, found)
-                cuda.syncthreads()
-                level = uint32(level + 1)
+            relax(arcs, there, rows, rows_at, together, thread, threads)
             start += uint64(there)
         i = thread
         while i < members:

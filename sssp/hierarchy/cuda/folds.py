@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numba import int64, uint32, uint64
 
-from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 
-__all__ = ["LANES", "SLICES", "SLOTS", "make_fold_kernel", "place_kernel", "total_kernel"]
+__all__ = ["LANES", "SLICES", "SLOTS", "add_up", "make_fold_kernel", "place_kernel", "total_kernel"]
 
 #: lanes come in multiples of this: threads of a warp
 LANES = 2 if SIMULATOR else 32
@@ -22,6 +22,15 @@ LANES = 2 if SIMULATOR else 32
 SLICES = 2 if SIMULATOR else 16
 #: places where blocks add up what they fold, a power of two
 SLOTS = 2 if SIMULATOR else 64
+
+
+@inline
+def add_up(totals, lane, reached, total, greatest):
+    """Add what a thread has folded of a lane, in the slot of its block."""
+    slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
+    cuda.atomic.add(totals, (slot, 0, lane), reached)
+    cuda.atomic.add(totals, (slot, 1, lane), total)
+    cuda.atomic.max(totals, (slot, 2, lane), greatest)
 
 
 @cache
@@ -61,10 +70,7 @@ def make_fold_kernel(dtype: np.dtype[Any], *, weighs: bool = False) -> Any:
                 total += values[i] if weighs else int64(found)
                 greatest = max(greatest, int64(found))
             i = uint32(i + step)
-        slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
-        cuda.atomic.add(totals, (slot, 0, lane), reached)
-        cuda.atomic.add(totals, (slot, 1, lane), total)
-        cuda.atomic.max(totals, (slot, 2, lane), greatest)
+        add_up(totals, lane, reached, total, greatest)
 
     return _fold_kernel
 

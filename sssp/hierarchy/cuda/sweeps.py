@@ -28,7 +28,7 @@ from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.matrix.min_plus import ALIGNMENT
-from sssp.hierarchy.cuda.folds import LANES, SLICES, SLOTS
+from sssp.hierarchy.cuda.folds import LANES, SLICES, add_up
 from sssp.hierarchy.cuda.streams import (
     ENDS,
     MOST_GROUPED,
@@ -39,7 +39,14 @@ from sssp.hierarchy.cuda.streams import (
 )
 from sssp.kernels.dtypes import infinity
 
-__all__ = ["LEVEL_THREADS", "Pass", "make_level_kernel", "make_sweep_kernel", "shared_bytes"]
+__all__ = [
+    "LEVEL_THREADS",
+    "Pass",
+    "bundle_of",
+    "make_level_kernel",
+    "make_sweep_kernel",
+    "shared_bytes",
+]
 
 #: arcs of a stream that are in shared memory at a time, a multiple of all sizes of groups
 CHUNK = 8 if SIMULATOR else 256
@@ -70,6 +77,23 @@ class Pass(NamedTuple):
     room: int
     group: int
     lowest: bool
+
+
+class Bundle(NamedTuple):
+    """A bundle that is swept.
+
+    Attributes
+    ----------
+    first, members : uint32
+        Place of its first member, and how many it has.
+    begin, bounded : uint32
+        The first vertex of its boundary, and how many there are.
+    """
+
+    first: Any
+    members: Any
+    begin: Any
+    bounded: Any
 
 
 def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
@@ -160,6 +184,15 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
     return _level_kernel
 
 
+@inline
+def bundle_of(number, bundle_first, boundary_first):
+    """Return a bundle."""
+    first, stop = uint32(bundle_first[number]), uint32(bundle_first[uint32(number + 1)])
+    begin = uint32(boundary_first[number])
+    bounded = uint32(uint32(boundary_first[uint32(number + 1)]) - begin)
+    return Bundle(first, uint32(stop - first), begin, bounded)
+
+
 @cache
 def make_sweep_kernel(
     dtype: np.dtype[Any],
@@ -201,6 +234,65 @@ def make_sweep_kernel(
         """Return where in shared memory the distances of a row begin, and the mark beside it."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
 
+    @inline
+    def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
+        """Bring a lane's distances of the boundary: several at a time, for they come from far."""
+        i = uint32(0)
+        while i < bundle.bounded:
+            last = uint32(bundle.bounded - 1)
+            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
+            i3 = min(uint32(i + 3), last)
+            b0 = far_away(vertices, uint32(bundle.begin + i), distances, lanes, lane)
+            b1 = far_away(vertices, uint32(bundle.begin + i1), distances, lanes, lane)
+            b2 = far_away(vertices, uint32(bundle.begin + i2), distances, lanes, lane)
+            b3 = far_away(vertices, uint32(bundle.begin + i3), distances, lanes, lane)
+            i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
+            i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
+            b4 = far_away(vertices, uint32(bundle.begin + i4), distances, lanes, lane)
+            b5 = far_away(vertices, uint32(bundle.begin + i5), distances, lanes, lane)
+            b6 = far_away(vertices, uint32(bundle.begin + i6), distances, lanes, lane)
+            b7 = far_away(vertices, uint32(bundle.begin + i7), distances, lanes, lane)
+            at_boundary = uint32(rows_at + bundle.members * threads + thread)
+            rows[uint32(at_boundary + i * threads)] = b0
+            rows[uint32(at_boundary + i1 * threads)] = b1
+            rows[uint32(at_boundary + i2 * threads)] = b2
+            rows[uint32(at_boundary + i3 * threads)] = b3
+            rows[uint32(at_boundary + i4 * threads)] = b4
+            rows[uint32(at_boundary + i5 * threads)] = b5
+            rows[uint32(at_boundary + i6 * threads)] = b6
+            rows[uint32(at_boundary + i7 * threads)] = b7
+            i = uint32(i + 8)
+
+    @inline
+    def seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads):
+        """Write how far the members are along a lane's climb."""
+        i = uint32(0)
+        while i < bundle.members:
+            rank = ranks[uint32(bundle.first + i)]
+            way = number(inf)
+            if int32(rank - size[rank]) < source <= rank:
+                way = ways[lane, depth[rank]]
+            rows[uint32(rows_at + i * threads + thread)] = way
+            i = uint32(i + 1)
+
+    @inline
+    def bring_arcs(stream, start, there, arcs, thread, threads):
+        """Bring some arcs of the stream, with where their rows are in shared memory."""
+        i = thread
+        while i < there:
+            last = uint32(there - 1)
+            i1, i2 = min(uint32(i + threads), last), min(uint32(i + 2 * threads), last)
+            i3 = min(uint32(i + 3 * threads), last)
+            w0, p0 = read(stream, uint64(start + uint64(i)))
+            w1, p1 = read(stream, uint64(start + uint64(i1)))
+            w2, p2 = read(stream, uint64(start + uint64(i2)))
+            w3, p3 = read(stream, uint64(start + uint64(i3)))
+            write(arcs, uint64(i), w0, placed(p0, threads))
+            write(arcs, uint64(i1), w1, placed(p1, threads))
+            write(arcs, uint64(i2), w2, placed(p2, threads))
+            write(arcs, uint64(i3), w3, placed(p3, threads))
+            i = uint32(i + 4 * threads)
+
     @kernel
     def _sweep_kernel(
         first_bundle, room, bundle_first, boundary_first, boundary_vertices, lowest, highest,
@@ -240,12 +332,10 @@ def make_sweep_kernel(
         names = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
         sourced = cuda.shared.array(1, int32)
         thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
-        bundle = uint32(first_bundle + cuda.blockIdx.x)
+        own_bundle = uint32(first_bundle + cuda.blockIdx.x)
         lane = uint64(cuda.blockIdx.y * threads + thread)
-        first, stop = uint32(bundle_first[bundle]), uint32(bundle_first[uint32(bundle + 1)])
-        members = uint32(stop - first)
-        begin = uint32(boundary_first[bundle])
-        bounded = uint32(uint32(boundary_first[uint32(bundle + 1)]) - begin)
+        bundle = bundle_of(own_bundle, bundle_first, boundary_first)
+        first, members = bundle.first, bundle.members
         names_at = uint32((rows_at + (room + 1) * threads) * words_a_number)
         source = source_ranks[lane]
         if thread == 0:
@@ -256,70 +346,25 @@ def make_sweep_kernel(
                 names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
                 i = uint32(i + threads)
         cuda.syncthreads()
-        # several at a time, for they come from far
-        i = uint32(0)
-        while i < bounded:
-            last = uint32(bounded - 1)
-            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
-            i3 = min(uint32(i + 3), last)
-            b0 = far_away(boundary_vertices, uint32(begin + i), distances, lanes, lane)
-            b1 = far_away(boundary_vertices, uint32(begin + i1), distances, lanes, lane)
-            b2 = far_away(boundary_vertices, uint32(begin + i2), distances, lanes, lane)
-            b3 = far_away(boundary_vertices, uint32(begin + i3), distances, lanes, lane)
-            i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
-            i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
-            b4 = far_away(boundary_vertices, uint32(begin + i4), distances, lanes, lane)
-            b5 = far_away(boundary_vertices, uint32(begin + i5), distances, lanes, lane)
-            b6 = far_away(boundary_vertices, uint32(begin + i6), distances, lanes, lane)
-            b7 = far_away(boundary_vertices, uint32(begin + i7), distances, lanes, lane)
-            at_boundary = uint32(rows_at + members * threads + thread)
-            rows[uint32(at_boundary + i * threads)] = b0
-            rows[uint32(at_boundary + i1 * threads)] = b1
-            rows[uint32(at_boundary + i2 * threads)] = b2
-            rows[uint32(at_boundary + i3 * threads)] = b3
-            rows[uint32(at_boundary + i4 * threads)] = b4
-            rows[uint32(at_boundary + i5 * threads)] = b5
-            rows[uint32(at_boundary + i6 * threads)] = b6
-            rows[uint32(at_boundary + i7 * threads)] = b7
-            i = uint32(i + 8)
+        bring_boundary(bundle, boundary_vertices, distances, lanes, lane, rows, thread, threads)
         # (arcs that only fill up their group come from here)
-        rows[uint32(rows_at + (members + bounded) * threads + thread)] = number(inf)
-        if lowest[bundle] <= source <= highest[bundle]:
+        rows[uint32(rows_at + (members + bundle.bounded) * threads + thread)] = number(inf)
+        if lowest[own_bundle] <= source <= highest[own_bundle]:
             sourced[0] = 1
         cuda.syncthreads()
         seeded = sourced[0] != 0
         if seeded:
-            i = uint32(0)
-            while i < members:
-                rank = ranks[uint32(first + i)]
-                way = number(inf)
-                if int32(rank - size[rank]) < source <= rank:
-                    way = ways[lane, depth[rank]]
-                rows[uint32(rows_at + i * threads + thread)] = way
-                i = uint32(i + 1)
+            seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads)
         least = number(inf)
         if seeded:
             least = rows[uint32(rows_at + thread)]
         reached, total, greatest = int64(0), int64(0), int64(0)
         member, own = uint32(0), uint32(rows_at + thread)
-        start, end = uint64(stream_first[bundle]), uint64(stream_stop[bundle])
+        start, end = uint64(stream_first[own_bundle]), uint64(stream_stop[own_bundle])
         while start < end:
             there = uint32(min(uint64(end - start), uint64(CHUNK)))
             cuda.syncthreads()
-            i = thread
-            while i < there:
-                last = uint32(there - 1)
-                i1, i2 = min(uint32(i + threads), last), min(uint32(i + 2 * threads), last)
-                i3 = min(uint32(i + 3 * threads), last)
-                w0, p0 = read(stream, uint64(start + uint64(i)))
-                w1, p1 = read(stream, uint64(start + uint64(i1)))
-                w2, p2 = read(stream, uint64(start + uint64(i2)))
-                w3, p3 = read(stream, uint64(start + uint64(i3)))
-                write(arcs, uint64(i), w0, placed(p0, threads))
-                write(arcs, uint64(i1), w1, placed(p1, threads))
-                write(arcs, uint64(i2), w2, placed(p2, threads))
-                write(arcs, uint64(i3), w3, placed(p3, threads))
-                i = uint32(i + 4 * threads)
+            bring_arcs(stream, start, there, arcs, thread, threads)
             cuda.syncthreads()
             at = uint64(0)
             w0, p0 = read(arcs, at)
@@ -365,9 +410,6 @@ def make_sweep_kernel(
                         least = rows[own]
             start += uint64(there)
         if folds:
-            slot = uint32(cuda.blockIdx.x & (SLOTS - 1))
-            cuda.atomic.add(totals, (slot, 0, uint32(lane)), reached)
-            cuda.atomic.add(totals, (slot, 1, uint32(lane)), total)
-            cuda.atomic.max(totals, (slot, 2, uint32(lane)), greatest)
+            add_up(totals, uint32(lane), reached, total, greatest)
 
     return _sweep_kernel
