@@ -29,8 +29,8 @@ from sssp._terminal.arguments import named_graph
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.memory import device_graph, pinned_array
+from sssp.hierarchy.cuda.lanes import MOST_ROWS, LanesSearch
 from sssp.hierarchy.cuda.pieces import DeviceTree
-from sssp.hierarchy.cuda.rows import MOST_ROWS, LanesSearch
 from sssp.hierarchy.cuda.selection import Packed
 from sssp.hierarchy.cuda.turns import TILE, TURNS, make_turn_kernel
 from sssp.hierarchy.cuda.versions import (
