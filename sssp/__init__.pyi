@@ -28,7 +28,7 @@ from sssp.errors import VerificationError as VerificationError
 from sssp.errors import VertexError as VertexError
 from sssp.generate import road_like as road_like
 from sssp.graph.graph import Graph as Graph
-from sssp.graph.graph import read_graph as read_graph
+from sssp.graph.reading import read_graph as read_graph
 from sssp.hierarchy.hierarchy import Hierarchy as Hierarchy
 from sssp.hierarchy.prepare import prepare as prepare
 from sssp.hierarchy.prepare import read_hierarchy as read_hierarchy

@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sssp import datasets
 from sssp.generate import road_like
-from sssp.graph.graph import read_graph
+from sssp.graph.reading import read_graph
 
 NEW_YORK_N = 264_346
 

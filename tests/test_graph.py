@@ -24,7 +24,8 @@ from sssp.errors import (
     MissingExtraError,
     VertexError,
 )
-from sssp.graph.graph import Graph, read_graph
+from sssp.graph.graph import Graph
+from sssp.graph.reading import read_graph
 from sssp.loaders import read_arrays, read_gr, write_arrays, write_gr
 
 SMALL_N = 5

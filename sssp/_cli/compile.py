@@ -265,7 +265,7 @@ def _close(method: Method, device: str) -> None:
 
 def _read_files() -> None:
     """Use the kernels that read files."""
-    from sssp.graph.graph import read_graph
+    from sssp.graph.reading import read_graph
 
     with tempfile.TemporaryDirectory() as folder:
         graph, places = Path(folder, "small.gr"), Path(folder, "small.co")

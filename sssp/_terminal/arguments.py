@@ -97,7 +97,7 @@ class NamedGraph:
             from sssp.generate import road_like
 
             return road_like(self.size)
-        from sssp.graph.graph import read_graph
+        from sssp.graph.reading import read_graph
 
         return read_graph(self.path, coordinates=coordinates)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import reprlib
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from os import PathLike
 from typing import (
     TYPE_CHECKING,
@@ -67,7 +67,7 @@ from sssp.graph.labels import (
 )
 from sssp.graph.rows import inverse, lightest_rows, moved, picked, rows_are_own
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
-from sssp.graph.storage import packed, unpacked
+from sssp.graph.storage import packed
 from sssp.graph.weights import (
     Extremes,
     as_stored,
@@ -80,23 +80,20 @@ from sssp.graph.weights import (
     weight_column,
 )
 from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
-from sssp.loaders import ArcList, read_any, read_co, read_weights, write_arrays
+from sssp.loaders import write_arrays
 
 if TYPE_CHECKING:
     import networkx as nx
     from matplotlib.axes import Axes
     from scipy.sparse import csr_array
 
-__all__ = ["ON_FREE_DEVICE", "Graph", "read_graph"]
+__all__ = ["ON_FREE_DEVICE", "Graph"]
 
 Array = NDArray[Any]
 T = TypeVar("T")
 
 #: names that other programs take for the text of the DIMACS challenges
 DIMACS_NAME = re.compile(r"\.(gr|co)(\.(gz|xz|bz2))?$")
-#: A text file is believed to have as many vertices as this (a quarter of a GiB of ``indptr``),
-#: or as these for each of its arcs: a part of a continent may keep the continent's numbers.
-BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC = 1 << 25, 64
 #: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
 ON_FREE_DEVICE: list[Callable[[], None]] = []
 
@@ -1558,113 +1555,3 @@ def _checked_ends(
         if labels is None and own_ids:
             raise VertexError(f"{error}; {own_ids}") from None
         raise
-
-
-@overload
-def read_graph(
-    path: str | PathLike[str], *, coordinates: str | PathLike[str] | None = None, also: None = None
-) -> Graph: ...
-
-
-@overload
-def read_graph(
-    path: str | PathLike[str],
-    *,
-    coordinates: str | PathLike[str] | None = None,
-    also: Mapping[str, str | PathLike[str]],
-) -> tuple[Graph, dict[str, Array]]: ...
-
-
-def read_graph(
-    path: str | PathLike[str],
-    *,
-    coordinates: str | PathLike[str] | None = None,
-    also: Mapping[str, str | PathLike[str]] | None = None,
-) -> Graph | tuple[Graph, dict[str, Array]]:
-    """Read a graph from a file, and more costs of its arcs from others.
-
-    Parameters
-    ----------
-    path : path-like
-        A DIMACS ``.gr`` file or a ``.sssp`` file written by `Graph.save`, plain or compressed
-        (gzip, xz, bzip2). Which one it is shows in its first bytes, not in its name. It is read
-        once, from the beginning to the end, so a pipe will do: ``/dev/stdin``, or a shell's
-        ``<(zcat x.gr.gz)``.
-    coordinates : path-like, optional
-        A DIMACS ``.co`` file for the same vertices, plain or compressed.
-    also : mapping of names to path-like, optional
-        DIMACS ``.gr`` files that hold the same arcs in the same order with another cost each,
-        as the distance and time graphs of one road network do: ``{"km": "USA-road-d.NY.gr.gz"}``.
-        `path` is then a ``.gr`` file too.
-
-    Returns
-    -------
-    graph : Graph
-        The labels of a DIMACS graph are the vertex numbers of the file, 1..n.
-    costs : dict of names to ndarray of int32 or int64, shape (m,)
-        With `also` alone: a number for each kept arc, as `ShortestPaths.skim` and
-        `Graph.with_weights` take them. Of parallel rows it is that of the row which the graph
-        kept, the lightest in `path`, whatever is cheaper in the other file.
-
-    Raises
-    ------
-    GraphFormatError
-        A file is malformed or damaged, or of another graph. The message names the file and, in
-        text, the line.
-    OSError
-        A file cannot be opened.
-    TypeError
-        `also` is no mapping.
-
-    Examples
-    --------
-    Kilometres along the fastest path::
-
-        g, costs = sssp.read_graph("USA-road-t.NY.gr.gz", also={"km": "USA-road-d.NY.gr.gz"})
-        r = sssp.shortest_paths(g, sources, targets=targets, predecessors=True)
-        km = r.skim(costs["km"])
-    """
-    if not (also is None or isinstance(also, Mapping)):
-        raise TypeError(f"also must be names and paths, as {{'km': path}}, not {also!r}")
-    content = read_any(path)
-    graph = graph_of(content, path, coordinates)
-    if also is None:
-        return graph
-    if not isinstance(content, ArcList):
-        raise GraphFormatError(
-            "also= compares files row by row, and an .sssp file holds no rows: read the .gr file "
-            "that it comes from, or take sssp.loaders.read_gr(other).weights[graph.arc_origin]",
-            path=path,
-        )
-    weights = {name: read_weights(other, content, path) for name, other in also.items()}
-    return graph, {name: picked(column, graph.arc_origin) for name, column in weights.items()}
-
-
-def graph_of(
-    content: ArcList | tuple[dict[str, Any], dict[str, Array]],
-    path: str | PathLike[str],
-    coordinates: str | PathLike[str] | None,
-) -> Graph:
-    """Return the graph that a file holds, as `sssp.loaders.read_any` has read it."""
-    if isinstance(content, ArcList):
-        graph = _graph_of_text(content, path)
-    else:
-        graph = Graph._from_csr(**unpacked(path, *content))
-    if coordinates is not None:
-        graph = graph._changed(coordinates=read_co(coordinates, graph.n))
-    return graph
-
-
-def _graph_of_text(arcs: ArcList, path: str | PathLike[str]) -> Graph:
-    """Return the graph of a text file, unless it claims more vertices than it can mean."""
-    believed = max(BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC * arcs.tails.size)
-    if arcs.n > believed:
-        raise GraphFormatError(
-            f"n is {arcs.n}, but the file has {arcs.tails.size} arcs: {arcs.n} vertices take "
-            f"{arcs.n * OFFSET.itemsize / 2**30:.1f} GiB before the first arc, and a file with so "
-            f"few is believed up to n = {believed}; if it is right, read it with "
-            "sssp.loaders.read_gr and pass its columns and n to Graph.from_arcs",
-            path=path,
-        )
-    labels = range(1, arcs.n + 1)
-    return Graph.from_arcs(arcs.tails, arcs.heads, arcs.weights, arcs.n, labels=labels)

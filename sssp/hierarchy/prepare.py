@@ -12,7 +12,8 @@ from sssp.engine.checks import as_memory_limit, as_network
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
 from sssp.engine.threads import check_threads
-from sssp.graph.graph import Graph, graph_of
+from sssp.graph.graph import Graph
+from sssp.graph.reading import graph_of
 from sssp.hierarchy.hierarchy import Hierarchy, customized_hierarchy
 from sssp.hierarchy.order import TooWide, elimination_order
 from sssp.hierarchy.storage import graph_and_order, holds_hierarchy

@@ -21,8 +21,9 @@ from scipy import sparse
 from sssp import datasets
 from sssp.errors import DistanceOverflowError, NegativeWeightError, VertexError
 from sssp.generate import road_like
-from sssp.graph.graph import Graph, read_graph
+from sssp.graph.graph import Graph
 from sssp.graph.matrix import MatrixGraph
+from sssp.graph.reading import read_graph
 from tests.test_graph import assert_same, weight_of
 
 N = 5

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from sssp.errors import GraphFormatError
-from sssp.graph.graph import Graph, read_graph
+from sssp.graph.graph import Graph
+from sssp.graph.reading import read_graph
 from sssp.loaders import read_arrays
 from tests.loaders.test_container import write_container
 from tests.test_graph import assert_same, weight_of

@@ -19,7 +19,8 @@ import numpy as np
 import pytest
 
 from sssp.errors import GraphFormatError
-from sssp.graph.graph import Graph, read_graph
+from sssp.graph.graph import Graph
+from sssp.graph.reading import read_graph
 from sssp.loaders import _files, read_arrays, read_co, read_gr, write_arrays, write_gr
 from tests.test_graph import assert_same
 
