@@ -75,6 +75,8 @@ BRING = 0.33e-6
 SECONDS_PER_TRIP = 3e-6
 #: an arc takes the time of a vertex divided by this
 ARCS_PER_VERTEX = 8
+#: vertices of a prepared map around the paths to targets, for one above the targets: on NY 6 to 8
+AROUND_PATHS = 8
 #: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
 SECONDS_PER_ROW = 20e-6
 #: cores that one source gains from for sure: 16 took 0.5 to 1.6 times as long as 2
@@ -169,7 +171,8 @@ def search_work(
     seconds = (method.tree_seconds if trees else None) or method.seconds
     share, swept = 1.0, method.task == Sweep.task
     if targets is not None:
-        share = min(1.0, (targets / max(1, n)) ** 0.5) if swept else targets / (targets + 1)
+        above = (AROUND_PATHS if trees else 1) * (targets / max(1, n)) ** 0.5
+        share = min(1.0, above) if swept else targets / (targets + 1)
     abreast = min(rows, threads)
     if rows == 1 and isinstance(method, DeltaStepping):
         abreast = min(TEAM, threads)

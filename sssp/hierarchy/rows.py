@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.rows import Rows, Scratch, SingleRows
-from sssp.cpu.tree import reset
+from sssp.cpu.tree import may_tie, reset
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrowed
+from sssp.engine.network import reversed_graph
 from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
+from sssp.graph.arc_orders import arcs_by_head, unsigned_arcs
 from sssp.hierarchy.finished import SweptLanes
 from sssp.hierarchy.sweeps import (
     LANES,
@@ -38,6 +40,7 @@ from sssp.hierarchy.sweeps import (
     lanes_memory,
     selected,
     shift_kernel,
+    sweep_back_kernel,
     sweep_kernel,
     sweep_lanes_kernel,
     sweep_within_kernel,
@@ -61,6 +64,8 @@ MOST_LANES = 64
 FEW = 2
 #: entries of a table, for every vertex, that are found one by one
 TRIPS_A_VERTEX = 1 / 64
+#: part of the vertices that are targets up to which paths to them are found from their ends
+BACKWARD = 1 / 1000
 #: part of the vertices up to which rows with a limit are swept one by one, as far as it reaches
 NEAR = 1 / 16
 
@@ -202,12 +207,24 @@ class _SweptRows(SingleRows):
         super().__init__(graph, query, method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
-        self.extra = _climbs(dtype)
+        self.back = self._arcs_back()
+        self.extra = _climbs(dtype, backward=self.back is not None)
+
+    def _arcs_back(self) -> tuple[NDArray[Any], ...] | None:
+        """Return the arcs by head, if paths to targets may be found from their ends."""
+        query, graph = self.query, self.graph
+        if query.targets is None or query.nearest or query.fewest_arcs or not query.predecessors:
+            return None
+        if may_tie(graph, self.bound, self.dtype):
+            return None
+        if query.shares is not None:
+            return unsigned_arcs(reversed_graph(graph), self.dtype)
+        return arcs_by_head(graph, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""
         up, down, structure = self.metric.up, self.metric.down, self.structure
-        climbed, visited = scratch.extra
+        climbed, visited, known = scratch.extra
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         row = distances[0]
@@ -223,7 +240,15 @@ class _SweptRows(SingleRows):
             passed = climbed.size
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
-        if self.query.limit is None or self.query.nearest:
+        targets = self.query.targets_of(rows.start)
+        few = targets is not None and targets.size <= BACKWARD * self.graph.n
+        if self.back is not None and few:
+            count, swept = sweep_back_kernel(
+                sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
+                structure.order, structure.rank, *self.back, row, scratch.reached, visited, known,
+            )  # fmt: skip
+            reached = scratch.reached[:count]
+        elif self.query.limit is None or self.query.nearest:
             count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
             reached, swept = _reached_in(row, count, self.unseen), climbed.size
             climbed.fill(self.inf)
@@ -244,9 +269,14 @@ class _SweptRows(SingleRows):
 
 
 @cache
-def _climbs(dtype: np.dtype[Any]) -> Callable[[int], tuple[NDArray[Any], ...]]:
+def _climbs(dtype: np.dtype[Any], *, backward: bool) -> Callable[[int], tuple[NDArray[Any], ...]]:
     """Return what makes the memory of climbs, always the same function."""
-    return lambda n: (np.full(n, infinity(dtype), dtype), np.empty(n, INDEX))
+
+    def memory(n: int) -> tuple[NDArray[Any], ...]:
+        known = np.zeros(n if backward else 0, np.bool_)
+        return np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), known
+
+    return memory
 
 
 def _reached_in(row: NDArray[Any], count: int, unseen: Any) -> NDArray[np.int32]:

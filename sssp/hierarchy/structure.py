@@ -98,7 +98,8 @@ class Structure(NamedTuple):
     @property
     def height(self) -> int:
         """Most vertices on a path from a root."""
-        return int(self.depth.max(initial=-1)) + 1
+        height: int = self.shared.made("height", lambda: int(self.depth.max(initial=-1)) + 1)
+        return height
 
     def frozen(self) -> Structure:
         """Return the same with arrays that are read-only for good."""

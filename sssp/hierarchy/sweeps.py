@@ -14,7 +14,9 @@ one vector instruction serves them all. Their distances stand in order of vertex
 that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
 
 With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
-Goldberg and Werneck 2011). The selection is packed anew, once a call.
+Goldberg and Werneck 2011). The selection is packed anew, once a call. For paths to a few targets
+nothing is selected ahead: going back from a target, the distances that are looked at are found, and
+those of their ancestors.
 
 Arcs come as those of a base and a layer over it (`sssp.hierarchy.layers`): first, ends and weights
 by rank, then the ranks that have others, ascending, and first, ends and weights by place among
@@ -49,6 +51,7 @@ __all__ = [
     "place_from",
     "selected",
     "shift_kernel",
+    "sweep_back_kernel",
     "sweep_kernel",
     "sweep_lanes_kernel",
     "sweep_within_kernel",
@@ -239,6 +242,100 @@ def sweep_within_kernel(
         rank -= 1
     for i in range(looked_at):
         distances[visited[i]] = inf
+    return found, looked_at
+
+
+@njit
+def _sweep_to(
+    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances, known,
+    visited, looked_at,
+):  # fmt: skip
+    """Sweep a rank, and whatever is above it and was not swept; count that in `looked_at`."""
+    begin = looked_at
+    above = np.int64(rank)
+    while above >= 0 and not known[above]:
+        known[above] = True
+        visited[looked_at] = above
+        looked_at += 1
+        above = np.int64(parent[above])
+    for i in range(looked_at - 1, begin - 1, -1):
+        above = np.int64(visited[i])
+        place = place_from(above, ranks)
+        least = distances[above]
+        if place < ranks.size and ranks[place] == above:
+            start, end = own_first[place], own_first[place + 1]
+            least = _least(least, start, end, own_ends, own_weights, distances)
+        else:
+            least = _least(least, first[above], first[above + 1], ends, weights, distances)
+        distances[above] = least
+    return looked_at
+
+
+@njit
+def sweep_back_kernel(
+    source, targets, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+    distances, inf, bound, order, rank_of, indptr, tails, arc_weights, row, reached, visited, known,
+):  # fmt: skip
+    """Sweep for one source what paths to some targets are found by: targets, and tails of arcs.
+
+    Each path goes back along tight arcs, to the smallest tail; no arc may join two vertices at the
+    same distance.
+
+    Arguments
+    ---------
+    source : rank
+    targets : vertices
+    parent : of every rank in the elimination tree
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought; INF again afterwards
+    bound : greatest distance of interest
+    order : the vertex of every rank
+    rank_of : the rank of every vertex
+    indptr, tails, arc_weights : the arcs that end at every vertex, in order of tail
+    row : by vertex, written where a distance was found and is within the bound
+    reached : shape (n,), int32: the vertices where that is; written
+    visited : shape (n,), int32: the ranks that were looked at; written
+    known : shape (n,), bool: False, and again afterwards
+
+    Returns
+    -------
+    int, int
+        Numbers of vertices reached and of ranks looked at.
+    """
+    number = distances.dtype.type
+    looked_at = 0
+    for target in targets:
+        vertex = np.int64(target)
+        looked_at = _sweep_to(
+            rank_of[vertex], parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+            distances, known, visited, looked_at,
+        )  # fmt: skip
+        distance = distances[rank_of[vertex]]
+        # (a row is written where a path has come by, and there other paths end)
+        while distance <= bound and row[vertex] != distance:
+            row[vertex] = distance
+            for arc in range(indptr[vertex], indptr[vertex + 1]):
+                tail = np.int64(tails[arc])
+                looked_at = _sweep_to(
+                    rank_of[tail], parent, first, ends, weights, ranks, own_first, own_ends,
+                    own_weights, distances, known, visited, looked_at,
+                )  # fmt: skip
+                if number(distances[rank_of[tail]] + arc_weights[arc]) == distance:
+                    vertex, distance = tail, distances[rank_of[tail]]
+                    break
+    found = 0
+    for i in range(looked_at):
+        rank = visited[i]
+        if distances[rank] <= bound:
+            row[order[rank]] = distances[rank]
+            reached[found] = order[rank]
+            found += 1
+        distances[rank] = inf
+        known[rank] = False
+    above = np.int64(source)
+    while above >= 0:
+        distances[above] = inf
+        above = np.int64(parent[above])
     return found, looked_at
 
 

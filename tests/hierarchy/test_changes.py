@@ -40,6 +40,10 @@ def assert_same_answers(one: sssp.Hierarchy, other: sssp.Hierarchy, seed: int = 
     starts, ends = rng.integers(0, one.n, (2, 200))
     trips, wanted = sssp.pairs(one, starts, ends), sssp.pairs(other, starts, ends)
     np.testing.assert_array_equal(trips.distances, wanted.distances)
+    for i in np.flatnonzero(trips.reached)[:5]:
+        way = sssp.pairs(one, starts[i], ends[i], predecessors=True).path(0)
+        same = sssp.pairs(other, starts[i], ends[i], predecessors=True).path(0)
+        np.testing.assert_array_equal(way, same)
     if one.least_weight >= 0:
         limit = np.median(wanted.distances[wanted.reached])
         near = sssp.shortest_paths(one, sources[0], limit=limit, output="sparse")

@@ -64,6 +64,18 @@ def test_answers_agree_with_the_reference_in_every_combination(
     draw_and_ask(device, drawn, lambda question: ask_all(solvers, question), examples)
 
 
+def test_paths_to_targets_are_those_of_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a large map: paths are found from their ends, without a sweep, where nothing ties."""
+    monkeypatch.setattr("sssp.hierarchy.rows.BACKWARD", 1.0)
+    solvers = [Prepared(Sweep(), "cpu")]
+
+    def check(question: Question) -> None:
+        ask_all(solvers, question._replace(arguments={**question.arguments, "predecessors": True}))
+
+    drawn = questions(networks(SMALL_INTEGERS.map(lambda weight: weight + 1)))
+    draw_and_ask("cpu", drawn.map(in_own_numbers), check, 150)
+
+
 @every_device
 def test_sums_beyond_int64_are_right_or_refused(device: str) -> None:
     solvers = [Prepared(Sweep(), device)]
@@ -512,6 +524,21 @@ def test_nearest_sources_and_trips_of_small_graphs(
         sssp.nearest(h, sources, k=2, direction="to").index,
         sssp.nearest(g, sources, k=2, direction="to").index,
     )
+
+
+def test_paths_to_a_few_targets_take_a_part_of_a_sweep(
+    roads: tuple[sssp.Graph, sssp.Hierarchy],
+) -> None:
+    g, h = roads
+    starts, ends = np.random.default_rng(6).integers(0, g.n, (2, 30))
+    found = sssp.pairs(h, starts, ends, predecessors=True)
+    wanted = sssp.pairs(g, starts, ends, predecessors=True, method="dijkstra")
+    assert found.stats["swept"].max() < g.n / 2
+    np.testing.assert_array_equal(found.distances, wanted.distances)
+    for i in np.flatnonzero(found.reached):
+        np.testing.assert_array_equal(found.path(i), wanted.path(i))
+    many = sssp.shortest_paths(h, starts[0], targets=range(g.n), predecessors=True)
+    assert many.stats["swept"] == g.n
 
 
 @pytest.mark.gpu
