@@ -169,6 +169,15 @@ def _mapped_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
             ends = zip(sources.tolist(), targets.tolist(), strict=True)
             return [query.run(source, target).distance for source, target in ends]
 
+        def paths(sources: Sources, targets: Sources) -> list[Any]:
+            query, lengths, ways = cch.CCHQuery(metric), [], []
+            for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
+                trip = query.run(source, target)
+                ways.append(trip.node_path)
+                lengths.append(trip.distance)
+                del trip  # (a query has one result at a time)
+            return lengths
+
         everywhere = np.arange(graph.n)
         return PreparedMap(
             lambda sources: table(sources, everywhere),
@@ -176,6 +185,7 @@ def _mapped_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
             trips,
             _infinite_for_none,
             lambda new: metric.reset(new.tolist()),
+            paths,
         )
 
     return prepare

@@ -54,6 +54,8 @@ OURS = "ours"
 CLOSED = "closed street, 1 tree"
 #: sources of the rows of trees, and trips
 TREES, TRIPS = (1, 8, 64), (1000, 100_000)
+#: trips whose paths are wanted too
+PATHS = 1000
 #: as many times more trips than pay for landmarks foretell how long all take
 ENOUGH_TRIPS = 2
 #: what takes such a share of the limit foretells the whole; how much more is asked until then
@@ -97,7 +99,7 @@ class Question(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``"trees"``, ``"table"`` or ``"trips"``.
+        ``"trees"``, ``"table"``, ``"trips"`` or ``"paths"``.
     sources : ndarray, shape (k,), int64
     targets : ndarray, int64, or None
         Of a table, or one a trip.
@@ -120,10 +122,15 @@ class Question(NamedTuple):
             return f"table {self.size:,} x {self.targets.size:,}"
         return "1 tree" if self.size == 1 else f"{self.size:,} {self.kind}"
 
+    @property
+    def has_own_ends(self) -> bool:
+        """Whether every row has a target of its own."""
+        return self.kind in ("trips", "paths")
+
     def part(self, count: int) -> Question:
         """Return the question for the first rows."""
         targets = self.targets
-        if targets is not None and self.kind == "trips":
+        if targets is not None and self.has_own_ends:
             targets = targets[:count]
         return self._replace(sources=self.sources[:count], targets=targets)
 
@@ -141,6 +148,7 @@ def questions(random: np.random.Generator, n: int, side: int) -> Iterator[Questi
     yield Question("table", *(random.choice(n, least, replace=False) for _ in range(2)))
     for count in TRIPS:
         yield Question("trips", *random.integers(0, n, (2, count)))
+    yield Question("paths", *random.integers(0, n, (2, PATHS)))
 
 
 @dataclass
@@ -181,7 +189,7 @@ class Contender:
         """Ask a little, and ever more, and so find out how much there is time for."""
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
-        if question.kind == "trips":
+        if question.has_own_ends:
             few = ENOUGH_TRIPS * WORTH_LANDMARKS * (plan.threads or default_threads())
         part = question.part(min(few, wanted))
         part.ask(self.answers)
@@ -248,7 +256,7 @@ class PreparedMaps:
     @property
     def steps(self) -> int:
         """Calls of `progress`, at most."""
-        return len(self.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 1)
+        return len(self.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
 
     def measure(self, progress: Callable[[str], None]) -> None:
         """Measure everything; what is done by the time of an error stands in the report."""
@@ -501,6 +509,7 @@ def answers_of(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
         lambda sources, targets: shortest_paths(network, sources, targets=targets, **options),
         partial(pairs, network, **options),
         lambda result: result.distances,
+        paths=partial(pairs, network, predecessors=True, **options),
     )
 
 

@@ -67,6 +67,8 @@ class PreparedMap:
         greatest integer where it is one of ours.
     weigh : callable or None
         ``weigh(weights)`` gives the arcs other weights; None: it has to be prepared anew.
+    paths : callable or None
+        As `trips`, but the vertices on the way are listed too. None: it lists none.
     """
 
     trees: Callable[[Vertices], Any] | None
@@ -74,6 +76,7 @@ class PreparedMap:
     trips: Callable[[Vertices, Vertices], Any]
     read: Callable[[Any], NDArray[Any]]
     weigh: Callable[[NDArray[Any]], Any] | None = None
+    paths: Callable[[Vertices, Vertices], Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.finished import HostRows
-from sssp.cpu.tree import Tree, may_tie, reset
+from sssp.cpu.tree import Tree, branches_of, may_tie, reset
 from sssp.cpu.walks import walks_to
 from sssp.engine.cycles import error_of
 from sssp.engine.forms import make_form
@@ -290,13 +290,25 @@ class SingleRows(Rows):
         self._pool.give_back(self._key, scratch)
 
     def finish(
-        self, rows: range, distances: NDArray[Any], reached: NDArray[np.int32], scratch: Scratch
+        self,
+        rows: range,
+        distances: NDArray[Any],
+        reached: NDArray[np.int32],
+        scratch: Scratch,
+        *,
+        goes_back: bool = False,
     ) -> None:
-        """Complete one row, with what is reached in any order, and hand it to the form."""
+        """Complete one row, with what is reached in any order, and hand it to the form.
+
+        If it `goes_back` from targets, just the paths to them are reached, and the predecessors are
+        there already.
+        """
         query, sources = self.query, self.sources_of(rows.start)
         self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
         found = HostRows(rows, query.targets_of(rows.start), distances, [reached])
-        if query.wants_tree:
+        if query.wants_tree and goes_back:
+            found.branches = [branches_of(np.sort(reached), scratch.predecessors[0])]
+        elif query.wants_tree:
             self._find_tree(found, sources, scratch)
         elif query.predecessors:
             found.walks = self._walks(found, sources, scratch)

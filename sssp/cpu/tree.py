@@ -27,7 +27,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["Tree", "fewest_arcs_kernel", "may_tie", "origins_kernel", "reset"]
+__all__ = ["Tree", "branches_of", "fewest_arcs_kernel", "may_tie", "origins_kernel", "reset"]
 
 ONE = np.uint64(1)
 #: one vertex of so many from which on it is faster to set them all
@@ -186,6 +186,16 @@ def may_tie(graph: Graph, farthest: Any, dtype: np.dtype[Any]) -> bool:
     return not (least > 0 and least >= farthest * np.finfo(dtype).eps)
 
 
+def branches_of(
+    vertices: NDArray[np.int32], predecessors: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return vertices and their predecessors, which are -1 again afterwards."""
+    tails = predecessors[vertices]
+    reset(predecessors, vertices, -1)
+    tails[tails == -2] = -1
+    return vertices, tails
+
+
 class Tree:
     """The tree of one row.
 
@@ -266,11 +276,7 @@ class Tree:
             predecessors,
             vertices,
         )
-        vertices = np.sort(vertices[:count])
-        tails = predecessors[vertices]
-        reset(predecessors, vertices, -1)
-        tails[tails == -2] = -1
-        return vertices, tails
+        return branches_of(np.sort(vertices[:count]), predecessors)
 
     def predecessors(
         self,

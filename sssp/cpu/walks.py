@@ -120,7 +120,7 @@ def walks_to(
     bound : number
         Greatest distance of interest.
     tails : ndarray, shape (n,), int32
-        Scratch: -1 everywhere, and so again on return.
+        Scratch: -1, but for tails on the paths that are known already; -1 everywhere on return.
 
     Returns
     -------

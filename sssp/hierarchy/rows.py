@@ -241,11 +241,14 @@ class _SweptRows(SingleRows):
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
         targets = self.query.targets_of(rows.start)
-        few = targets is not None and targets.size <= BACKWARD * self.graph.n
-        if self.back is not None and few:
+        back = None
+        if targets is not None and targets.size <= BACKWARD * self.graph.n:
+            back = self.back
+        if back is not None:
             count, swept = sweep_back_kernel(
                 sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
-                structure.order, structure.rank, *self.back, row, scratch.reached, visited, known,
+                structure.rank, *back, row, scratch.reached, scratch.predecessors[0], visited,
+                known,
             )  # fmt: skip
             reached = scratch.reached[:count]
         elif self.query.limit is None or self.query.nearest:
@@ -263,7 +266,7 @@ class _SweptRows(SingleRows):
         if shifts is not None:
             row[reached] += shifts[reached] - shift
         scratch.counters[:2] = passed, swept
-        self.finish(rows, distances, reached, scratch)
+        self.finish(rows, distances, reached, scratch, goes_back=back is not None)
         if place is None:
             reset(row, reached, self.unseen)
 

@@ -251,35 +251,38 @@ def _sweep_to(
     visited, looked_at,
 ):  # fmt: skip
     """Sweep a rank, and whatever is above it and was not swept; count that in `looked_at`."""
-    begin = looked_at
-    above = np.int64(rank)
-    while above >= 0 and not known[above]:
-        known[above] = True
+    begin, above = looked_at, np.int64(rank)
+    while above >= 0 and not known[np.uint64(above)]:
+        known[np.uint64(above)] = True
         visited[looked_at] = above
-        looked_at += 1
-        above = np.int64(parent[above])
-    for i in range(looked_at - 1, begin - 1, -1):
-        above = np.int64(visited[i])
-        place = place_from(above, ranks)
-        least = distances[above]
-        if place < ranks.size and ranks[place] == above:
-            start, end = own_first[place], own_first[place + 1]
+        looked_at += ONE
+        above = np.int64(parent[np.uint64(above)])
+    place = looked_at
+    while place > begin:
+        place -= ONE
+        below = np.uint64(visited[place])
+        least = distances[below]
+        changed = place_from(below, ranks)
+        if changed < ranks.size and ranks[changed] == below:
+            start, end = own_first[changed], own_first[changed + 1]
             least = _least(least, start, end, own_ends, own_weights, distances)
         else:
-            least = _least(least, first[above], first[above + 1], ends, weights, distances)
-        distances[above] = least
+            start, end = first[below], first[below + ONE]
+            least = _least(least, start, end, ends, weights, distances)
+        distances[below] = least
     return looked_at
 
 
 @njit
 def sweep_back_kernel(
     source, targets, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-    distances, inf, bound, order, rank_of, indptr, tails, arc_weights, row, reached, visited, known,
+    distances, inf, bound, rank_of, indptr, tails, arc_weights, row, reached, predecessors, visited,
+    known,
 ):  # fmt: skip
-    """Sweep for one source what paths to some targets are found by: targets, and tails of arcs.
+    """Find the paths from a source to some targets, each from its end, along tight arcs.
 
-    Each path goes back along tight arcs, to the smallest tail; no arc may join two vertices at the
-    same distance.
+    What is swept is the ranks of the targets, and of the tails of arcs into the paths, and what is
+    above them. No arc may join two vertices at the same distance: the smallest tail is the next.
 
     Arguments
     ---------
@@ -289,53 +292,54 @@ def sweep_back_kernel(
     first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
     distances : shape (n,), by rank: what the climb brought; INF again afterwards
     bound : greatest distance of interest
-    order : the vertex of every rank
     rank_of : the rank of every vertex
     indptr, tails, arc_weights : the arcs that end at every vertex, in order of tail
-    row : by vertex, written where a distance was found and is within the bound
-    reached : shape (n,), int32: the vertices where that is; written
+    row : by vertex, written on the paths
+    reached : shape (n,), int32: the vertices on the paths, each once; written
+    predecessors : shape (n,), int32: their tails, but for the source; written
     visited : shape (n,), int32: the ranks that were looked at; written
     known : shape (n,), bool: False, and again afterwards
 
     Returns
     -------
     int, int
-        Numbers of vertices reached and of ranks looked at.
+        Numbers of vertices on the paths and of ranks looked at.
     """
     number = distances.dtype.type
-    looked_at = 0
+    found, looked_at = ZERO, ZERO
     for target in targets:
-        vertex = np.int64(target)
+        vertex = np.uint64(target)
+        rank = np.uint64(rank_of[vertex])
         looked_at = _sweep_to(
-            rank_of[vertex], parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-            distances, known, visited, looked_at,
+            rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances,
+            known, visited, looked_at,
         )  # fmt: skip
-        distance = distances[rank_of[vertex]]
-        # (a row is written where a path has come by, and there other paths end)
-        while distance <= bound and row[vertex] != distance:
+        # (a path ends where it comes to another one, or to the source)
+        while distances[rank] <= bound and row[vertex] != distances[rank]:
+            distance = distances[rank]
             row[vertex] = distance
-            for arc in range(indptr[vertex], indptr[vertex + 1]):
-                tail = np.int64(tails[arc])
+            reached[found] = vertex
+            found += ONE
+            for arc in range(np.uint64(indptr[vertex]), np.uint64(indptr[vertex + ONE])):
+                tail = np.uint64(tails[arc])
+                rank = np.uint64(rank_of[tail])
                 looked_at = _sweep_to(
-                    rank_of[tail], parent, first, ends, weights, ranks, own_first, own_ends,
-                    own_weights, distances, known, visited, looked_at,
+                    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+                    distances, known, visited, looked_at,
                 )  # fmt: skip
-                if number(distances[rank_of[tail]] + arc_weights[arc]) == distance:
-                    vertex, distance = tail, distances[rank_of[tail]]
+                if number(distances[rank] + arc_weights[arc]) == distance:
+                    predecessors[vertex] = tail
+                    vertex = tail
                     break
-    found = 0
-    for i in range(looked_at):
-        rank = visited[i]
-        if distances[rank] <= bound:
-            row[order[rank]] = distances[rank]
-            reached[found] = order[rank]
-            found += 1
+            rank = np.uint64(rank_of[vertex])
+    for place in range(looked_at):
+        rank = np.uint64(visited[place])
         distances[rank] = inf
         known[rank] = False
     above = np.int64(source)
     while above >= 0:
-        distances[above] = inf
-        above = np.int64(parent[above])
+        distances[np.uint64(above)] = inf
+        above = np.int64(parent[np.uint64(above)])
     return found, looked_at
 
 
