@@ -40,7 +40,7 @@ SMALLER_BLOCKS = (
 )
 #: of `sssp.run`
 SMALLER_BLOCKS_OF_A_JOB = (
-    "in another place (a job keeps the size of its blocks) pass a smaller block_size"
+    "pass a smaller block_size (in another place, if blocks are done: a job keeps their size)"
 )
 #: of `sssp.reduce`
 FEWER_SOURCES = "ask for fewer sources at a time"

@@ -83,12 +83,12 @@ def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
     temporary : Path
         A folder on the same file system.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = temporary / secrets.token_hex(8)
     stream = TalliedFile(unfinished)
     try:
         yield stream
         stream.close()
+        path.parent.mkdir(parents=True, exist_ok=True)
         os.replace(unfinished, path)
     except BaseException:
         with suppress(OSError):

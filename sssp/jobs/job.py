@@ -221,7 +221,7 @@ def run(
         A `concurrent.futures.Executor`, or a `dask.distributed.Client`; by default this process:
         all its cores, or its GPUs.
     resume : bool
-        Go on with what is there. False refuses if anything is.
+        Go on with what is done there. False refuses if any block is.
     dry_run : bool
         Measure a block, write nothing, and return the plan.
     block_size : int, optional
@@ -242,9 +242,9 @@ def run(
     Raises
     ------
     JobError
-        What is there is of another graph or other parameters (the message says which), of no job,
-        damaged, or in use; there is no room; workers died or do not see what they must. What is
-        done is kept.
+        What is done there is of another graph or other parameters (the message says which), of no
+        job, damaged, or in use; there is no room; workers died or do not see what they must. What
+        is done is kept.
     OSError
         The folder cannot be made or written to.
     MissingExtraError
@@ -470,7 +470,8 @@ class _Job:
             self.table, self.form, self.distinct, rows, layout.blocks, layout.block_size,
             layout.searches, layout.nbytes,
         )  # fmt: skip
-        inputs = self._inputs(layout, chunk_bytes, manifest, certify)
+        temporary = manifest.temporary(identity)
+        inputs = self._inputs(layout, chunk_bytes, temporary, certify)
         together = blocks_together(layout.block_size, self._search_bytes())
         runner = self.place.runner(self.question, layout.blocks, together)
         if dry_run:
@@ -486,7 +487,7 @@ class _Job:
             self._refuse_full_disk(report)
             if not framed:
                 sink, attributes = inputs.sink, {"sssp": identity}
-                frame = sink.prepare(self._labels(), attributes, manifest.temporary)
+                frame = sink.prepare(self._labels(), attributes, temporary)
                 manifest.add(stream, [(FRAME, frame)])
                 report.written += sum(piece.size for piece in frame)
             logger.info("%s", report.plan())
@@ -496,7 +497,7 @@ class _Job:
         return report
 
     def _inputs(
-        self, layout: Layout, chunk_bytes: int | None, manifest: Manifest, certify: int
+        self, layout: Layout, chunk_bytes: int | None, temporary: Path, certify: int
     ) -> Inputs:
         sink: ZarrStore | ParquetParts
         if self.form == "zarr":
@@ -517,7 +518,7 @@ class _Job:
         size = min(certify, layout.searches)
         sample = np.random.default_rng(SEED).choice(layout.searches, size, replace=False)
         return Inputs(
-            self.network, self.starts, self.asked, layout, sink, manifest.temporary, np.sort(sample)
+            self.network, self.starts, self.asked, layout, sink, temporary, np.sort(sample)
         )
 
     def _labels(self) -> dict[str, Array]:

@@ -2,13 +2,16 @@
 
 One process writes it, whoever found the block, and only after the block's files are on disk under
 their names. A crash loses at most the last line; then that block is found again. What a table is
-read by, its frame (metadata and labels), has a line like that of a block.
+read by, its frame (metadata and labels), has a line like that of a block. A job without a block on
+record is as good as none: the next one, whatever it asks, begins anew in its place.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,6 +36,8 @@ __all__ = ["FOLDER_SUFFIX", "FRAME", "Manifest"]
 FOLDER_SUFFIX = ".job"
 #: files of inputs in it, while a job runs
 INPUTS = "inputs-*.pickle"
+#: folders in it where files are made before they get their names
+UNFINISHED = "unfinished*"
 #: of the lines' form
 VERSION = 1
 #: what stands for the number of a block where the files are those that the table is read by
@@ -68,10 +73,8 @@ class Manifest:
     Attributes
     ----------
     folder : Path
-    temporary : Path
-        Where files are made before they get their names.
     job : dict or None
-        What was asked, if something was.
+        What was asked, if a block of it is on record.
 
     Raises
     ------
@@ -83,13 +86,13 @@ class Manifest:
         self.table = table
         self.folder = table.with_name(table.name + FOLDER_SUFFIX)
         self.path = self.folder / "manifest.jsonl"
-        self.temporary = self.folder / "unfinished"
         self.job: dict[str, Any] | None = self._head()
 
     def _head(self) -> dict[str, Any] | None:
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
+                any_block = any(map(_tells_of_a_block, stream))
         except FileNotFoundError:
             if self.table.exists():
                 raise JobError(
@@ -116,7 +119,21 @@ class Manifest:
                 f"{str(self.path)!r} is no manifest of a job: name another place, or remove it "
                 "and the table"
             ) from None
-        return job
+        return job if any_block else None
+
+    def temporary(self, job: dict[str, Any]) -> Path:
+        """Return where files of a job are made before they get their names.
+
+        Each job has its own: what workers still find of one that another has taken the place of
+        gets no name any more.
+
+        Parameters
+        ----------
+        job : dict
+            What is asked.
+        """
+        digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+        return self.folder / UNFINISHED.replace("*", f"-{digest[:16]}")
 
     def differences(self, job: dict[str, Any]) -> list[str]:
         """Say in what the job that is there differs from another one."""
@@ -131,7 +148,7 @@ class Manifest:
     def opened(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
         """Open it for `add`, for one process at a time, and write down what is asked, if it is new.
 
-        A last line that is cut off is dropped.
+        A last line that is cut off is dropped, and of a job without a block on record everything.
 
         Raises
         ------
@@ -158,15 +175,20 @@ class Manifest:
                 )
             # what processes that were killed have left
             self.finish()
-            self.temporary.mkdir(exist_ok=True)
-            stream.seek(0)
-            end = 0
-            for line in stream:
-                end += len(line) if line.endswith(b"\n") else 0
-            stream.truncate(end)
             if self.job is None:
+                # (before the record goes: a table without one would be nobody's)
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(self.table)
+                stream.truncate(0)
                 self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
-                self.job = self._head()
+                self.job = job
+            else:
+                stream.seek(0)
+                end = 0
+                for line in stream:
+                    end += len(line) if line.endswith(b"\n") else 0
+                stream.truncate(end)
+            self.temporary(job).mkdir(exist_ok=True)
             _open.add(stream)
             try:
                 yield stream
@@ -185,8 +207,11 @@ class Manifest:
 
     def finish(self) -> None:
         """Remove what only work in progress needs."""
-        with suppress(OSError):
-            shutil.rmtree(self.temporary)
+        for path in self.folder.glob(UNFINISHED):
+            with suppress(OSError):
+                # (under its old name a worker might make a file in it meanwhile)
+                gone = self.folder / UNFINISHED.replace("*", f"-{secrets.token_hex(8)}")
+                shutil.rmtree(path.rename(gone))
         for path in self.folder.glob(INPUTS):
             path.unlink(missing_ok=True)
 
@@ -237,7 +262,7 @@ class Manifest:
             A file is not as it was written, or gone, or a line none of a manifest; or nothing is
             there.
         """
-        if self.job is None:
+        if not self.path.exists():
             raise JobError(f"there is no {str(self.table)!r} to check: no job has begun it")
         total = 0
         for block, pieces in self._files(blocks).items():
@@ -295,6 +320,14 @@ class Manifest:
                 f"the job wrote: {file}: it writes them anew, and finds no block again"
             )
         return JobError(f"block {block} is damaged: {file}: it finds this block anew, and no other")
+
+
+def _tells_of_a_block(line: bytes) -> bool:
+    """Tell whether a line of a manifest is a block's, or a damaged one, which may have been."""
+    try:
+        return line.endswith(b"\n") and json.loads(line)["block"] is not FRAME
+    except ODD:
+        return True
 
 
 def _version() -> str:

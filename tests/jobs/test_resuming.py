@@ -19,6 +19,7 @@ import pytest
 
 import sssp
 from sssp.calls.shortest_paths import solved
+from sssp.jobs.blocks import Inputs
 from sssp.jobs.manifest import Manifest
 from sssp.jobs.parquet_parts import ParquetParts
 from sssp.jobs.runners import WRITERS_A_GPU, LocalRunner
@@ -186,6 +187,53 @@ def test_another_job_is_refused_and_the_message_says_what_differs(
     assert contents_of(tmp_path) == before
 
 
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize("name", ["od", "od.zarr"])
+def test_a_place_in_which_no_block_is_done_is_taken_over(
+    tmp_path: Path, name: str, resume: bool
+) -> None:
+    if name.endswith("zarr"):
+        pytest.importorskip("zarr")
+    far = G.with_weights(G.weights + (1 << 29))
+    to, whole = tmp_path / name, tmp_path / "whole" / name
+    with pytest.raises(sssp.DistanceOverflowError, match="dtype"):
+        sssp.run(far, SOURCES, to=to, dtype=np.int32)
+    # (written, and not on record, when the process was killed)
+    (to / "part-000039.parquet").write_text("litter")
+    report = sssp.run(far, SOURCES, to=to, dtype=np.int64, resume=resume)
+    assert report.complete
+    sssp.run(far, SOURCES, to=whole, dtype=np.int64)
+    assert contents_of(to) == contents_of(whole)
+    with pytest.raises(sssp.JobError, match=r"dtype is .* there and"):
+        sssp.run(far, SOURCES, to=to, dtype=np.float64, method="dijkstra")
+
+
+def test_what_workers_find_of_a_job_whose_place_is_taken_gets_no_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Inputs.write
+    late: list[tuple[Inputs, Any]] = []
+
+    def stopped_before(self: Inputs, solved: Any) -> Any:
+        late.append((self, solved))
+        raise KeyboardInterrupt
+
+    def with_the_late_one(self: Inputs, solved: Any) -> Any:
+        with pytest.raises(FileNotFoundError):
+            write(*late[0])
+        late.append((self, solved))
+        return write(self, solved)
+
+    monkeypatch.setattr(Inputs, "write", stopped_before)
+    with pytest.raises(KeyboardInterrupt):
+        sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1)
+    monkeypatch.setattr(Inputs, "write", with_the_late_one)
+    sssp.run(G, SOURCES, to=tmp_path / "od", targets=range(80), block_size=8)
+    assert len(late) == 1 + 5
+    sssp.run(G, SOURCES, to=tmp_path / "whole", targets=range(80), block_size=8)
+    assert contents_of(tmp_path / "od") == contents_of(tmp_path / "whole")
+
+
 def test_a_place_that_is_no_jobs_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "od").mkdir()
     with pytest.raises(sssp.JobError, match="no job has written it"):
@@ -305,7 +353,9 @@ def test_workers_that_outlive_a_job_do_not_keep_it(tmp_path: Path) -> None:
 
     worker = fork.Process(target=work)
     identity = {"block_size": 4, "chunk_bytes": None}
-    with Manifest(tmp_path / "od").opened(identity) as stream:
+    manifest = Manifest(tmp_path / "od")
+    with manifest.opened(identity) as stream:
+        manifest.add(stream, [(0, [])])
         worker.start()
         assert here.recv() == "begun"
         # as if this process were killed: a lock goes with the last one who has the file open
