@@ -119,7 +119,8 @@ def run(options: argparse.Namespace) -> int:
             certify=options.certify,
             threads=options.threads,
         )
-    print(*notes, report.plan() if options.dry_run else report, sep="\n")
+    # (the plan has been told before the work)
+    print(*notes, report.plan() if options.dry_run else report.outcome(), sep="\n")
     return 0
 
 

@@ -58,6 +58,8 @@ __all__ = ["Report", "run"]
 CERTIFIED = 16
 #: seed of their choice
 SEED = 1
+#: seconds beside which it hardly counts that kernels are compiled
+LONG = 100.0
 #: what a disk or a quota without room says; the last is a limit of the process
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -95,7 +97,8 @@ class Report:
     seconds : float
         That it took.
     estimate : float or None
-        Seconds for all that was left, by the first block that was done; None: nothing was.
+        Seconds for all that was left, by a block that came after the first ones, for those wait
+        until kernels are compiled; None: there was none.
     certified : int
         Rows that this call has certified, of those that it wrote.
     devices, workers : dict of str to int
@@ -144,16 +147,20 @@ class Report:
         if self.done_before:
             text += f"; {self.done_before:,} blocks are there, {left:,} to do"
         if self.estimate is not None:
-            text += f"; about {_duration(self.estimate)} by the first block"
+            text += f"; about {_duration(self.estimate)}"
         return text
 
-    def __str__(self) -> str:
+    def outcome(self) -> str:
+        """Say what became of it in this call, on one line."""
         places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
         return (
-            f"{self.plan()}\n{self.done:,} blocks done in {_duration(self.seconds)}"
+            f"{self.path.name}: {self.done:,} blocks done in {_duration(self.seconds)}"
             f"{f' ({places})' if places else ''}, {self.written:,} bytes written, "
             f"{self.certified:,} rows certified"
         )
+
+    def __str__(self) -> str:
+        return f"{self.plan()}\n{self.outcome()}"
 
     def count(self, done: Done) -> None:
         """Take account of a block."""
@@ -223,7 +230,8 @@ def run(
     resume : bool
         Go on with what is done there. False refuses if any block is.
     dry_run : bool
-        Measure a block, write nothing, and return the plan.
+        Measure a block (twice, for the first time compiles kernels), write nothing, and return the
+        plan.
     block_size : int, optional
         Searches of a block; by default as many as fill 64 MiB (128 on a GPU), at most 8,192, and
         so few that there are 64 blocks.
@@ -568,6 +576,7 @@ class _Work:
         """Do the blocks that are not done; raises as the runner does."""
         report, layout, start = self.report, self.inputs.layout, perf_counter()
         left = sum(len(layout.searches_of(block)) for block in self._left())
+        begun_together = self.runner.slots * self.runner.together
         try:
             with progress_bar(left, progress) as advance:
                 for some in self._outcomes():
@@ -576,12 +585,10 @@ class _Work:
                         self.done[done.block] = True
                         report.count(done)
                         advance(done.searches)
-                    if report.estimate is None:
-                        first = some[0]
-                        report.estimate = _estimate(
-                            first.seconds, first.searches, left, self.runner
-                        )
-                        logger.info("%s", report.plan())
+                    if report.estimate is None and report.done > begun_together:
+                        last = some[-1]
+                        report.estimate = _estimate(last.seconds, last.searches, left, self.runner)
+                        logger.info("about %s for all of it", _duration(report.estimate))
         finally:
             report.seconds = perf_counter() - start
 
@@ -628,16 +635,23 @@ def _no_room_told(report: Report) -> Iterator[None]:
 
 
 def _measure(inputs: Inputs, report: Report, runner: Runner) -> None:
-    """Find a block here, or those that are searched together, and forget them."""
+    """Find a block here, or those that are searched together, and forget them.
+
+    Twice, for kernels are compiled the first time; unless that is lost in what it takes.
+    """
     if report.complete:
         return
     layout = inputs.layout
     blocks = range(min(runner.together, layout.blocks))
-    start = perf_counter()
-    inputs.solve(blocks, runner.measured_on, runner.threads)
+    for _ in range(2):
+        start = perf_counter()
+        inputs.solve(blocks, runner.measured_on, runner.threads)
+        seconds = perf_counter() - start
+        if seconds > LONG:
+            break
     searches = sum(len(layout.searches_of(block)) for block in blocks)
     left = layout.searches * (report.blocks - report.done_before) // report.blocks
-    report.estimate = _estimate(perf_counter() - start, searches, left, runner)
+    report.estimate = _estimate(seconds, searches, left, runner)
 
 
 def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:

@@ -543,6 +543,42 @@ def test_a_dry_run_says_the_plan_and_writes_nothing(tmp_path: Path) -> None:
     assert "4 blocks are there, 6 to do" in report.plan()
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_an_estimate_does_not_count_what_only_the_first_blocks_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    calls: list[Any] = []
+
+    def compiled_first(question: Any) -> sssp.ShortestPaths:
+        calls.append(question)
+        if len(calls) == 1:
+            time.sleep(0.5)
+        return solved(question)
+
+    sssp.run(G, SOURCES, to=tmp_path / "warm", block_size=4, threads=1)
+    monkeypatch.setattr("sssp.jobs.asked.solved", compiled_first)
+    report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1, dry_run=dry_run)
+    assert len(calls) == (2 if dry_run else 10)
+    assert report.estimate is not None
+    # ten times the half second, if it counted
+    assert report.estimate < 4
+
+
+def test_a_block_beside_which_compilation_is_nothing_is_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Any] = []
+
+    def counted(question: Any) -> sssp.ShortestPaths:
+        calls.append(question)
+        return solved(question)
+
+    monkeypatch.setattr("sssp.jobs.asked.solved", counted)
+    monkeypatch.setattr("sssp.jobs.job.LONG", 0.0)
+    sssp.run(G, SOURCES, to=tmp_path / "od", dry_run=True)
+    assert len(calls) == 1
+
+
 def test_rows_that_are_wrong_are_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
