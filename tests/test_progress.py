@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,23 @@ def test_several_threads_move_one_bar(monkeypatch):
         for thread in threads:
             thread.join()
     assert "4000/4000" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda g, **how: sssp.shortest_paths(g, 0, **how),
+        lambda g, **how: sssp.reduce(g, [0], "sum", **how),
+        lambda g, **how: next(sssp.iter_blocks(g, [0], **how)),
+        lambda g, **how: sssp.pairs(g, [0], [1], **how),
+        lambda g, **how: sssp.nearest(g, [0], **how),
+        lambda g, **how: sssp.betweenness(g, **how),
+        lambda g, **how: sssp.all_pairs(g, **how),
+        lambda g, **how: sssp.all_pairs(g, method="floyd-warshall", **how),
+        lambda g, **how: sssp.transitive_closure(g, **how),
+        lambda g, **how: sssp.prepare(g, **how),
+    ],
+)
+def test_no_call_takes_a_word_for_an_answer(call: Callable[..., object]) -> None:
+    with pytest.raises(TypeError, match="progress must be True or False, not 'no'"):
+        call(sssp.road_like(20), progress="no")

@@ -17,6 +17,7 @@ from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import own_methods
 from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, placed, solver_of
+from sssp.engine.progress import check_progress
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
 from sssp.graph.checks import as_flag, is_sparse
@@ -162,7 +163,7 @@ def all_pairs(
         output=_checked_output(output),
         advice=NO_MATRIX,
         threads=check_threads(threads),
-        progress=progress,
+        progress=check_progress(progress),
     )
     work = _estimate(chosen, graph, query)
     place = place_call(query, device, chosen, work, stream=stream, memory_limit=memory_limit)
@@ -296,7 +297,7 @@ def transitive_closure(
         output=_checked_output(output),
         advice="" if packed else "pass packed=True",
         threads=check_threads(threads),
-        progress=progress,
+        progress=check_progress(progress),
     )
     host_bytes = n * (8 * query.words + (0 if packed else n))
     work = matrix_work(chosen, n, query.threads, host_bytes=host_bytes)

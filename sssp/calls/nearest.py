@@ -17,7 +17,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.network import own_methods, reversed_graph
 from sssp.engine.plan import Plan, weights_of
-from sssp.engine.progress import progress_bar
+from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.query import Query
 from sssp.engine.threads import check_threads
 from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
@@ -142,7 +142,7 @@ def nearest(
         dtype=asked,
         advice="" if own_methods(network) is None else UNPREPARED,
         threads=check_threads(threads),
-        progress=progress,
+        progress=check_progress(progress),
     )
     place_call(query, device, chosen, None, stream=None, memory_limit=memory_limit)
     part = network.open_part()

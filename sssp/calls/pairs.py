@@ -26,6 +26,7 @@ from sssp.engine.checks import (
 from sssp.engine.memory import FEWER_TRIPS
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
+from sssp.engine.progress import check_progress
 from sssp.engine.query import Answer, Query
 from sssp.engine.threads import check_threads
 from sssp.graph.checks import as_flag
@@ -144,7 +145,7 @@ def pairs(
         predecessors=as_flag(predecessors, "predecessors"),
         advice=FEWER_TRIPS,
         threads=check_threads(threads),
-        progress=progress,
+        progress=check_progress(progress),
     )
     call = _Call(network, starts, ends, query, chosen)
     if isinstance(chosen, AStar):

@@ -20,6 +20,7 @@ from sssp.engine.checks import (
 from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
+from sssp.engine.progress import check_progress
 from sssp.engine.query import Query, Reduction
 from sssp.engine.threads import check_threads
 from sssp.graph.checks import as_flag
@@ -128,7 +129,7 @@ def ask(
         reduction=reduction,
         advice=options.advice,
         threads=check_threads(options.threads),
-        progress=options.progress,
+        progress=check_progress(options.progress),
     )
     _check_output(query, out)
     if out is not None:

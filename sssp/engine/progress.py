@@ -13,12 +13,24 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
+from sssp.graph.checks import as_flag
 from sssp.kernels.notice import on_terminal
 
-__all__ = ["progress_bar"]
+__all__ = ["check_progress", "progress_bar"]
 
 #: seconds before a bar appears
 DELAY = 2.0
+
+
+def check_progress(progress: Any) -> bool | None:
+    """Return whether a call wants a bar; None: only where somebody watches.
+
+    Raises
+    ------
+    TypeError
+        It is neither True nor False nor None.
+    """
+    return None if progress is None else as_flag(progress, "progress")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.checks import as_memory_limit, as_network
 from sssp.engine.memory import check_memory
-from sssp.engine.progress import progress_bar
+from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.graph.reading import graph_of
@@ -95,8 +95,9 @@ def prepare(
         )
     workers = check_threads(threads)
     limit = as_memory_limit(memory_limit, "cpu")
+    wanted = check_progress(progress)
     around = neighbours(graph)
-    with progress_bar(graph.n, progress, "vertex") as advance:
+    with progress_bar(graph.n, wanted, "vertex") as advance:
         try:
             # a separator becomes a clique
             order = elimination_order(

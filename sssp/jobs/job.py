@@ -24,7 +24,7 @@ from sssp.calls.question import Question
 from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.checks import as_count, as_network, as_vertices
 from sssp.engine.plan import weights_of
-from sssp.engine.progress import progress_bar
+from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError
 from sssp.graph.checks import as_flag, number_array
@@ -324,7 +324,7 @@ def run(
         dry_run=as_flag(dry_run, "dry_run"),
         block_size=None if block_size is None else as_count(block_size, "block_size"),
         certify=as_count(certify, "certify", least=0),
-        progress=progress,
+        progress=check_progress(progress),
     )
 
 

@@ -187,6 +187,7 @@ def test_no_sources_make_an_empty_table(tmp_path: Path) -> None:
         ({"on": 3}, TypeError, "Executor or a dask.distributed.Client, not int"),
         ({"device": "gpu"}, sssp.DeviceError, "unknown device"),
         ({"resume": "yes"}, TypeError, "resume must be True or False"),
+        ({"progress": "yes"}, TypeError, "progress must be True or False"),
     ],
 )
 def test_what_makes_no_job_is_refused_before_anything_is_written(
