@@ -153,6 +153,7 @@ def test_the_reference_has_every_public_name() -> None:
     shown = dict(re.findall(r"^::: (\S+)\n    options:\n      heading: (\S+)$", text, re.MULTILINE))
     names = [f"sssp.{name}" for name in sssp.__all__]
     names += [f"sssp.loaders.{name}" for name in sssp.loaders.__all__]
+    names += [f"sssp.csgraph.{name}" for name in sssp.csgraph.__all__]
     assert set(shown.values()) >= set(names)
     for path, heading in shown.items():
         module, _, name = path.rpartition(".")
