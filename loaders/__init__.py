@@ -54,6 +54,11 @@ __all__ = [
 def read_any(path: Pathname) -> ArcList | tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a ``.gr`` or an ``.sssp`` file; its first bytes say which one it is.
 
+    Parameters
+    ----------
+    path : path-like
+        A file, plain or compressed.
+
     Returns
     -------
     ArcList, or meta and arrays

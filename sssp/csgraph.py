@@ -421,6 +421,11 @@ def yen(
 ) -> Any:
     """Find the K shortest paths between two vertices; SciPy's own `yen`, from 1.14 on.
 
+    Parameters
+    ----------
+    csgraph, source, sink, K, directed, return_predecessors, unweighted
+        As for ``scipy.sparse.csgraph.yen``.
+
     Raises
     ------
     NegativeCycleError, ValueError, TypeError
@@ -439,14 +444,26 @@ def yen(
 
 
 def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
-    """Return a tree as a sparse matrix; SciPy's own `reconstruct_path`."""
+    """Return a tree as a sparse matrix; SciPy's own `reconstruct_path`.
+
+    Parameters
+    ----------
+    csgraph, predecessors, directed
+        As for ``scipy.sparse.csgraph.reconstruct_path``.
+    """
     return _by_scipy("reconstruct_path", csgraph, predecessors, directed)
 
 
 def construct_dist_matrix(
     graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf
 ) -> Any:
-    """Return the distances along given trees; SciPy's own `construct_dist_matrix`."""
+    """Return the distances along given trees; SciPy's own `construct_dist_matrix`.
+
+    Parameters
+    ----------
+    graph, predecessors, directed, null_value
+        As for ``scipy.sparse.csgraph.construct_dist_matrix``.
+    """
     return _by_scipy("construct_dist_matrix", graph, predecessors, directed, null_value)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -112,6 +114,37 @@ print(numba.njit(lambda a: np.linalg.inv(a) @ a)(matrix).tolist())
 def test_every_public_name_has_a_docstring():
     for name in sssp.__all__:
         assert getattr(sssp, name).__doc__, name
+
+
+def functions_and_methods() -> Iterator[tuple[str, Callable[..., object], bool]]:
+    """Yield what the reference shows that has parameters, and whether it is a function."""
+    for module in (sssp, sssp.csgraph, sssp.loaders):
+        for name in module.__all__:
+            public = getattr(module, name)
+            if inspect.isfunction(public):
+                yield f"{module.__name__}.{name}", public, True
+            for own, method in vars(public).items() if inspect.isclass(public) else ():
+                method = getattr(method, "__func__", method)
+                if inspect.isfunction(method) and not own.startswith("_"):
+                    yield f"{module.__name__}.{name}.{own}", method, False
+
+
+def documented_parameters(documentation: str) -> list[str]:
+    _, _, section = inspect.cleandoc(documentation).partition("\nParameters\n----------\n")
+    section = re.split(r"\n\n(?=\S)", section)[0]
+    lines = [line.partition(" : ")[0] for line in section.splitlines() if line[:1].strip()]
+    return [name.strip(" *") for line in lines for name in line.split(",")]
+
+
+def test_docstrings_name_every_parameter_and_no_other():
+    seen = 0
+    for name, function, needs_section in functions_and_methods():
+        documented = documented_parameters(function.__doc__ or "")
+        parameters = [p for p in inspect.signature(function).parameters if p not in ("self", "cls")]
+        if documented or needs_section:
+            assert sorted(documented) == sorted(parameters), name
+            seen += len(parameters)
+    assert seen > 200
 
 
 SUBMODULES = sorted(

@@ -208,14 +208,16 @@ def run(
         The table: a name that ends in ``.zarr`` for a Zarr 3 store, else a folder for Parquet
         parts. A folder beside it, ``<to>.job``, keeps the manifest.
     reduce : str, optional
-        Keep what `sssp.reduce` makes of a row, with its `vertex_weights` and `decay`.
+        Keep what `sssp.reduce` makes of a row.
     targets : int, or array_like of int, optional
-        The columns; by default all vertices.
+        The columns, or the vertices that count in a reduction; by default all.
     skim : array_like, shape (m,), or mapping of str to that, optional
         Values of arcs to add up along the paths, as `ShortestPaths.skim` does; a mapping names
         several. Needs trees, and so a search from every source.
     limit : float, optional
         Greatest distance of interest, inclusive.
+    vertex_weights, decay
+        As for `sssp.reduce`, with ``reduce="weight"``.
     form : {"long", "wide"}, optional
         Of Parquet: a row for every vertex that is reached (source, target, distance), or a row a
         source and a column a target.
