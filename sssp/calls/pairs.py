@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import place_rows, search_work, trip_work
+from sssp.calls.placement import (
+    named_device,
+    named_devices,
+    place_rows,
+    search_work,
+    trip_work,
+)
 from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
@@ -18,12 +24,13 @@ from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import may_tie
 from sssp.engine.checks import (
     as_limit,
+    as_memory_limit,
     as_network,
     as_vertices,
     distinct,
     refuse_negative,
 )
-from sssp.engine.memory import FEWER_TRIPS
+from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.progress import check_progress
@@ -46,6 +53,9 @@ if TYPE_CHECKING:
 
 __all__ = ["pairs"]
 
+#: bytes of a trip while those of a source are brought together, and in what is handed back
+#: (measured, without its distance and path)
+TRIP_BYTES = 80
 #: up to so many targets of a source, A* to each is faster than one search that goes all ways
 FEW = 8
 #: trips for every thread from which on landmarks pay, which take 18 searches of one thread
@@ -121,8 +131,9 @@ def pairs(
     counts for itself in `Trips.stats`, and up to a gigabyte there holds what climbs have found.
 
     Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
-    bit, whatever trips go with it. Memory: the answer, some 30 bytes a vertex for every thread, and
-    with paths the reversed graph, which is kept.
+    bit, whatever trips go with it. Memory: 80 bytes a trip while those of a source are brought
+    together, and its distance and path, some 30 bytes a vertex for every thread, and with paths the
+    reversed graph, which is kept.
 
     Examples
     --------
@@ -148,6 +159,7 @@ def pairs(
         progress=check_progress(progress),
     )
     call = _Call(network, starts, ends, query, chosen)
+    call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar):
         call.refuse_ties()
     elif is_auto(method) and own_methods(network) is None:
@@ -246,6 +258,21 @@ class _Call:
         if self._turns(groups):
             return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
         return groups
+
+    def refuse_too_many(self, device: str | Sequence[str], memory_limit: float | None) -> None:
+        """Refuse more trips than there may be, before they are sorted.
+
+        Raises
+        ------
+        DeviceError
+            They take more memory than the call may, or more than the host has.
+        """
+        named = [named_device(one) for one in named_devices(device)]
+        # (whoever names a GPU limits the memory there)
+        on_gpu = any(name.startswith("cuda") for name in named)
+        limit = as_memory_limit(None if on_gpu else memory_limit, "cpu")
+        self.query.beside = TRIP_BYTES * self.starts.size
+        check_memory({"the trips": self.query.beside}, limit, "cpu", self.query.advice)
 
     def _turns(self, groups: _Groups) -> bool:
         """Whether searches from the targets, on the reversed graph, are fewer and find the same."""

@@ -301,7 +301,7 @@ class TripsForm:
         assert query.targets is not None
         self.query, self.shares, self.dtype = query, query.shares, dtype
         self._distances: NDArray[Any] = np.empty(query.targets.size, dtype)
-        self.nbytes = self._distances.nbytes
+        self.nbytes = self._distances.nbytes + query.beside
         self._walks: dict[int, Walks] = {}
         self._held = 0
         self._lock = threading.Lock()
@@ -328,7 +328,7 @@ class TripsForm:
         with self._lock:
             self._walks[row] = walks
             self._held += walks.firsts.nbytes + walks.vertices.nbytes
-            needed = {"the distances": self.nbytes, "the paths so far": self._held}
+            needed = {"the trips": self.nbytes, "the paths so far": self._held}
             if self.query.device == "cpu":
                 check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
 

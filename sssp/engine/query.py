@@ -135,6 +135,9 @@ class Query(Call):
         only they count.
     out : ndarray, shape (k, n) or (k, t), or None
         Where the distances go.
+    beside : int
+        Bytes of the host that the call holds beside this question and its answer, as what leads
+        from these trips to those of the caller.
     """
 
     sources: NDArray[np.int64]
@@ -148,6 +151,7 @@ class Query(Call):
     fewest_arcs: bool = False
     reduction: Reduction | None = None
     out: NDArray[Any] | None = None
+    beside: int = 0
 
     @property
     def rows(self) -> int:

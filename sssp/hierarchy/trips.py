@@ -207,10 +207,10 @@ def solve_trips(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dt
     label_bytes = 2 * structure.height * dtype.itemsize
     piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
     each = hierarchy.n * (LANES * dtype.itemsize + 4) + min(piece, targets.size) * label_bytes
-    needed = {"the distances": found.nbytes, "the climbs": each}
-    check_memory(needed, query.memory_limit, "cpu", query.advice)
+    held = found.nbytes + query.beside
+    check_memory({"the trips": held, "the climbs": each}, query.memory_limit, "cpu", query.advice)
     pieces = range(0, targets.size, piece)
-    threads = min(query.threads, len(pieces), (query.memory_limit - found.nbytes) // max(each, 1))
+    threads = min(query.threads, len(pieces), (query.memory_limit - held) // max(each, 1))
     spare: list[_Climbs] = []
 
     def solve(low: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 from contextlib import nullcontext, suppress
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import strategies as st
 
 import sssp
+from sssp.calls.pairs import TRIP_BYTES
 from sssp.kernels.dtypes import unreached
 from sssp.methods import METHODS, TRIP_METHODS
 from tests import naive
@@ -294,6 +296,25 @@ def test_trips_speak_labels_and_travel() -> None:
         sssp.pairs(g, 0, 2, predecessors=True, limit=8).path(0)
 
 
+@pytest.mark.parametrize("method", ["auto", "dijkstra", "a-star"])
+def test_trips_that_take_more_memory_than_they_may_are_refused(method: str) -> None:
+    g = sssp.road_like(300)
+    random = np.random.default_rng(1)
+    sources, targets = random.integers(0, g.n, (2, 100_000))
+    sssp.pairs(g, sources[:9], targets[:9], method=method, threads=1)
+    tracemalloc.start()
+    sssp.pairs(g, sources, targets, method=method, threads=1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    asked: dict[str, Any] = {"method": method, "threads": 1}
+    with pytest.raises(sssp.DeviceError, match=r"\(the trips 8,000,000\).* fewer trips at a time"):
+        sssp.pairs(g, sources, targets, memory_limit=0.6 * peak, **asked)
+    sssp.pairs(g, sources, targets, memory_limit=1.6 * peak, **asked)
+    # they count beside a search, too
+    with pytest.raises(sssp.DeviceError, match=r"the answer 8,[\d,]+, a search"):
+        sssp.pairs(g, sources, targets, memory_limit=8_000_001, method="dijkstra")
+
+
 def test_what_is_no_trip_is_refused() -> None:
     g = sssp.road_like(50)
     with pytest.raises(ValueError, match=r"2 sources and 3 targets.*shortest_paths\(g, sources"):
@@ -311,7 +332,7 @@ def test_what_is_no_trip_is_refused() -> None:
     with pytest.raises(sssp.DeviceError, match="the landmarks"):
         sssp.pairs(g, 1, 2, method="a-star", memory_limit=1000)
     with pytest.raises(sssp.DeviceError, match="the paths so far"):
-        sssp.pairs(g, 1, range(50), predecessors=True, memory_limit=1500)
+        sssp.pairs(g, 1, range(50), predecessors=True, memory_limit=50 * TRIP_BYTES + 1500)
     negative = sssp.Graph.from_arcs([0, 1], [1, 2], [1, -2])
     with pytest.raises(sssp.NegativeWeightError, match="a-star needs weights >= 0"):
         sssp.pairs(negative, 0, 2, method="a-star")
