@@ -26,6 +26,17 @@ class Parser(argparse.ArgumentParser):
         # what argparse takes for a value, not for an option: a point in the west too, -73.98,40.75
         self._negative_number_matcher = re.compile(r"-[.\d]")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and refuse what is not known: here the command is known that it was meant for."""
+        given = sys.argv[1:] if args is None else list(args)
+        options, unknown = super().parse_known_args(given, namespace)
+        if unknown:
+            known = self._option_string_actions
+            before = [word for word in given[: given.index(unknown[0])] if word in known]
+            hint = _how_to_give_several(known[before[-1]], unknown[0]) if before else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return options, unknown
+
     def error(self, message: str) -> NoReturn:
         """Tell what is wrong with the arguments, and stop."""
         tell(f"{self.prog}: error: {message} ({self.prog} --help tells more)")
@@ -62,9 +73,25 @@ class _StoreOnce(argparse.Action):
         """Store the value, as argparse does."""
         given = vars(namespace).setdefault("given", set())
         if self.dest in given:
-            raise argparse.ArgumentError(self, "given twice")
+            raise argparse.ArgumentError(self, f"given twice{_in_one_piece(self)}")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
+
+
+def _in_one_piece(option: argparse.Action) -> str:
+    """Say how an option takes several values, if they stand with commas between them."""
+    name, form = option.option_strings[-1], str(option.metavar)
+    return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
+
+
+def _how_to_give_several(option: argparse.Action, word: str) -> str:
+    """Say what to write in place of a word that stands behind the value of an option."""
+    name = option.option_strings[-1]
+    if word.startswith("-") or option.nargs == 0:
+        return ""
+    if not isinstance(option, _StoreOnce):
+        return f"; for several, write {name} before each"
+    return _in_one_piece(option) or f"; {name} takes one value"
 
 
 def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:

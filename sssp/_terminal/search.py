@@ -98,7 +98,10 @@ def _distance(text: str) -> int | float:
 
 
 def _limits(text: str) -> list[int | float]:
-    limits = sorted(set(map(_distance, text.split(","))))
+    try:
+        limits = sorted(set(map(_distance, text.split(","))))
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; several go as 2000,4000") from None
     if limits[-1] > GREATEST:
         raise argparse.ArgumentTypeError(f"{text}: no distance is as great as {limits[-1]}")
     return limits

@@ -15,6 +15,7 @@ from tests.cli.conftest import outcome
 #: longer than any file system takes, and than Python reads as a number
 LONG_NAME, LONG_NUMBER = "a" * 300, "9" * 5000
 SOLVE = ["solve", "FILE", "--source", "1"]
+BANDS = ["isochrone", "FILE", "--source", "1"]
 BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
 
 
@@ -25,6 +26,14 @@ BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
         (["nonsense"], "invalid choice: 'nonsense'"),
         (["info"], "required: FILE"),
         (["info", "FILE", "extra"], "unrecognized arguments: extra"),
+        (
+            ["solve", "FILE", "--source", "1", "2"],
+            "2; for several, write --source before",
+        ),
+        ([*SOLVE, "--limit", "3", "4"], "arguments: 4; --limit takes one value"),
+        ([*BANDS, "--limits", "9", "4"], "arguments: 4; --limits takes A,B,... in one piece"),
+        ([*BANDS, "--limits", "9", "--limits", "4"], "given twice; --limits takes A,B,... in one"),
+        ([*BANDS, "--limits", "9,", "4"], "'' is not a number; several go as 2000,4000"),
         (["info", "FILE", "--ex\ntra"], "unrecognized arguments: --ex: tra"),
         # graphs
         (["info", ""], "no file ''"),
