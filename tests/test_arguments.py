@@ -235,7 +235,7 @@ ROWS = {"sources": range(100)}
 @pytest.mark.parametrize(
     ("call", "asked", "helps"),
     [
-        (sssp.shortest_paths, ROWS, r"fewer sources at a time \(sssp.iter_blocks\).* as out"),
+        (sssp.shortest_paths, ROWS, r"fewer sources at a time \(sssp.iter_blocks\).* out=, a m"),
         (lambda g, **k: list(sssp.iter_blocks(g, **k)), ROWS, "pass a smaller block_size"),
         (sssp.reduce, {**ROWS, "what": "weight", "vertex_weights": np.ones((100, 60))}, "sources"),
         (sssp.all_pairs, {"method": "dijkstra"}, "sssp.iter_blocks and sssp.reduce keep no"),

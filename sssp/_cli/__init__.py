@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from sssp._terminal.parser import parse
 
         options = parse(_command_parser(), arguments)
-        return reporting_errors(options.program, lambda: options.run(options))
+        return reporting_errors(options.program, lambda: options.run(options), vars(options))
 
     return reporting_errors("sssp", command)
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from sssp._terminal.interrupt import INTERRUPTED
 from sssp.errors import SSSPError
 
-__all__ = ["USAGE_ERROR", "naming", "on_one_line", "reporting_errors", "tell"]
+__all__ = ["USAGE_ERROR", "in_options", "naming", "on_one_line", "reporting_errors", "tell"]
 
 #: exit code after an error that is the user's to mend, as argparse has it
 USAGE_ERROR = 2
+
+#: Python, as messages of the library have it: keywords, calls, names of theirs and of parameters
+_PYTHON = re.compile(
+    r"(?<![\w.])(?:[a-z_]+=|[a-z_.]+\(|(?:sssp|[ghr])\.[a-z]\w*|[a-z]+_[a-z_]+)", re.ASCII
+)
+#: one of them that may be an option of a command, and the value that stands there
+_KEYWORD = re.compile(r"(?<![\w.-])([a-z_]+)(?:=('[^']*'|[^\s,;)]+))?(?![\w(=])", re.ASCII)
+#: with others in them
+_IN_PARENTHESES = re.compile(r" ?\((?:[^()]|\([^()]*\))*\)")
+#: rooms whose messages are the command line's own
+_OWN = ("sssp._cli.", "sssp._terminal.")
 
 #: what is the user's to mend: files, arguments, memory, packages; anything else is a bug of ours
 _MENDABLE = (
@@ -29,7 +41,9 @@ _MENDABLE = (
 )
 
 
-def reporting_errors(program: str, command: Callable[[], int]) -> int:
+def reporting_errors(
+    program: str, command: Callable[[], int], options: Collection[str] = ()
+) -> int:
     """Run a command; tell what goes wrong in one line on stderr, without a traceback.
 
     ``python -X dev`` lets the traceback through.
@@ -40,6 +54,8 @@ def reporting_errors(program: str, command: Callable[[], int]) -> int:
         Its name, for the message.
     command : callable
         Returns the exit code.
+    options : collection of str
+        What its options are called in Python, as ``block_size``.
 
     Returns
     -------
@@ -61,8 +77,48 @@ def reporting_errors(program: str, command: Callable[[], int]) -> int:
     except _MENDABLE as error:
         if sys.flags.dev_mode:
             raise
-        code = _refused(program, _message(error))
+        message = _message(error)
+        if not (isinstance(error, OSError) or _raised_in(error).startswith(_OWN)):
+            message = in_options(message, options)
+        code = _refused(program, message)
     return _flushed(program, code)
+
+
+def _raised_in(error: BaseException) -> str:
+    """Return the name of the module that has raised an error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals["__name__"])
+
+
+def in_options(message: str, options: Collection[str]) -> str:
+    """Return what the library says as the command line would: by options, or not at all.
+
+    What is wrong stands first and stays; what to do stands behind it, in clauses or parentheses,
+    and goes where it needs Python.
+
+    Parameters
+    ----------
+    message : str
+    options : collection of str
+        What the options of the command are called in Python.
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in options or (value is None and "_" not in name):
+            return found[0]
+        return f"--{name.replace('_', '-')}" + (f" {value.strip(chr(39))}" if value else "")
+
+    def without_python(part: re.Match[str]) -> str:
+        return "" if _PYTHON.search(part[0]) else part[0]
+
+    wrong, *remedies = message.split("; ")
+    remedies = [_KEYWORD.sub(option, remedy) for remedy in remedies]
+    remedies = [_IN_PARENTHESES.sub(without_python, remedy) for remedy in remedies]
+    left = [remedy for remedy in remedies if not _PYTHON.search(remedy)]
+    return "; ".join([wrong, *(remedy.removeprefix("or ") for remedy in left[:1]), *left[1:]])
 
 
 def tell(line: str) -> None:

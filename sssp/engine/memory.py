@@ -30,12 +30,12 @@ NO_LIMIT = 1 << 62
 # what to do, beside raising a limit of one's own, by the call that is refused:
 #: rows of `sssp.shortest_paths`
 FEWER_ROWS = (
-    "ask for fewer sources at a time (sssp.iter_blocks), for less of each (targets, limit with "
-    "output='sparse', sssp.reduce), or pass a memmap as out"
+    "ask for fewer sources at a time (sssp.iter_blocks) or for less of each (targets, limit with "
+    "output='sparse', sssp.reduce); or pass out=, a memmap"
 )
 #: of `sssp.iter_blocks`
 SMALLER_BLOCKS = (
-    "pass a smaller block_size, or ask for less of each source (targets, limit with "
+    "pass a smaller block_size; or ask for less of each source (targets, limit with "
     "output='sparse', sssp.reduce)"
 )
 #: of `sssp.run`

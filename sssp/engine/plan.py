@@ -248,7 +248,7 @@ def overflow_error(network: Network, query: Call) -> DistanceOverflowError:
     dtype = network.weight_range.working_dtypes(asked)[-1]
     return DistanceOverflowError(
         f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
-        "holds; use dtype='float64' for distances that are rounded, or a limit"
+        "holds; use a limit (or dtype='float64', for distances that are rounded)"
     )
 
 

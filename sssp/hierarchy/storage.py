@@ -81,8 +81,8 @@ def graph_and_order(
         graph = graph or own
     elif graph is None:
         raise TypeError(
-            f"{path} holds the structure of a hierarchy alone: pass the graph whose weights count, "
-            "read_hierarchy(path, graph=g)"
+            f"{path} holds the structure of a hierarchy alone, without weights; pass the "
+            "graph whose weights count, read_hierarchy(path, graph=g)"
         )
     elif _digest(graph) != meta.get("topology"):
         raise _other_topology(path)

@@ -463,7 +463,7 @@ class _Job:
         chunk_bytes = CHUNK_BYTES if self.form == "zarr" else None
         if manifest.job is not None:
             if not resume:
-                raise JobError(f"{str(self.table)!r} is there already: resume=True goes on with it")
+                raise JobError(f"{str(self.table)!r} is there already; resume=True goes on with it")
             block_size = block_size or manifest.job["block_size"]
             # (an earlier version may have cut them otherwise)
             chunk_bytes = manifest.job["chunk_bytes"]
@@ -473,7 +473,7 @@ class _Job:
             odd = manifest.differences(json.loads(json.dumps(identity)))
             if odd:
                 raise JobError(
-                    f"{str(self.table)!r} is of another job: {'; '.join(odd)}; name another place, "
+                    f"{str(self.table)!r} is of another job: {', '.join(odd)}; name another place, "
                     "or ask the same"
                 )
         report = Report(

@@ -10,6 +10,7 @@ import pytest
 
 import sssp
 from sssp._cli import main
+from sssp._terminal.outcome import in_options
 from tests.cli.conftest import outcome
 
 #: longer than any file system takes, and than Python reads as a number
@@ -120,6 +121,49 @@ def test_nonsense_is_told_in_one_line(graph, arguments, complaint, capsys):
     assert ": error: " in captured.err
     assert complaint in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("wrong", "wrong"),
+        # what is wrong is told as it is
+        ("dtype=int32 is wrong; pass dtype=float, or h.graph", "dtype=int32 is wrong"),
+        ("wrong; eat less (sssp.reduce); or pass out=, a memmap", "wrong; eat less"),
+        ("wrong; pass out=, a memmap; or eat less (or fast)", "wrong; eat less (or fast)"),
+        ("wrong; call g.vertices(labels)", "wrong"),
+        ("wrong; leave it away (or .astype('int64'))", "wrong; leave it away"),
+        ("wrong; use a limit (or dtype='float64')", "wrong; use a limit"),
+        ("wrong; pass a smaller block_size", "wrong; pass a smaller --block-size"),
+        ("wrong; a smaller chunk_size; go home", "wrong; go home"),
+        ("wrong; use device='cpu'", "wrong; use --device cpu"),
+        ("wrong; set PYTHONIOENCODING=utf-8", "wrong; set PYTHONIOENCODING=utf-8"),
+        ("wrong; `sssp table` writes USA.sssp.gz", "wrong; `sssp table` writes USA.sssp.gz"),
+    ],
+)
+def test_what_the_library_advises_is_told_by_options_or_not_at_all(message, told):
+    assert in_options(message, {"block_size", "device", "limit"}) == told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "has", "advice"),
+    [
+        (["solve", "-o", "NEW.csv"], 70, "; ask for fewer sources at a time or for less of each"),
+        (["table", "--target", "1", "--target", "2"], 70, "; ask for less of each source"),
+        # (of a single search there is no less)
+        (["run", "--to", "NEW", "--block-size", "1"], 50, ""),
+    ],
+)
+def test_a_command_without_memory_says_what_a_command_can_do(
+    graph, arguments, has, advice, tmp_path, capsys, monkeypatch
+):
+    # (a search takes 60)
+    for module in ("memory", "checks"):
+        monkeypatch.setattr(f"sssp.engine.{module}.physical_memory", lambda: has)
+    command, *rest = [word.replace("NEW", str(tmp_path / "new")) for word in arguments]
+    sources = ["--source", "1", "--source", "2", "--source", "5"]
+    assert main([command, graph, *sources, *rest, "--method", "dijkstra"]) == 2
+    assert capsys.readouterr().err.endswith(f"all that this machine has{advice}\n")
 
 
 @pytest.mark.parametrize("limit", ["1" + "0" * 400, LONG_NUMBER, "inf"])

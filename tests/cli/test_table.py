@@ -208,7 +208,7 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
         (TABLE, "vertex\n1\n\n9\n", "FILE:4: no vertex has the label 9"),
         (TABLE, f"vertex\n1\n{10**30}\n", "FILE:3: no vertex has the label 1000"),
         (TABLE, "vertex\n1.0\n", "FILE:2: '1.0' is no vertex"),
-        (TABLE, "vertex\n1.0\n", "write it without a point"),
+        (TABLE, "vertex\n1.0\n", "write it without a point (pandas: .astype"),
         (TABLE, "vertex\n1.5\n", "'1.5' is no vertex: this graph numbers its vertices\n"),
         (TABLE, 'vertex\n""\n', "FILE:2: vertex is missing"),
         (TABLE, "vertex,x\n1.0,a\n,b\n", "FILE:3: vertex is missing"),

@@ -174,7 +174,7 @@ def test_a_line_that_was_cut_off_is_a_block_that_is_done_again(tmp_path: Path) -
         ({"reduce": "sum"}, "reduce is None there and 'sum' here"),
         ({"dtype": np.int64}, "dtype is .*i4.* there and .*i8"),
         ({"compression": None}, "compression is 'zstd' there and None here"),
-        ({"resume": False}, "is there already: resume=True goes on"),
+        ({"resume": False}, "is there already; resume=True goes on"),
     ],
 )
 def test_another_job_is_refused_and_the_message_says_what_differs(
