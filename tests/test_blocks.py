@@ -314,7 +314,7 @@ def test_a_bad_decay_is_refused(decay: Any, error: type[Exception], message: str
     g = sssp.Graph.from_arcs([0, 1], [1, 2], [1, 1])
     with pytest.raises(error, match=message):
         sssp.reduce(g, 0, "weight", decay=decay)
-    with pytest.raises(ValueError, match="decay belongs to what='weight'"):
+    with pytest.raises(ValueError, match="decay belongs to the reduction 'weight'"):
         sssp.reduce(g, 0, "count", decay=decay)
 
 

@@ -297,11 +297,11 @@ def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reductio
     given = {"vertex_weights": vertex_weights, "decay": decay}
     odd = [name for name, value in given.items() if value is not None]
     if what != "weight" and odd:
-        raise ValueError(f"{odd[0]} belongs to what='weight', and to nothing else")
+        raise ValueError(f"{odd[0]} belongs to the reduction 'weight', and to nothing else")
     if what != "weight":
         return Reduction(what)
     if not odd:
-        raise ValueError("what='weight' needs vertex_weights, or a decay, or both")
+        raise ValueError("the reduction 'weight' needs vertex_weights, or a decay, or both")
     form = None if decay is None else as_decay(decay)
     if vertex_weights is None:
         return Reduction(what, decay=form)

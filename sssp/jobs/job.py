@@ -301,7 +301,7 @@ def run(
     table = _as_table(to)
     for name, value in (("vertex_weights", vertex_weights), ("decay", decay)):
         if reduce is None and value is not None:
-            raise ValueError(f"{name} belongs to reduce='weight', and to nothing else")
+            raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)
     asked = Asked(
