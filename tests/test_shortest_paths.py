@@ -287,6 +287,16 @@ def test_to_float_has_inf_where_nothing_is_reached(square: sssp.Graph) -> None:
     assert r.to_float().tolist() == [0, 1, 3, 7, math.inf]
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("output", ["host", "sparse"])
+def test_to_float_is_float64_whatever_the_distances_are(
+    square: sssp.Graph, dtype: Any, output: Any
+) -> None:
+    r = sssp.shortest_paths(square, [0], dtype=dtype, output=output)
+    assert r.distances.dtype == dtype
+    assert r.to_float().dtype == np.float64
+
+
 def test_out_is_filled_and_returned(square: sssp.Graph, tmp_path: Any) -> None:
     expected = sssp.shortest_paths(square, [0, 2]).distances
     out = np.empty((2, 5), np.int64)

@@ -367,7 +367,8 @@ class ShortestPaths:
         """
         if self._sparse:
             return self.distances.astype(FLOAT64)
-        return np.where(self.reached, self.distances, np.inf)
+        # (a Python inf would leave float32 distances what they are)
+        return np.where(self.reached, self.distances, FLOAT64.type(np.inf))
 
     def to_dataframe(self, *, wide: bool = False) -> Any:
         """Return the distances as a `pandas.DataFrame`, in labels if the graph has some.
