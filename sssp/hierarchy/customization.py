@@ -628,7 +628,8 @@ class _Customization:
         inf = float(self.inf)
         if 2.0 * self.deepest * greatest - 2.0 * below < inf:
             return True
-        longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
+        with np.errstate(over="ignore"):  # (an infinite sum does not fit)
+            longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
         return max(longest, 2.0 * greatest) - 2.0 * below < inf
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -102,6 +103,12 @@ def test_floats_are_those_of_a_search_with_trees_and_close_to_them_without(devic
 
     drawn = st.tuples(networks(FLOATS, least_n=1), st.booleans())
     draw_and_ask(device, drawn, check, 50)
+
+
+def test_floats_whose_climbs_add_up_to_more_than_the_greatest_warn_of_nothing() -> None:
+    # (the way up and the way down are the same street)
+    h = sssp.prepare(sssp.Graph.from_arcs([0], [1], [1.7e308], n=3, directed=False))
+    assert sssp.shortest_paths(h, 1).distances.tolist() == [1.7e308, 0.0, math.inf]
 
 
 @every_device
