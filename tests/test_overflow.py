@@ -184,7 +184,8 @@ def test_floats_overflow_by_the_same_rule(solver: Solver, dtype: Any) -> None:
     half = float(np.finfo(dtype).max) * 0.75
     g = sssp.Graph.from_arcs([0, 1, 2, 0], [1, 2, 3, 3], [half, half, 1.0, 2.0])
     options: Any = {"dtype": dtype}
-    with pytest.raises(sssp.DistanceOverflowError, match="greatest that float"):
+    remedy = "dtype='float64'" if dtype == np.float32 else "weights in a larger unit"
+    with pytest.raises(sssp.DistanceOverflowError, match=f"greatest that float.*{remedy}"):
         solver(g, 0, **options)
     assert solver(g, 0, targets=[1, 3], **options).distances[1] == 2
     assert solver(g, 0, limit=half, **options).to_float()[2] == math.inf
@@ -216,3 +217,11 @@ def test_all_pairs_overflow_when_exact_arithmetic_does(
     r = sssp.all_pairs(g, method=method, dtype=dtype)
     assert r.distances.dtype == (dtype or (np.int32 if greatest <= INT32_RESULT else np.int64))
     assert as_lists(r.distances) == expected
+
+
+def test_a_call_without_a_dtype_is_told_how_else_distances_are_rounded() -> None:
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [2**61, 2**61])
+    with pytest.raises(sssp.DistanceOverflowError, match="or a graph with float weights"):
+        sssp.reduce(g, 0, "sum")
+    rounded = g.with_weights(g.weights.astype(float))
+    assert sssp.reduce(rounded, 0, "sum") == 2.0**61 + 2.0**62

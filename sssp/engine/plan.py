@@ -31,7 +31,7 @@ from sssp.engine.query import Answer, Call, Query
 from sssp.engine.workers import dealt
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.checks import is_sparse
-from sssp.kernels.dtypes import INT32, INT64, WeightRange, largest_distance
+from sssp.kernels.dtypes import FLOAT64, INT32, INT64, ROUNDED, WeightRange, largest_distance
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -246,9 +246,12 @@ def overflow_error(network: Network, query: Call) -> DistanceOverflowError:
     """Return the error for a plan that ran without an answer."""
     asked = getattr(query, "dtype", None)
     dtype = network.weight_range.working_dtypes(asked)[-1]
+    remedy = f"use a limit (or {ROUNDED})"
+    if dtype == FLOAT64:
+        remedy = "use a limit, or weights in a larger unit"
     return DistanceOverflowError(
         f"a distance exceeds {largest_distance(dtype)}, the greatest that {dtype} arithmetic "
-        "holds; use a limit (or dtype='float64', for distances that are rounded)"
+        f"holds; {remedy}"
     )
 
 

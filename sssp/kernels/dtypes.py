@@ -18,6 +18,7 @@ __all__ = [
     "INT32",
     "INT64",
     "OFFSET",
+    "ROUNDED",
     "WeightRange",
     "distance_dtype",
     "infinity",
@@ -32,6 +33,9 @@ FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 OFFSET, INDEX = INT64, INT32
 
 Number = np.dtype[Any]
+
+#: what distances that are too long fit into
+ROUNDED = "dtype='float64', or a graph with float weights, for distances that are rounded"
 
 
 @cache
@@ -136,7 +140,7 @@ class WeightRange:
         if self.largest >= infinity(INT64):
             raise DistanceOverflowError(
                 f"a weight of {self.largest} is too large: integer weights must stay below "
-                "2**62 - 1; use dtype='float64' for distances that are rounded"
+                f"2**62 - 1; use {ROUNDED}"
             )
         narrow = self.largest < infinity(INT32) and asked != INT64
         return (INT32, INT64) if narrow else (INT64,)
