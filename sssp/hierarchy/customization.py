@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.workers import in_order
 from sssp.hierarchy.structure import NO_SLOT, Structure
-from sssp.kernels.dtypes import FLOAT64, INDEX, infinity
+from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
 from sssp.kernels.jit import njit
 
 __all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
@@ -621,16 +621,16 @@ class _Customization:
         return ups, downs, greatest
 
     def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
-        """Whether no way that climbs and descends reaches INF, between potentials from `below` on.
+        """Whether every way that climbs and descends fits, between potentials from `below` on.
 
         Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
         """
-        inf = float(self.inf)
-        if 2.0 * self.deepest * greatest - 2.0 * below < inf:
+        most = safe_length(self.dtype)
+        if 2.0 * self.deepest * greatest - 2.0 * below < most:
             return True
         with np.errstate(over="ignore"):  # (an infinite sum does not fit)
             longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
-        return max(longest, 2.0 * greatest) - 2.0 * below < inf
+        return max(longest, 2.0 * greatest) - 2.0 * below < most
 
 
 def _room(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:

@@ -25,7 +25,7 @@ from sssp.hierarchy.scenarios import made_in_batches
 from sssp.hierarchy.storage import write_hierarchy
 from sssp.hierarchy.structure import Structure, slots_of
 from sssp.hierarchy.sweeps import Selection, everything
-from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance
+from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, safe_length
 from sssp.methods import SWEEP_METHODS, Method
 
 __all__ = ["Hierarchy", "customized_hierarchy"]
@@ -175,7 +175,7 @@ class Hierarchy:
 
     def _customized(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
         graph, signed = self.graph, self.least_weight < 0
-        if signed and not 2.0 * _longest_way(graph) < float(infinity(dtype)):
+        if signed and not 2.0 * _longest_way(graph) < safe_length(dtype):
             return NO_METRIC
         weights, workers = graph.weights_as(dtype), threads or default_threads()
         metric = None

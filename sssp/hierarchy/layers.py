@@ -37,7 +37,7 @@ from sssp.graph.graph import Graph
 from sssp.hierarchy.customization import Metric, PackedArcs, Whole
 from sssp.hierarchy.structure import NO_SLOT, Structure
 from sssp.hierarchy.sweeps import Arcs, flattened
-from sssp.kernels.dtypes import infinity
+from sssp.kernels.dtypes import infinity, safe_length
 from sssp.kernels.jit import njit
 
 __all__ = ["MOST_CHANGES", "Layer", "LayeredMetric", "changed", "unchanged"]
@@ -696,15 +696,15 @@ def _fits(
     down: PackedArcs,
     greatest: float,
 ) -> bool:
-    """Whether it is sure that no way of a version reaches INF: by depth, else by measure."""
-    inf = float(infinity(up.weights.dtype))
-    if 2.0 * whole.deepest * max(whole.greatest, greatest) < inf:
+    """Whether it is sure that every way of a version fits: by depth, else by measure."""
+    most = safe_length(up.weights.dtype)
+    if 2.0 * whole.deepest * max(whole.greatest, greatest) < most:
         return True
     rises = [
         _rise_kernel(ranks, *arcs, climbs)
         for arcs, climbs in zip((up, down), whole.climbs, strict=True)
     ]
-    return bool(max(whole.longest + sum(rises), 2.0 * greatest) < inf)
+    return bool(max(whole.longest + sum(rises), 2.0 * greatest) < most)
 
 
 def _tops(first: NDArray[np.uint32]) -> NDArray[np.bool_]:

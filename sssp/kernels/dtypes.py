@@ -23,6 +23,7 @@ __all__ = [
     "distance_dtype",
     "infinity",
     "largest_distance",
+    "safe_length",
     "unreached",
 ]
 
@@ -58,6 +59,16 @@ def largest_distance(dtype: Number) -> Any:
     if kind.kind == "f":
         return np.finfo(kind).max
     return kind.type(infinity(kind) - 1)
+
+
+@cache
+def safe_length(dtype: Number) -> float:
+    """Return a length below which every way fits `dtype`, however it is added up.
+
+    `infinity` of integers; half of the greatest float, for sums on the way may be rounded up.
+    """
+    kind: Number = np.dtype(dtype)
+    return float(np.finfo(kind).max) / 2 if kind.kind == "f" else float(infinity(kind))
 
 
 @cache

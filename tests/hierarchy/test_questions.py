@@ -105,6 +105,24 @@ def test_floats_are_those_of_a_search_with_trees_and_close_to_them_without(devic
     draw_and_ask(device, drawn, check, 50)
 
 
+@every_device
+@pytest.mark.filterwarnings("ignore:.*overflow encountered:RuntimeWarning")  # the simulator's sums
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_beyond_floats_are_refused_as_a_graph_refuses_them(device: str, dtype: type) -> None:
+    half = float(np.finfo(dtype).max) * 0.75
+    g = sssp.Graph.from_arcs([0, 1, 2, 0], [1, 2, 3, 3], [half, half, 1.0, 2.0])
+    options: Any = {"dtype": dtype, "device": device}
+    lighter = sssp.prepare(g.with_changes(0, 1.0))
+    for h in (sssp.prepare(g), lighter.with_changes(0, half)):
+        for sources in (0, [0, 1, 0, 0]):
+            with pytest.raises(sssp.DistanceOverflowError, match="greatest that float"):
+                sssp.shortest_paths(h, sources, **options)
+        with pytest.raises(sssp.DistanceOverflowError, match="greatest that float"):
+            sssp.pairs(h, [0, 2], [2, 3], **options)
+        assert sssp.pairs(h, [0, 2], [3, 3], **options).distances.tolist() == [2, 1]
+        assert sssp.shortest_paths(h, 0, limit=half, **options).reached.tolist() == [1, 1, 0, 1]
+
+
 def test_floats_whose_climbs_add_up_to_more_than_the_greatest_warn_of_nothing() -> None:
     # (the way up and the way down are the same street)
     h = sssp.prepare(sssp.Graph.from_arcs([0], [1], [1.7e308], n=3, directed=False))

@@ -54,7 +54,7 @@ from sssp.hierarchy.cuda.pieces import DeviceTree
 from sssp.hierarchy.cuda.selection import Streams
 from sssp.hierarchy.cuda.streams import stream_words
 from sssp.hierarchy.structure import Structure
-from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -309,13 +309,18 @@ class DeviceMaps:
         self.maps = [DeviceMap(self, i) for i in range(count)]
 
     @property
+    def safe(self) -> float:
+        """Ways fit that are shorter than this, by lengths in 32-bit floats."""
+        return min(safe_length(self.dtype), safe_length(FLOAT32))
+
+    @property
     def most(self) -> np.float32:
         """The greatest weight with which no climb and descent can leave the dtype.
 
         Between potentials it takes more than that.
         """
         longest = 0 if self.shifted else ROUNDED_UP * 2 * max(1, self.tree.height)
-        return np.float32(float(infinity(self.dtype)) / longest if longest else 0)
+        return np.float32(self.safe / longest if longest else 0)
 
     def customize(
         self,
@@ -355,7 +360,7 @@ class DeviceMaps:
                 noted[LONGEST_UP] + noted[LONGEST_DOWN], 2 * noted[GREATEST], 2 * noted[FARTHEST]
             )
             measured = noted[GREATEST] > self.most
-            fits = ROUNDED_UP * (longest + far) < float(infinity(self.dtype))
+            fits = ROUNDED_UP * (longest + far) < self.safe
             version.fits = bool(fits or not (measured or self.shifted))
             version.joined = not words[APART]
 
