@@ -426,6 +426,15 @@ def test_blocks_have_one_dtype_fixed_before_the_first() -> None:
     assert {r.distances.dtype for r in floats} == {np.dtype(np.float32)}
 
 
+def test_a_limit_says_nothing_of_how_far_distances_fall() -> None:
+    g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [-(2**30)] * 3)
+    whole = sssp.shortest_paths(g, [0, 1], limit=5)
+    blocks = list(sssp.iter_blocks(g, [0, 1], block_size=1, limit=5))
+    assert [r.distances.dtype for r in blocks] == [np.int64, np.int64]
+    assert np.concatenate([r.to_float() for r in blocks]).tolist() == whole.to_float().tolist()
+    assert whole.distance(3) == -3 * 2**30
+
+
 def test_blocks_are_checked_at_the_call() -> None:
     g = ring_with_chords(100)
     with pytest.raises(sssp.VertexError, match="100 is not a vertex"):

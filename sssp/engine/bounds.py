@@ -28,7 +28,7 @@ def with_fixed_dtype(plan: Plan[Query]) -> Plan[Query]:
     if query.dtype is not None or weights.dtype.kind == "f":
         return plan
     most = _longest_distance(plan.network, weights)
-    if query.limit is not None:
+    if query.limit is not None and weights.least >= 0:  # (no limit keeps distances from falling)
         most = min(most, query.limit)
     dtype = INT32 if most <= largest_distance(INT32) else INT64
     return plan._replace(query=replace(query, dtype=dtype))
