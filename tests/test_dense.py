@@ -645,6 +645,14 @@ def test_what_is_an_arc_of_a_closure() -> None:
     assert sssp.transitive_closure(stored).tolist() == [[True, False], [True, True]]
 
 
+@pytest.mark.parametrize("weight", [-1, 0, 5, 2.5, math.inf])
+def test_a_self_loop_that_a_graph_keeps_is_an_arc_whatever_it_weighs_now(weight: float) -> None:
+    g = sssp.Graph.from_arcs([0, 1, 1], [1, 1, 2], [7, -3, 1])
+    g = g.with_changes(g.arc(1, 1), weight).with_changes(g.arc(1, 2), math.inf)
+    found = sssp.transitive_closure(g, reflexive=False)
+    assert found.tolist() == [[False, True, False], [False, weight != math.inf, False], [False] * 3]
+
+
 def test_a_graph_that_dropped_self_loops_has_no_irreflexive_closure() -> None:
     g = sssp.Graph.from_arcs([0, 0], [0, 1], [1, 1])
     assert sssp.transitive_closure(g).tolist() == [[True, True], [False, True]]

@@ -24,7 +24,8 @@ from sssp.graph.checks import as_flag, is_sparse
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
-from sssp.kernels.dtypes import INDEX, distance_dtype
+from sssp.graph.weights import closed_weight
+from sssp.kernels.dtypes import INDEX, INT64, distance_dtype
 from sssp.methods import (
     CLOSURE_METHODS,
     DENSE_METHODS,
@@ -341,6 +342,11 @@ def _as_pattern(
                 "which vertices reach themselves over one; pass a matrix, or reflexive=True"
             )
         graph = g_or_matrix.open_part()
+        if graph.self_loops and not reflexive:
+            # self-loops that have come to weigh 0 or more are left out there, but are arcs here
+            closed = closed_weight(g_or_matrix.weights.dtype)
+            arcs = np.where(g_or_matrix.weights == closed, closed_weight(INT64), -1)
+            graph = g_or_matrix.with_weights(arcs).open_part()
         return graph.n, (graph.indptr, graph.indices), None
     if is_sparse(g_or_matrix):
         from scipy.sparse import csr_array
