@@ -112,7 +112,7 @@ def decompressed(path: Pathname) -> Iterator[Any]:
     It is opened once and never moved back, so it may be a pipe. The stream raises one of
     `DAMAGED_STREAM` when it is truncated or corrupt; `peek` shows its first bytes.
     """
-    with open(path, "rb") as file:
+    with open(os.fspath(path), "rb") as file:  # (a number would be a descriptor, and closed)
         raw = file if file.seekable() else io.BufferedReader(_Pipe(file))
         head = raw.peek(PEEKED_BYTES)
         for magic, decompressor in _DECOMPRESSORS:

@@ -219,6 +219,44 @@ def test_an_odd_option_is_refused_by_name(
         sssp.shortest_paths(g, 0, **options)
 
 
+#: what a function that counts may return
+THREE: Any = 3.0
+MINUTES: Any = np.timedelta64(10, "m")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda g: sssp.shortest_paths(g, 0, limit=MINUTES), "limit must be a number, not timed"),
+        (lambda g: sssp.shortest_paths(g, MINUTES), "sources must be an int or one row of"),
+        (lambda g: sssp.reduce(g, 0, "weight", decay=("step", MINUTES)), "the distance of a decay"),
+        (lambda g: g.nearest_vertex(0, 0, max_distance=MINUTES), "max_distance must be a number"),
+        (lambda g: g.nearest_vertex(0, 0, max_distance=[5]), "max_distance must be a number of"),
+        (lambda g: g.scaled([1, 2, 3]), "the factor must be one number, not list"),
+        (lambda g: g.scaled(True), "the factor must be one number, not bool"),
+        (lambda g: sssp.Graph.from_arcs([0], [1], [1], n=THREE), r"n must be an integer, not 3\.0"),
+        (lambda g: sssp.Graph.from_arcs([0], [1], [1], labels=2), "labels must be a sequence, not"),
+        (lambda g: g.vertices(7), "a sequence of labels is needed, not 7; g.vertex takes one"),
+        (lambda g: g.vertices(np.array(7)), r"a sequence of labels is needed, not array\(7\)"),
+    ],
+)
+def test_what_is_no_number_and_no_sequence_is_told_by_name(asked: Any, message: str) -> None:
+    places = [(0.0, 0.0), (0.1, 0.1), (0.2, 0.2)]
+    g = sssp.Graph.from_arcs([0], [1], [5], coordinates=places, labels=["a", "b", "c"])
+    with pytest.raises(TypeError, match=message):
+        asked(g)
+
+
+@pytest.mark.parametrize(
+    "read", [sssp.read_graph, sssp.read_hierarchy, sssp.loaders.read_gr, sssp.loaders.read_co]
+)
+def test_a_number_is_no_path_and_closes_nothing(read: Any, tmp_path: Path) -> None:
+    with (tmp_path / "open").open("wb") as file:
+        with pytest.raises(TypeError, match=r"os\.PathLike"):
+            read(file.fileno())
+        file.write(b"still there")
+
+
 @pytest.mark.parametrize("output", ["host", "sparse"])
 def test_memory_is_refused_with_numbers_that_speak_of_memory(output: Any) -> None:
     town = sssp.road_like(100)

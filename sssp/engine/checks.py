@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from sssp.engine.decay import Decay
 from sssp.engine.memory import NO_LIMIT, physical_memory
 from sssp.engine.query import REDUCTIONS, Reduction
 from sssp.errors import NegativeWeightError, VertexError
-from sssp.graph.checks import number_array, refuse_mask
+from sssp.graph.checks import is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
@@ -102,7 +101,7 @@ def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64],
         vertices, single = np.array([value], np.object_), True
         if 0 <= value < graph.n:
             return vertices.astype(INT64), True
-    elif _is_integer(value):
+    elif is_integer(value):
         vertices, single = np.array([operator.index(value)], np.object_), True
     else:
         vertices, single = _row_of_integers(value, graph, what), False
@@ -123,10 +122,6 @@ def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
     return ascending[is_first]
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
 def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
     refuse_mask(value, _several(what))
     if value is None or isinstance(value, str | bytes | set | frozenset | dict):
@@ -141,7 +136,7 @@ def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
         return values.astype(INT64)
     if values.dtype.kind == "O" and values.ndim == 1:
         # Python integers of any size, but nothing that would have to be cut to one
-        odd = next((entry for entry in values.tolist() if not _is_integer(entry)), None)
+        odd = next((entry for entry in values.tolist() if not is_integer(entry)), None)
         if odd is not None:
             raise TypeError(_no_integers(odd, graph, what))
     elif values.dtype.kind not in "iu" or values.ndim > 1:
@@ -183,7 +178,7 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
     ValueError
         It is no integer of `least` or more.
     """
-    if not _is_integer(value) or value < least:
+    if not is_integer(value) or value < least:
         raise ValueError(f"{name} must be an integer of {least} or more, not {value!r}")
     return operator.index(value)
 
@@ -198,7 +193,7 @@ def as_limit(limit: Any, *, integral: bool) -> int | float | None:
     """
     if limit is None:
         return None
-    if not _is_real(limit):
+    if not is_real(limit):
         raise TypeError(f"limit must be a number, not {type(limit).__name__}")
     if not limit >= 0:
         raise ValueError(f"limit must be 0 or more, not {limit}")
@@ -212,10 +207,6 @@ def as_limit(limit: Any, *, integral: bool) -> int | float | None:
         return None
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-
-
 def as_memory_limit(memory_limit: Any, device: str) -> int:
     """Return the bytes that a call may take: by default the machine's, or no limit on CUDA.
 
@@ -226,7 +217,7 @@ def as_memory_limit(memory_limit: Any, device: str) -> int:
     """
     if memory_limit is None:
         return physical_memory() if device == "cpu" else NO_LIMIT
-    if not _is_real(memory_limit) or not 0 <= memory_limit < math.inf:
+    if not is_real(memory_limit) or not 0 <= memory_limit < math.inf:
         raise ValueError(f"memory_limit must be a number of bytes, not {memory_limit!r}")
     return int(memory_limit)
 
@@ -246,7 +237,7 @@ def as_stream(stream: Any, device: str) -> int | None:
     handle = stream
     if hasattr(stream, "__cuda_stream__"):
         _, handle = stream.__cuda_stream__()
-    if not _is_integer(handle) or handle < 0:
+    if not is_integer(handle) or handle < 0:
         raise TypeError(
             f"stream must be an int or an object with __cuda_stream__, not {stream!r}; "
             "CuPy's handle is stream.ptr, PyTorch's stream.cuda_stream"
@@ -344,7 +335,7 @@ def as_decay(decay: Any) -> Decay:
     names = {"step": "distance", "exponential": "rate", "power": "exponent"}
     if kind not in names:
         raise ValueError(f"unknown decay {kind!r}; decay must be {DECAYS}")
-    if not _is_real(number):
+    if not is_real(number):
         raise TypeError(f"the {names[kind]} of a decay must be a number, not {number!r}")
     if not 0 <= number < math.inf:
         raise ValueError(f"the {names[kind]} of a decay must be 0 or more, not {number}")

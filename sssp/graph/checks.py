@@ -20,6 +20,8 @@ __all__ = [
     "as_flag",
     "coordinate_pairs",
     "ends_within",
+    "is_integer",
+    "is_real",
     "is_sparse",
     "number_array",
     "refuse_mask",
@@ -43,6 +45,16 @@ def is_sparse(matrix: Any) -> bool:
     # (while another thread imports it for the first time, it lacks the function)
     issparse = getattr(sys.modules.get("scipy.sparse"), "issparse", None)
     return issparse is not None and bool(issparse(matrix))
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of any type; no truth value and no span of time is."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a number of any type; no truth value and no span of time is."""
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_ | np.timedelta64)
 
 
 def as_flag(value: Any, name: str) -> bool:
@@ -153,7 +165,7 @@ def vertex_count(
 ) -> int:
     """Return the number of vertices: `n` if given, else what the other arguments imply."""
     if n is not None:
-        if isinstance(n, bool | np.bool_):
+        if isinstance(n, bool | np.bool_) or not hasattr(n, "__index__"):
             raise TypeError(f"n must be an integer, not {n!r}")
         count = index(n)
         if count < 0:

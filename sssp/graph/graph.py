@@ -847,7 +847,7 @@ class Graph:
             a point that is not finite or no degrees (the message names its row); a negative
             `max_distance`.
         TypeError
-            A masked array.
+            A masked array; a `max_distance` that is no number.
 
         Warns
         -----
@@ -1252,7 +1252,7 @@ class Graph:
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             A factor that is not a finite number above zero.
         DistanceOverflowError
             A product does not fit int64.

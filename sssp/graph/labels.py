@@ -170,6 +170,8 @@ def _as_array(labels: Any) -> Array:
     if isinstance(labels, set | frozenset):
         raise TypeError("labels must stand in the order of the vertices, and a set has none")
     if not hasattr(labels, "__array__"):
+        if not isinstance(labels, Iterable):
+            raise TypeError(f"labels must be a sequence, not {labels!r}")
         return _array_of_values(list(labels))
     array: Array = np.asarray(labels)
     if array.dtype.kind in "OT" and array.ndim == 1:  # (T: NumPy's strings of any length)
@@ -334,5 +336,7 @@ class _HashLookup:
     def find_all(self, labels: Iterable[Any]) -> NDArray[np.int64]:
         if isinstance(labels, str):
             raise TypeError(f"a sequence of labels is needed, not the one string {labels!r}")
+        if not isinstance(labels, Iterable) or getattr(labels, "ndim", 1) == 0:
+            raise TypeError(f"a sequence of labels is needed, not {labels!r}; g.vertex takes one")
         refuse_mask(labels, "labels")
         return np.array([self.find(label) for label in labels], dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.graph.checks import refuse_mask
+from sssp.graph.checks import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 __all__ = ["EARTH_RADIUS", "HOW_TO_LOCATE", "Sphere", "points_of", "require_degrees"]
@@ -158,6 +158,8 @@ def require_degrees(coordinates: Array) -> Box:
 
 def _chord_of(metres: float) -> float:
     """Return the chord of the unit sphere that belongs to an arc on the earth."""
+    if not is_real(metres):
+        raise TypeError(f"max_distance must be a number of metres, not {metres!r}")
     if not metres >= 0:
         raise ValueError(f"max_distance must be a number of metres, 0 or more, not {metres!r}")
     return float(2 * np.sin(min(metres / (2 * EARTH_RADIUS), np.pi / 2)))

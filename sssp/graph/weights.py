@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.checks import refuse_mask
+from sssp.graph.checks import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, unreached
 
 __all__ = [
@@ -267,6 +267,8 @@ def scaled_weights(weights: Array, factor: float) -> Array:
 
     Closed arcs weigh the greatest int64.
     """
+    if not is_real(factor):
+        raise TypeError(f"the factor must be one number, not {type(factor).__name__}")
     if not (math.isfinite(factor) and factor > 0):
         raise ValueError(f"the factor must be a finite number above zero, not {factor}")
     closed = closed_mask(weights)
