@@ -12,7 +12,14 @@ from sssp.calls.placement import named_device, place_call
 from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import answered, failure
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
-from sssp.engine.checks import as_count, as_limit, as_network, as_vertices, refuse_negative
+from sssp.engine.checks import (
+    as_count,
+    as_limit,
+    as_network,
+    as_vertices,
+    refuse_negative,
+    refuse_unprepared,
+)
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.network import own_methods, reversed_graph
@@ -144,6 +151,7 @@ def nearest(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
+    refuse_unprepared(network, query)
     place_call(query, device, chosen, None, stream=None, memory_limit=memory_limit)
     part = network.open_part()
     plan = Plan(part if direction == "from" else reversed_graph(part), query, chosen)

@@ -29,6 +29,7 @@ from sssp.engine.checks import (
     as_vertices,
     distinct,
     refuse_negative,
+    refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
@@ -158,6 +159,7 @@ def pairs(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
+    refuse_unprepared(network, query)
     call = _Call(network, starts, ends, query, chosen)
     call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar):

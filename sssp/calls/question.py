@@ -16,6 +16,7 @@ from sssp.engine.checks import (
     as_vertices,
     distinct,
     refuse_negative,
+    refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
@@ -131,6 +132,7 @@ def ask(
         threads=check_threads(options.threads),
         progress=check_progress(options.progress),
     )
+    refuse_unprepared(graph, query)
     _check_output(query, out)
     if out is not None:
         query.out = _as_matrix(out, query, graph.n, single, single_target)

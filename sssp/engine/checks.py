@@ -11,7 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.decay import Decay
 from sssp.engine.memory import NO_LIMIT, physical_memory
-from sssp.engine.query import REDUCTIONS, Reduction
+from sssp.engine.network import own_methods
+from sssp.engine.query import REDUCTIONS, Query, Reduction
 from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.checks import is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
@@ -33,6 +34,7 @@ __all__ = [
     "as_vertices",
     "distinct",
     "refuse_negative",
+    "refuse_unprepared",
 ]
 
 #: what to call with what is no graph, by a method that tells such an object
@@ -380,4 +382,30 @@ def refuse_negative(graph: Graph, method: Method) -> None:
         raise NegativeWeightError(
             f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "
             f"{graph.indices[arc]} weighs {graph.weights[arc]}"
+        )
+
+
+def refuse_unprepared(network: Graph, query: Query) -> None:
+    """Refuse what no prepared map answers.
+
+    Raises
+    ------
+    TypeError
+        Integer weights, and a float dtype asked for.
+    ValueError
+        Negative weights, and a limit.
+    """
+    if own_methods(network) is None:
+        return
+    if query.limit is not None and network.least_weight < 0:
+        raise ValueError(
+            "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "
+            "...) does"
+        )
+    asked = query.dtype
+    if asked is not None and asked.kind == "f" and network.weight_range.dtype.kind == "i":
+        raise TypeError(
+            f"a prepared map of integer weights has integer distances, not {asked}; "
+            "h.with_weights(h.graph.weights.astype(float)) has others, and r.to_float() makes "
+            "floats of a result"
         )

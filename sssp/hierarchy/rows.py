@@ -52,7 +52,7 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 if TYPE_CHECKING:
     from sssp.hierarchy.hierarchy import Hierarchy
 
-__all__ = ["check_question", "searched", "solve", "solve_by", "weighed_at_targets"]
+__all__ = ["searched", "solve", "solve_by", "weighed_at_targets"]
 
 #: what answers where sweeps do not
 FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
@@ -73,13 +73,7 @@ NEAR = 1 / 16
 def solve(
     hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` in one dtype; None if a distance may be too long for it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `solve_by` does.
-    """
+    """Answer `query` in one dtype; None if a distance may be too long for it."""
     return solve_by(_swept, _fits, hierarchy, query, method, dtype)
 
 
@@ -111,42 +105,12 @@ def solve_by(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer by what sweeps on some device, or by a search there where sweeps do not do.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `check_question` does.
-    """
-    check_question(hierarchy, query, dtype)
+    """Answer by what sweeps on some device, or by a search there where sweeps do not do."""
     if dtype.kind == "f" and (query.predecessors or query.wants_tree):
         return searched(hierarchy, query, method, dtype)
     if not fits(hierarchy, query, dtype):
         return None if dtype == INT32 else searched(hierarchy, query, method, dtype)
     return sweep(hierarchy, query, method, dtype)
-
-
-def check_question(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> None:
-    """Refuse what no sweep answers.
-
-    Raises
-    ------
-    TypeError
-        Integer weights, and a float dtype asked for.
-    ValueError
-        Negative weights, and a limit.
-    """
-    if query.limit is not None and hierarchy.least_weight < 0:
-        raise ValueError(
-            "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "
-            "...) does"
-        )
-    if dtype.kind == "f" and hierarchy.weight_range.dtype.kind == "i":
-        raise TypeError(
-            f"a prepared map of integer weights has integer distances, not {dtype}; "
-            "h.with_weights(h.graph.weights.astype(float)) has others, and r.to_float() makes "
-            "floats of a result"
-        )
 
 
 def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:

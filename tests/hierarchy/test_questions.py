@@ -665,6 +665,35 @@ def test_trips_on_a_gpu_are_found_in_parts_where_memory_is_short(device: str) ->
         np.testing.assert_array_equal(found.distances, sssp.pairs(h, starts, ends).distances)
 
 
+FALLING = sssp.Graph.from_arcs([0, 1], [1, 2], [-5, 9])
+
+
+@every_device
+@pytest.mark.parametrize("predecessors", [False, True])
+@pytest.mark.parametrize(
+    ("g", "options", "error", "word"),
+    [
+        (FALLING, {"limit": 5}, ValueError, "negative weights takes no limit"),
+        (FALLING.with_weights([5, 9]), {"dtype": float}, TypeError, "integer distances, not float"),
+    ],
+)
+def test_what_no_sweep_answers_is_refused_at_every_call(
+    g: sssp.Graph,
+    options: dict[str, Any],
+    error: type[Exception],
+    word: str,
+    predecessors: bool,
+    device: str,
+) -> None:
+    h, options = sssp.prepare(g), {**options, "device": device}
+    calls: list[Any] = [sssp.shortest_paths, sssp.iter_blocks, partial(sssp.pairs, targets=[1, 2])]
+    for call in calls:
+        with pytest.raises(error, match=word):
+            call(h, sources=[0, 0], predecessors=predecessors, **options)
+    with pytest.raises(error, match=word):
+        sssp.nearest(h, [0], **options)
+
+
 def test_what_does_not_go_is_refused(roads: tuple[sssp.Graph, sssp.Hierarchy]) -> None:
     g, h = roads
     for method in ("dijkstra", sssp.DeltaStepping(), "a-star"):

@@ -22,7 +22,7 @@ from sssp.hierarchy.cuda.ready import answer_at_once
 from sssp.hierarchy.cuda.selection import Packed
 from sssp.hierarchy.cuda.trips import found_trips
 from sssp.hierarchy.cuda.versions import DeviceMap, device_map
-from sssp.hierarchy.rows import check_question, searched, solve_by, weighed_at_targets
+from sssp.hierarchy.rows import searched, solve_by, weighed_at_targets
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 
@@ -45,8 +45,6 @@ def solve(
 
     Raises
     ------
-    TypeError, ValueError
-        As the twin does.
     DeviceError
         The device cannot be used, or one row does not fit into what it may take.
     """
@@ -86,10 +84,9 @@ def solve_trips(
 
     Raises
     ------
-    TypeError, ValueError, DeviceError
+    DeviceError
         As `solve` does.
     """
-    check_question(hierarchy, query, dtype)
     number = device_number(query.device)
     with select(number):
         on_device = device_map(hierarchy, dtype, number)
