@@ -155,6 +155,7 @@ def _sum_on_host(plan: Plan[Query]) -> NDArray[np.float64]:
             for shares in in_order(contribution, zip(sources, found, strict=True), query.threads):
                 total += shares
                 advance(1)
+            del found  # (before there are the next rows)
     return total
 
 

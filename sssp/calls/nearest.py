@@ -215,7 +215,12 @@ def _by_rows(plan: Plan[Query], k: int) -> _Found:
         dtype=None if dtype.kind == "i" else dtype,
         progress=False,
     )
-    size = max(1, BLOCK_BYTES // max(1, graph.n * dtype.itemsize))
+    block = BLOCK_BYTES
+    if query.device == "cpu":
+        # beside the table there are rows, and what searches work in takes as much as they may
+        rows.memory_limit -= sum(part.nbytes for part in table)
+        block = min(block, rows.memory_limit // 2)
+    size = max(1, block // max(1, graph.n * dtype.itemsize))
     first = 0
     with progress_bar(query.rows, query.progress) as advance:
         for part in plan._replace(query=rows).split(size):
@@ -225,6 +230,7 @@ def _by_rows(plan: Plan[Query], k: int) -> _Found:
                 stats[name] += int(counts.sum())
             first += part.query.rows
             advance(part.query.rows)
+            del answer  # (before there are the next rows)
     if float(weights.largest) * graph.n >= longest and leads_on(graph, table, query.limit):
         raise failure(plan)
     return _Found(table, stats)

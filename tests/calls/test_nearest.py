@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import tracemalloc
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,3 +193,24 @@ def test_what_cannot_be_asked_is_refused() -> None:
     negative = sssp.Graph.from_arcs([0, 1], [1, 2], [1, -2])
     with pytest.raises(sssp.NegativeWeightError, match="dijkstra needs weights >= 0"):
         sssp.nearest(negative, 0, method="dijkstra")
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_rows_from_facilities_are_found_in_parts_where_memory_is_short(prepared: bool) -> None:
+    g = sssp.road_like(3000, seed=1)
+    h = sssp.prepare(g) if prepared else g
+    options: Any = {"k": 2, "method": "auto" if prepared else "delta-stepping", "threads": 1}
+    facilities = range(0, 3000, 10)
+    expected = sssp.nearest(h, facilities, **options)
+    # (rows of all facilities at once are 3.6 MB)
+    limit = 1_000_000
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        found = sssp.nearest(h, facilities, memory_limit=limit, **options)
+        most = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert most < limit
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.index, expected.index)
