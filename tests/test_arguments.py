@@ -316,6 +316,17 @@ def test_memory_of_sparse_rows_is_that_of_their_entries() -> None:
     assert r.distances.indptr.dtype == r.distances.indices.dtype == np.int32
 
 
+def test_sparse_rows_are_refused_where_they_fit_but_not_while_they_are_joined() -> None:
+    town = sssp.road_like(1000)
+    r = sssp.shortest_paths(town, range(50), output="sparse", threads=1)
+    d: Any = r.distances
+    held = d.data.nbytes + d.indices.nbytes
+    with pytest.raises(sssp.DeviceError, match=r"50 rows hold .* their vertices in"):
+        sssp.shortest_paths(town, range(50), output="sparse", threads=1, memory_limit=1.4 * held)
+    limited = {"threads": 1, "memory_limit": 1.5 * held}
+    assert sssp.shortest_paths(town, range(50), output="sparse", **limited).distances.nnz == d.nnz
+
+
 @pytest.mark.parametrize("bad", [math.nan, -math.inf])
 def test_a_closure_refuses_what_all_pairs_refuses(bad: float) -> None:
     matrix = np.array([[0.0, bad], [1.0, 0.0]])

@@ -237,7 +237,7 @@ class _Sparse:
     def __init__(self, query: Query, n: int, beside: int) -> None:
         self.query, self.shape, self.beside = query, (query.rows, n), beside
         self._kept: dict[int, Entries] = {}
-        self._done = self._nbytes = 0
+        self._done = self._nbytes = self._joining = 0
         self._lock = threading.Lock()
 
     def keep(self, rows: range, entries: Entries) -> None:
@@ -253,9 +253,13 @@ class _Sparse:
             self._kept[rows.start] = entries
             self._done += len(rows)
             self._nbytes += sum(part.nbytes for part in parts if part is not None)
+            self._joining += entries.vertices.nbytes
             # (a GPU has a limit of its own; the host keeps what comes back)
             if self.query.device == "cpu":
-                needed = {f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes}
+                needed = {
+                    f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes,
+                    "their vertices in one piece": self._joining,
+                }
                 if self.beside:
                     needed["the distances"] = self.beside
                 check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
@@ -303,7 +307,7 @@ class TripsForm:
         self._distances: NDArray[Any] = np.empty(query.targets.size, dtype)
         self.nbytes = self._distances.nbytes + query.beside
         self._walks: dict[int, Walks] = {}
-        self._held = 0
+        self._held = self._joining = 0
         self._lock = threading.Lock()
 
     def place(self, rows: range) -> None:
@@ -328,7 +332,12 @@ class TripsForm:
         with self._lock:
             self._walks[row] = walks
             self._held += walks.firsts.nbytes + walks.vertices.nbytes
-            needed = {"the trips": self.nbytes, "the paths so far": self._held}
+            self._joining += walks.vertices.nbytes
+            needed = {
+                "the trips": self.nbytes,
+                "the paths so far": self._held,
+                "their vertices in one piece": self._joining,
+            }
             if self.query.device == "cpu":
                 check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
 
