@@ -142,12 +142,11 @@ class Hierarchy:
 
         Those of its graph go too, and those of the reversed map.
         """
-        self._derived.free_device()
-        for held in list(self._derived.values()):
-            if isinstance(held, Hierarchy):
-                held.free_device()
+        others = [self._opposite, *self._derived.values()]
+        for version in (self, *(held for held in others if isinstance(held, Hierarchy))):
+            version._derived.free_device()
+            version.graph.free_device()
         self.structure.shared.free_device()
-        self.graph.free_device()
 
     if not TYPE_CHECKING:  # (to whom every name would be there)
 
@@ -376,6 +375,8 @@ class Hierarchy:
 
     def reverse(self) -> Hierarchy:
         """Return the hierarchy of ``graph.reverse()``, with the same weights the other way."""
+        if self._opposite is not None:
+            return self._opposite
         return self.derived(
             "reverse", lambda: Hierarchy(self.graph.reverse(), self.structure, None, self)
         )

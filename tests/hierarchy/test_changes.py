@@ -171,6 +171,18 @@ def test_changes_of_a_reversed_map(roads: sssp.Hierarchy) -> None:
         assert_same_answers(version.reverse(), anew(version.reverse()))
 
 
+def test_a_map_is_reversed_any_number_of_times(roads: sssp.Hierarchy) -> None:
+    back = roads.reverse()
+    assert back.reverse() is roads
+    version = back
+    for _ in range(2001):
+        version = version.reverse()
+    assert version is roads
+    changed = back.without_arcs([3])
+    for version in (changed.reverse(), changed.reverse().reverse()):
+        assert_same_answers(version, anew(version))
+
+
 def test_a_negative_cycle_of_a_reversed_map_is_one_of_its_graph() -> None:
     back = sssp.prepare(sssp.Graph.from_arcs([0, 1, 2], [1, 2, 0], [4, 5, 6])).reverse()
     arc = back.graph.arc(1, 0)
