@@ -25,6 +25,7 @@ from sssp.errors import (
     NegativeCycleError,
     NegativeWeightError,
 )
+from sssp.graph.matrix import MatrixGraph
 from sssp.papers.methods import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
@@ -483,6 +484,19 @@ def test_auto_takes_the_matrix_for_dense_graphs_and_searches_for_sparse_ones() -
     rows = sssp.all_pairs(tilted, method="floyd-warshall", predecessors=True)
     np.testing.assert_array_equal(r.distances, rows.distances)
     np.testing.assert_array_equal(r.predecessors, rows.predecessors)
+
+
+def test_auto_counts_what_the_entries_of_a_dense_matrix_mean() -> None:
+    n = 2000
+    everywhere, nowhere = np.zeros((n, n), np.int32), np.full((n, n), INF)
+    ring = np.arange(n), np.roll(np.arange(n), -1)
+    everywhere[ring] = nowhere[ring] = 1
+    assert MatrixGraph.of(everywhere, zero_is_arc=False).count_entries() == n
+    assert MatrixGraph.of(everywhere, zero_is_arc=True).count_entries() == n * n
+    assert MatrixGraph.of(nowhere, zero_is_arc=False).count_entries() == n
+    assert sssp.all_pairs(everywhere).method == "delta-stepping"
+    assert sssp.all_pairs(everywhere, zero_is_arc=True).method == "floyd-warshall"
+    assert sssp.all_pairs(nowhere).method == "delta-stepping"
 
 
 def test_methods_of_one_source_run_from_every_vertex() -> None:

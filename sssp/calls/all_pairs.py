@@ -141,7 +141,7 @@ def all_pairs(
     """
     source = _as_source(g_or_matrix)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
-    chosen = _choose_method(graph, source, method)
+    chosen = _choose_method(graph, method)
     if chosen.task == "search":
         options = Options(
             method=chosen,
@@ -362,12 +362,12 @@ def _as_pattern(
     return len(matrix), None, matrix
 
 
-def _choose_method(graph: Graph, source: Graph | NDArray[Any], method: str | Method) -> Method:
+def _choose_method(graph: Graph, method: str | Method) -> Method:
     """Obey the caller; ``"auto"`` is what measured fastest: a dense method, or searches."""
     if not is_auto(method):
         return as_method(method, METHODS | DENSE_METHODS)
     n = graph.n
-    arcs = graph.m if isinstance(source, Graph) else int(np.count_nonzero(source))
+    arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
     if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
         return FloydWarshall()
     return Johnson() if graph.weight_range.least < 0 else DeltaStepping()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     floats = matrix.dtype.kind == "f"
     least: Any = None
     greatest: Any = 0
-    step = max(1, BLOCK // max(1, len(matrix)))
-    for first in range(0, len(matrix), step):
-        rows = matrix[first : first + step]
+    for first, rows in _blocks(matrix):
         low = rows.min().item()
         if floats and not low > -np.inf:
             _refuse(rows, first)
@@ -67,6 +66,13 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     narrow = np.iinfo(INT32)
     fits = narrow.min <= least and greatest < narrow.max
     return WeightRange(INT32 if fits else INT64, int(least), int(greatest))
+
+
+def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield some rows of a matrix at a time, and the first of them by number."""
+    step = max(1, BLOCK // max(1, len(matrix)))
+    for first in range(0, len(matrix), step):
+        yield first, matrix[first : first + step]
 
 
 def _refuse(rows: NDArray[Any], first: int) -> None:
@@ -115,6 +121,10 @@ class MatrixGraph(Graph):
         """Dtype and extremes of the entries, without making the graph."""
         return self.derived("weight range", lambda: weight_range(self._matrix))
 
+    def count_entries(self) -> int:
+        """Count the entries that are arcs or loops, without making the graph."""
+        return sum(int(np.count_nonzero(self._arcs_of(rows))) for _, rows in _blocks(self._matrix))
+
     def open_part(self) -> MatrixGraph:
         """Return itself: of a matrix only what is an arc is taken."""
         return self
@@ -130,10 +140,15 @@ class MatrixGraph(Graph):
                     object.__setattr__(self, slot, getattr(made, slot))
         return object.__getattribute__(self, name)
 
+    def _arcs_of(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which entries of some rows are arcs, or loops."""
+        arcs = np.ones(rows.shape, np.bool_) if self._zero_is_arc else rows != 0
+        if rows.dtype.kind == "f":
+            arcs &= rows < np.inf
+        return arcs
+
     def _made(self) -> Graph:
         matrix = self._matrix
-        arcs = np.ones(matrix.shape, np.bool_) if self._zero_is_arc else matrix != 0
-        if matrix.dtype.kind == "f":
-            arcs &= matrix < np.inf
+        arcs = self._arcs_of(matrix)
         tails, heads = np.nonzero(arcs)
         return Graph.from_arcs(tails, heads, matrix[arcs], n=self.n)
