@@ -7,7 +7,9 @@ frame of its is there, or asked for.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Hashable
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -330,9 +332,8 @@ def _numbered(ids: Array) -> tuple[Array, Array]:
         numbers, distinct = pandas.factorize(ids)
         return numbers, distinct
     # alike is what the lookup of labels finds alike; to pandas 2 all texts end at a NUL
-    number_of: dict[Any, int] = {}
-    numbered = (number_of.setdefault(name, len(number_of)) for name in ids.tolist())
-    numbers = np.fromiter(numbered, INT64, ids.size)
+    number_of: defaultdict[Any, int] = defaultdict(count().__next__)
+    numbers = np.fromiter(map(number_of.__getitem__, ids.tolist()), INT64, ids.size)
     return numbers, np.fromiter(number_of, object, len(number_of))
 
 
