@@ -56,7 +56,7 @@ MOST_AT_ONCE = 1 << 20
 LINE = 64
 UINT32 = np.dtype(np.uint32)
 #: weights that a layer of changes may hold in any case, and as a part of all
-FEW, HELD_SHARE = 10_000, 16
+FEW, HELD_SHARE = 10_000, 12
 
 
 class PackedArcs(NamedTuple):

@@ -237,7 +237,7 @@ class Hierarchy:
         -----
         Only what depends on these arcs is found anew, if that pays and no weight is negative: a
         millisecond for a street of New York, copying the graph's weights included; up to some
-        eighty arcs here and there, or some thousand side by side. The version shares all else
+        hundred arcs here and there, or ten thousand side by side. The version shares all else
         with this hierarchy, and may be changed in turn.
         """
         return self._changed(self.graph.with_changes(arcs, weights), arcs)

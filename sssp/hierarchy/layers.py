@@ -43,12 +43,13 @@ from sssp.kernels.jit import njit
 __all__ = ["MOST_CHANGES", "Layer", "LayeredMetric", "changed", "unchanged"]
 
 #: changed arcs, from which on a customization is faster
-MOST_CHANGES = 3000
-#: part of all weights that may stand above changed arcs, up to the root: where these are scattered
-#: about a third changes, and with more than that a change proved too much in the end
-ABOVE_SHARE = 11
-#: triangles that may be looked at for a change: in any case, as a part of all, and in half a second
-FEW, LOOKED_SHARE, MANY = 100_000, 2, 50_000_000
+MOST_CHANGES = 10_000
+#: weights that may stand above changed arcs, up to the root, in any case, and as a part of all: of
+#: arcs here and there about half of them change, and with more than that a change proved too much
+FEW, ABOVE_SHARE = 30_000, 8
+#: triangles that may be looked at for a change, at most, which takes 0.2 s. To look at as many as
+#: there are takes half as long as to customize on one core, as long as on two
+MANY = 50_000_000
 #: of a rank: nothing, its weights are written down, it waits for its turn besides
 UNTOUCHED, TOUCHED, WAITS = 0, 1, 2
 #: entries of ``counts``: ranks written down, their weights, ranks that wait, triangles looked at
@@ -618,7 +619,7 @@ def changed(
     lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
     above = max(FEW, whole.basic.size // ABOVE_SHARE)
     begins = _begins(layer.ranks, first)
-    most = min(max(FEW, structure.triangles // LOOKED_SHARE), MANY)
+    most = min(max(FEW, structure.triangles), MANY)
     with whole.lock:
         both, log = (whole.basic, whole.perfect), whole.log
         count = _change_kernel(
