@@ -338,13 +338,14 @@ class Hierarchy:
 
     def _changed(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
         """Return the hierarchy of a graph some of whose arcs weigh something else."""
-        places = np.unique(arc_column(arcs, self.m))
+        places = arc_column(arcs, self.m)
         if self._opposite is not None:
             return self._opposite_changed(graph, places, threads)
         version = Hierarchy(graph, self.structure, self.slots)
         same = graph.weights.dtype == self.graph.weights.dtype
         usual = _is_usual(self.weight_range) and _is_usual(graph.weight_range)
         if same and usual and places.size <= MOST_CHANGES:
+            places = np.unique(places)
             if not any(key.startswith(("weights", "cuda")) for key in self._derived):
                 _weighed(self, threads)  # (who has asked on a GPU alone goes on there)
             for dtype in graph.weight_range.working_dtypes(None):
