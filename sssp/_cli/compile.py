@@ -171,7 +171,8 @@ def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
     ask(several, limit=g.weights.max() * g.n)
     ask(several, nearest=True, predecessors=True)
     reduce(h, several, "mean", device=device)
-    pairs(h, several, several[::-1], device=device, dtype=dtype)
+    for paths in (False, True):
+        pairs(h, several, several[::-1], predecessors=paths, device=device, dtype=dtype)
     fallen = h.with_changes([0], [-1])
     for sources in (0, several):
         shortest_paths(fallen, sources, device=device, dtype=dtype)

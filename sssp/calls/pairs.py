@@ -134,7 +134,7 @@ def pairs(
     Every answer is that of ``shortest_paths(g, source, targets=target, predecessors=True)``, to the
     bit, whatever trips go with it. Memory: 80 bytes a trip while those of a source are brought
     together, and its distance and path, some 30 bytes a vertex for every thread, and with paths the
-    reversed graph, which is kept.
+    arcs by head, which are kept.
 
     Examples
     --------

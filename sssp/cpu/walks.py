@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree import Tree, may_tie, reset
-from sssp.engine.network import reversed_graph
 from sssp.engine.query import Walks
-from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
@@ -47,13 +46,14 @@ def _first_tie_kernel(indptr, indices, weights, distances, reached, unseen):
 
 @njit
 def _walks_kernel(
-    indptr, indices, weights, source, targets, distances, unseen, tie, tails, tails_beyond, firsts
+    indptr, starts, weights, source, targets, distances, unseen, tie, tails, tails_beyond, firsts
 ):  # fmt: skip
     """Write down the paths to the targets, one behind the other.
 
-    The arcs are those of the reversed graph. ``tails`` int32 gets the tails on the paths to targets
-    nearer than ``tie``, and has -1 elsewhere; ``tails_beyond`` has those of all others. Path i is
-    ``vertices[firsts[i]:firsts[i + 1]]`` of what is returned.
+    ``indptr``, ``starts``, ``weights`` are the arcs in order of head, then of tail. ``tails`` int32
+    gets the tails on the paths to targets nearer than ``tie``, and has -1 elsewhere;
+    ``tails_beyond`` has those of all others. Path i is ``vertices[firsts[i]:firsts[i + 1]]`` of
+    what is returned.
     """
     vertices = np.empty(FIRST_CAPACITY, np.int32)
     size = 0
@@ -77,10 +77,10 @@ def _walks_kernel(
             end = distances[vertex]
             if known[vertex] < 0 and end < tie:
                 for arc in range(indptr[vertex], indptr[vertex + 1]):
-                    start = distances[indices[arc]]
+                    start = distances[starts[arc]]
                     # in order of tail, so the first is the smallest
                     if start != unseen and type(end)(start + weights[arc]) == end:
-                        known[vertex] = indices[arc]
+                        known[vertex] = starts[arc]
                         break
             vertex = np.int64(known[vertex])
         first, last = firsts[i], size - 1
@@ -142,7 +142,7 @@ def walks_to(
         tree = Tree(graph, arcs, sources, distances, reached, final)
         tree.predecessors(None, beyond, fewest_arcs=True)
     firsts = np.empty(targets.size + 1, np.int64)
-    back = unsigned_arcs(reversed_graph(graph), dtype)
+    back = arcs_by_head(graph, dtype)
     vertices = _walks_kernel(
         *back, sources[0], targets, distances, unseen, tie, tails, beyond, firsts
     )

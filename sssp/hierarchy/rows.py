@@ -24,10 +24,9 @@ from sssp.cpu.rows import Rows, Scratch, SingleRows
 from sssp.cpu.tree import may_tie, reset
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrowed
-from sssp.engine.network import reversed_graph
 from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
-from sssp.graph.arc_orders import arcs_by_head, unsigned_arcs
+from sssp.graph.arc_orders import arcs_by_head
 from sssp.hierarchy.finished import SweptLanes
 from sssp.hierarchy.sweeps import (
     LANES,
@@ -181,8 +180,6 @@ class _SweptRows(SingleRows):
             return None
         if may_tie(graph, self.bound, self.dtype):
             return None
-        if query.shares is not None:
-            return unsigned_arcs(reversed_graph(graph), self.dtype)
         return arcs_by_head(graph, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
+from sssp.hierarchy import rows as swept_rows
 from sssp.methods import Sweep
 from tests import naive
 from tests.compare import assert_same
@@ -564,6 +565,31 @@ def test_paths_to_a_few_targets_take_a_part_of_a_sweep(
         np.testing.assert_array_equal(found.path(i), wanted.path(i))
     many = sssp.shortest_paths(h, starts[0], targets=range(g.n), predecessors=True)
     assert many.stats["swept"] == g.n
+
+
+@given(networks(st.integers(1, 3), least_n=1), st.data())
+def test_paths_to_targets_are_those_of_a_search(
+    network: naive.Network, data: st.DataObject
+) -> None:
+    g = graph_of(network)
+    h, vertices = sssp.prepare(g), st.integers(0, g.n - 1)
+    for _ in range(3):
+        sources, ends = (data.draw(st.lists(vertices, min_size=1, max_size=3)) for _ in range(2))
+        starts = (sources * len(ends))[: len(ends)]
+        options: Any = {"predecessors": True, "limit": data.draw(st.none() | st.integers(0, 6))}
+        searched = sssp.pairs(h.graph, starts, ends, **options)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(swept_rows, "BACKWARD", g.n)  # from their ends, however small the graph
+            trips = sssp.pairs(h, starts, ends, **options)
+            assert_same(
+                sssp.shortest_paths(h, sources, targets=ends, **options),
+                sssp.shortest_paths(h.graph, sources, targets=ends, **options),
+            )
+        np.testing.assert_array_equal(trips.distances, searched.distances)
+        for i in np.flatnonzero(trips.reached):
+            np.testing.assert_array_equal(trips.path(i), searched.path(i))
+        if g.m:
+            h = h.without_arcs(data.draw(st.integers(0, g.m - 1)))
 
 
 @pytest.mark.gpu

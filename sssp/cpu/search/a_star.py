@@ -30,9 +30,8 @@ from sssp.cpu.rows import COUNTERS, Search, solve_rows
 from sssp.cpu.search.delta_alone import EXPANDED, PHASES, delta_stepping_kernel, own_links
 from sssp.cpu.search.delta_stepping import bucket_width, finest_width
 from sssp.engine.memory import check_memory
-from sssp.engine.network import reversed_graph
 from sssp.engine.query import Answer, Query
-from sssp.graph.arc_orders import typical_weight, unsigned_arcs
+from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs
 from sssp.graph.frozen import frozen
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
@@ -180,7 +179,9 @@ class _Landmarks:
         self.graph, self.dtype = graph, dtype
         self._scale = 1.0 / bucket_width(graph, DeltaStepping(), dtype)
         self._scratch = own_links(graph.n)
-        ways = unsigned_arcs(graph, dtype), unsigned_arcs(reversed_graph(graph), dtype)
+        back = arcs_by_head(graph, dtype)
+        against = back.indptr.view(np.uint64), back.tails.view(np.uint32), back.weights
+        ways = unsigned_arcs(graph, dtype), against
         unseen = unreached(dtype)
         heights: NDArray[Any] = np.empty((graph.n, BOUNDS), dtype)
         row = self._first_row(ways[0], starts)
