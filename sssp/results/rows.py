@@ -6,6 +6,7 @@ search reached (distances), or what a tree holds (predecessors), in order of ver
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from sssp.graph.checks import is_sparse
 
-__all__ = ["dense_row", "entry", "stored_row"]
+__all__ = ["dense_row", "entries", "stored_row"]
 
 
 def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -43,10 +44,20 @@ def dense_row(matrix: Any, row: int, rows: int, missing: Any) -> NDArray[Any]:
     return values
 
 
-def entry(matrix: Any, row: int, column: int, rows: int, missing: Any) -> Any:
-    """Return one entry of what `dense_row` would return, in O(log) of what is stored."""
+def entries(matrix: Any, row: int, rows: int, missing: Any) -> Callable[[int], Any]:
+    """Return what gives an entry of what `dense_row` would return, as a Python number.
+
+    In O(log) time of what is stored.
+    """
     if not is_sparse(matrix):
-        return matrix.reshape(rows, -1)[row, column]
+        whole: NDArray[Any] = matrix.reshape(rows, -1)[row]
+        return whole.item
     columns, stored = stored_row(matrix, row)
-    place = np.searchsorted(columns, column)
-    return stored[place] if place < columns.size and columns[place] == column else missing
+
+    def find(column: int) -> Any:
+        # (of another dtype, it would have all columns converted)
+        place = columns.searchsorted(columns.dtype.type(column))
+        is_stored = place < columns.size and columns.item(place) == column
+        return stored.item(place) if is_stored else missing
+
+    return find

@@ -23,7 +23,7 @@ from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import frames
 from sssp.results.exact import as_numbers, carry, joined, may_wrap, parts_of
-from sssp.results.rows import dense_row, entry, stored_row
+from sssp.results.rows import dense_row, entries, stored_row
 from sssp.results.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
 
 if TYPE_CHECKING:
@@ -196,8 +196,8 @@ class ShortestPaths:
         vertex, row = self._vertex(target), self._row(row)
         self._require_host()
         missing = unreached(self.distances.dtype)
-        value = entry(self.distances, row, self._column(vertex), self.rows, missing)
-        return math.inf if value == missing else value.item()
+        value = entries(self.distances, row, self.rows, missing)(self._column(vertex))
+        return math.inf if value == missing else value
 
     def path(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
         """Vertices of the shortest path to `target`, from its source on.
@@ -228,10 +228,10 @@ class ShortestPaths:
         if math.isinf(self.distance(vertex, row)):
             within = "" if self.limit is None else f" within the limit of {self.limit}"
             raise UnreachableError(f"vertex {vertex} is not reached from {self._from(row)}{within}")
-        path = []
+        path, tail_of = [], entries(self.predecessors, row, self.rows, -1)
         while vertex >= 0:
             path.append(vertex)
-            vertex = entry(self.predecessors, row, vertex, self.rows, -1)
+            vertex = tail_of(vertex)
         return np.array(path[::-1], dtype=np.int64)
 
     def path_labels(self, target: SupportsIndex, row: SupportsIndex = 0) -> list[Any]:
