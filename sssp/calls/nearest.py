@@ -28,7 +28,7 @@ from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.query import Query
 from sssp.engine.threads import check_threads
 from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
-from sssp.methods import BellmanFord, DeltaStepping, Dijkstra, Method, is_auto
+from sssp.methods import Dijkstra, Method, is_auto
 from sssp.results.nearest import NearestFacilities
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ __all__ = ["nearest"]
 #: so many facilities for each that is wanted, and searches from all of them take less time than
 #: labels: on New York one from each takes 12 ms on two cores, and labels 0.2 s for each
 FEW = 8
+#: and likewise sweeps of a prepared map
+FEW_SWEPT = 50
 #: bytes of distances that are merged at once
 BLOCK_BYTES = 256 << 20
 #: what to do where the table does not fit
@@ -80,7 +82,8 @@ def nearest(
         ``"dijkstra"`` is one search with k labels a vertex, on the CPU; any other method of
         `sssp.shortest_paths` runs from every facility, and the best are kept. ``"auto"`` takes
         labels for more than 8 k facilities or with a limit, else ``delta-stepping``, with
-        negative weights ``bellman-ford``.
+        negative weights ``bellman-ford``; on a prepared map sweeps, but labels on its graph for
+        more than 50 k facilities or with a limit.
     device : str
         As for `sssp.shortest_paths`; ``"auto"`` is the CPU. On a GPU ``"auto"`` runs
         ``delta-stepping`` from every facility.
@@ -134,12 +137,12 @@ def nearest(
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
-    if is_auto(method) and own_methods(network) is None:
-        on_cpu = named_device(device) in ("auto", "cpu")
-        few = limit is None and places.size <= FEW * count
-        chosen = _fastest(network, by_labels=on_cpu and not few)
-    else:
-        chosen = choose_method(network, method)
+    prepared = own_methods(network) is not None
+    few = limit is None and places.size <= (FEW_SWEPT if prepared else FEW) * count
+    by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
+    chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
+    if isinstance(chosen, Dijkstra):
+        network, prepared = network.tree_graph, False
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
     asked = distance_dtype(dtype, weights)
@@ -147,7 +150,7 @@ def nearest(
         sources=places,
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
-        advice="" if own_methods(network) is None else UNPREPARED,
+        advice=UNPREPARED if prepared else "",
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
@@ -170,13 +173,6 @@ def nearest(
         device=query.device,
         stats=found.stats,
     )
-
-
-def _fastest(network: Graph, *, by_labels: bool) -> Method:
-    """Return the fastest method that takes the weights."""
-    if network.least_weight < 0:
-        return BellmanFord()
-    return Dijkstra() if by_labels else DeltaStepping()
 
 
 class _Found(NamedTuple):

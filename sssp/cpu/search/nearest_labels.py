@@ -26,6 +26,8 @@ __all__ = ["Table", "empty_table", "leads_on", "merge_rows", "solve"]
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 FIRST_CAPACITY = 4096
+#: vertices whose rows are merged together
+TILE = 256
 
 #: distances and positions of facilities, both of shape (n, k)
 Table = tuple[NDArray[Any], NDArray[np.int32]]
@@ -177,24 +179,29 @@ def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
 
 
 @njit
-def _merge_kernel(row, missing, place, distances, index):
-    """Put a facility into the table, which is in order, wherever it is nearer than another."""
+def _merge_kernel(rows, missing, first, distances, index):
+    """Put facilities into the table, which is in order, wherever they are nearer than others.
+
+    Of some vertices at a time, so that the cache holds them however the rows lie in memory.
+    """
     number = distances.dtype.type
     n, k = index.shape
-    for vertex in range(n):
-        if row[vertex] == missing:
-            continue
-        distance = number(row[vertex])
-        i = k
-        # what came before stands before
-        while i > 0 and (index[vertex, i - 1] < 0 or distance < distances[vertex, i - 1]):
-            if i < k:
-                distances[vertex, i] = distances[vertex, i - 1]
-                index[vertex, i] = index[vertex, i - 1]
-            i -= 1
-        if i < k:
-            distances[vertex, i] = distance
-            index[vertex, i] = place
+    for low in range(0, n, TILE):
+        for place in range(len(rows)):
+            for vertex in range(low, min(low + TILE, n)):
+                if rows[place, vertex] == missing:
+                    continue
+                distance = number(rows[place, vertex])
+                i = k
+                # what came before stands before
+                while i > 0 and (index[vertex, i - 1] < 0 or distance < distances[vertex, i - 1]):
+                    if i < k:
+                        distances[vertex, i] = distances[vertex, i - 1]
+                        index[vertex, i] = index[vertex, i - 1]
+                    i -= 1
+                if i < k:
+                    distances[vertex, i] = distance
+                    index[vertex, i] = first + place
 
 
 def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
@@ -204,12 +211,13 @@ def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
 
 def merge_rows(table: Table, rows: NDArray[Any], first: int) -> None:
     """Take the facilities from position `first` on into a table, from their rows of distances."""
-    for place, row in enumerate(rows, first):
-        _merge_kernel(row, unreached(row.dtype), np.int32(place), *table)
+    _merge_kernel(rows, unreached(rows.dtype), first, *table)
 
 
 def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
     """Whether a facility is missing in a table only because its distance does not fit the dtype."""
+    if (table[1] >= 0).all():
+        return False
     dtype = table[0].dtype
     limit = wide_limit(limit, dtype.kind)
     return bool(_leads_on_kernel(*unsigned_arcs(graph, dtype), *table, limit))
