@@ -299,7 +299,9 @@ class _LaneRows(Rows):
         reads = query.reduction is not None or query.output == "sparse"
         leaves_some = query.limit is not None or not self.metric.joined
         self.cuts = leaves_some and not (reads and self.metric.potentials is None)
-        self.together = max(1, min(MOST_LANES // LANES, BLOCK_BYTES // group)) * LANES
+        # (no wider than a worker's share, for pages of a block are touched as a whole)
+        share = -(-query.rows // (LANES * query.threads))
+        self.together = max(1, min(MOST_LANES // LANES, BLOCK_BYTES // group, share)) * LANES
 
     def _select(self, hierarchy: Hierarchy) -> tuple[Selection, NDArray[np.int64] | None]:
         targets = self.query.targets
@@ -318,9 +320,7 @@ class _LaneRows(Rows):
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield rows that are swept together: whole groups of lanes."""
-        rows = self.query.rows
-        groups = -(-rows // LANES)
-        step = LANES * max(1, min(self.together // LANES, -(-groups // threads)))
+        rows, step = self.query.rows, self.together
         return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
     @property
