@@ -464,9 +464,9 @@ def sweep_lanes_kernel(
 def cut_kernel(block, start, end, greatest, unseen):
     """Make unreached what is above the greatest distance, in some lanes of every place."""
     for place in range(block.shape[0]):
-        for lane in range(start, end):
-            if not block[place, lane] <= greatest:
-                block[place, lane] = unseen
+        row = block[place, start:end]
+        for lane in range(row.size):
+            row[lane] = row[lane] if row[lane] <= greatest else unseen
 
 
 @njit
