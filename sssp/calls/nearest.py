@@ -141,8 +141,6 @@ def nearest(
     few = limit is None and places.size <= (FEW_SWEPT if prepared else FEW) * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
     chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
-    if isinstance(chosen, Dijkstra):
-        network, prepared = network.tree_graph, False
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
     asked = distance_dtype(dtype, weights)
@@ -150,11 +148,13 @@ def nearest(
         sources=places,
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
-        advice=UNPREPARED if prepared else "",
+        advice=UNPREPARED if prepared and not isinstance(chosen, Dijkstra) else "",
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
     refuse_unprepared(network, query)
+    if isinstance(chosen, Dijkstra):
+        network = network.tree_graph
     place_call(query, device, chosen, None, stream=None, memory_limit=memory_limit)
     part = network.open_part()
     plan = Plan(part if direction == "from" else reversed_graph(part), query, chosen)

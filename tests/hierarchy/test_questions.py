@@ -567,6 +567,27 @@ def test_paths_to_a_few_targets_take_a_part_of_a_sweep(
     assert many.stats["swept"] == g.n
 
 
+def test_many_facilities_go_by_labels_of_the_graph(
+    roads: tuple[sssp.Graph, sssp.Hierarchy],
+) -> None:
+    h = roads[1].without_arcs([5, 900])
+    places, few = range(0, h.n, 40), [5, 700]
+    kinds: list[tuple[Any, str, dict[str, Any]]] = [
+        (places, "dijkstra", {}),
+        (places, "dijkstra", {"direction": "to"}),
+        (few, "dijkstra", {"limit": 30_000}),
+        (few, "sweep", {}),
+    ]
+    for facilities, method, options in kinds:
+        found = sssp.nearest(h, facilities, **options)
+        wanted = sssp.nearest(h.graph, facilities, method="delta-stepping", **options)
+        assert found.method == method
+        np.testing.assert_array_equal(found.distances, wanted.distances)
+        np.testing.assert_array_equal(found.index, wanted.index)
+        with pytest.raises(TypeError, match="integer distances"):
+            sssp.nearest(h, facilities, dtype=np.float64, **options)
+
+
 @given(networks(st.integers(1, 3), least_n=1), st.data())
 def test_paths_to_targets_are_those_of_a_search(
     network: naive.Network, data: st.DataObject
