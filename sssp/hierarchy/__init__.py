@@ -8,6 +8,7 @@ In the order in which a map comes to be, and answers:
   that have changed; `scenarios`: for many sets of changes, some at a time;
 - `hierarchy`: the map that callers hold, in its weights; `derived`: what it makes when it is first
   wanted; `storage`: its file;
-- `rows`: whole rows, by `sweeps`, and what becomes of them (`finished`); `trips`: single distances;
+- `rows`: whole rows, by `sweeps`, and what becomes of them (`finished`); `paths`: paths to a few
+  targets; `trips`: single distances;
 - `bundles`: the tree cut into what a GPU sweeps. `cuda` has the twins of these files.
 """

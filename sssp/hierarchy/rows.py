@@ -3,7 +3,8 @@
 Rows of distances alone are swept many at a time, in blocks of lanes (`sssp.hierarchy.sweeps`): a
 dense answer over all vertices is made in place, and its memory is that of the transposed matrix.
 Rows that need a tree are swept one by one, and their trees found as those of every search, from
-the distances (`sssp.cpu.rows`), so that they are the same.
+the distances (`sssp.cpu.rows`), so that they are the same. Of paths to a few targets only what they
+are found by is swept (`sssp.hierarchy.paths`).
 
 Float weights with trees (origins too are found along tight arcs), and integers whose sums leave
 int64, go by a search on the graph: its distances are rounded from the source outward, and its test
@@ -28,6 +29,7 @@ from sssp.engine.plan import solver_of
 from sssp.engine.query import Answer, Query
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.hierarchy.finished import SweptLanes
+from sssp.hierarchy.paths import paths_kernel
 from sssp.hierarchy.sweeps import (
     LANES,
     Selection,
@@ -39,7 +41,6 @@ from sssp.hierarchy.sweeps import (
     lanes_memory,
     selected,
     shift_kernel,
-    sweep_back_kernel,
     sweep_kernel,
     sweep_lanes_kernel,
     sweep_within_kernel,
@@ -206,7 +207,7 @@ class _SweptRows(SingleRows):
         if targets is not None and targets.size <= BACKWARD * self.graph.n:
             back = self.back
         if back is not None:
-            count, swept = sweep_back_kernel(
+            count, swept = paths_kernel(
                 sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
                 structure.rank, *back, row, scratch.reached, scratch.predecessors[0], visited,
                 known,

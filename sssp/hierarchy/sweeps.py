@@ -14,9 +14,7 @@ one vector instruction serves them all. Their distances stand in order of vertex
 that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
 
 With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
-Goldberg and Werneck 2011). The selection is packed anew, once a call. For paths to a few targets
-nothing is selected ahead: going back from a target, the distances that are looked at are found, and
-those of their ancestors.
+Goldberg and Werneck 2011). The selection is packed anew, once a call.
 
 Arcs come as those of a base and a layer over it (`sssp.hierarchy.layers`): first, ends and weights
 by rank, then the ranks that have others, ascending, and first, ends and weights by place among
@@ -48,10 +46,10 @@ __all__ = [
     "everything",
     "flattened",
     "lanes_memory",
+    "least_over_arcs",
     "place_from",
     "selected",
     "shift_kernel",
-    "sweep_back_kernel",
     "sweep_kernel",
     "sweep_lanes_kernel",
     "sweep_within_kernel",
@@ -138,7 +136,7 @@ def climb_all_kernel(first, ends, weights, ranks, own_first, own_ends, own_weigh
 
 
 @njit
-def _least(least, start, end, ends, weights, distances):
+def least_over_arcs(least, start, end, ends, weights, distances):
     """Return the least distance over some arcs down to a rank, or what it has."""
     number = distances.dtype.type
     for arc in range(np.uint64(start), np.uint64(end)):
@@ -173,10 +171,10 @@ def sweep_kernel(
         if rank == following:
             place -= 1
             own, own_end = own_first[place], own_first[place + 1]
-            least = _least(distances[rank], own, own_end, own_ends, own_weights, distances)
+            least = least_over_arcs(distances[rank], own, own_end, own_ends, own_weights, distances)
             following = np.uint64(ranks[place - 1]) if place else ALL
         else:
-            least = _least(distances[rank], start, end, ends, weights, distances)
+            least = least_over_arcs(distances[rank], start, end, ends, weights, distances)
         end = start
         distances[rank] = least
         row[order[rank]] = least if least <= greatest else unseen
@@ -221,9 +219,9 @@ def sweep_within_kernel(
         least = distances[rank]
         if place >= 0 and ranks[place] == rank:
             start, end = own_first[place], own_first[place + 1]
-            least = _least(least, start, end, own_ends, own_weights, distances)
+            least = least_over_arcs(least, start, end, own_ends, own_weights, distances)
         else:
-            least = _least(least, first[rank], first[rank + 1], ends, weights, distances)
+            least = least_over_arcs(least, first[rank], first[rank + 1], ends, weights, distances)
         distances[rank] = least
         visited[looked_at] = rank
         looked_at += 1
@@ -242,104 +240,6 @@ def sweep_within_kernel(
         rank -= 1
     for i in range(looked_at):
         distances[visited[i]] = inf
-    return found, looked_at
-
-
-@njit
-def _sweep_to(
-    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances, known,
-    visited, looked_at,
-):  # fmt: skip
-    """Sweep a rank, and whatever is above it and was not swept; count that in `looked_at`."""
-    begin, above = looked_at, np.int64(rank)
-    while above >= 0 and not known[np.uint64(above)]:
-        known[np.uint64(above)] = True
-        visited[looked_at] = above
-        looked_at += ONE
-        above = np.int64(parent[np.uint64(above)])
-    place = looked_at
-    while place > begin:
-        place -= ONE
-        below = np.uint64(visited[place])
-        least = distances[below]
-        changed = place_from(below, ranks)
-        if changed < ranks.size and ranks[changed] == below:
-            start, end = own_first[changed], own_first[changed + 1]
-            least = _least(least, start, end, own_ends, own_weights, distances)
-        else:
-            start, end = first[below], first[below + ONE]
-            least = _least(least, start, end, ends, weights, distances)
-        distances[below] = least
-    return looked_at
-
-
-@njit
-def sweep_back_kernel(
-    source, targets, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-    distances, inf, bound, rank_of, indptr, tails, arc_weights, row, reached, predecessors, visited,
-    known,
-):  # fmt: skip
-    """Find the paths from a source to some targets, each from its end, along tight arcs.
-
-    What is swept is the ranks of the targets, and of the tails of arcs into the paths, and what is
-    above them. No arc may join two vertices at the same distance: the smallest tail is the next.
-
-    Arguments
-    ---------
-    source : rank
-    targets : vertices
-    parent : of every rank in the elimination tree
-    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
-    distances : shape (n,), by rank: what the climb brought; INF again afterwards
-    bound : greatest distance of interest
-    rank_of : the rank of every vertex
-    indptr, tails, arc_weights : the arcs that end at every vertex, in order of tail
-    row : by vertex, written on the paths
-    reached : shape (n,), int32: the vertices on the paths, each once; written
-    predecessors : shape (n,), int32: their tails, but for the source; written
-    visited : shape (n,), int32: the ranks that were looked at; written
-    known : shape (n,), bool: False, and again afterwards
-
-    Returns
-    -------
-    int, int
-        Numbers of vertices on the paths and of ranks looked at.
-    """
-    number = distances.dtype.type
-    found, looked_at = ZERO, ZERO
-    for target in targets:
-        vertex = np.uint64(target)
-        rank = np.uint64(rank_of[vertex])
-        looked_at = _sweep_to(
-            rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances,
-            known, visited, looked_at,
-        )  # fmt: skip
-        # (a path ends where it comes to another one, or to the source)
-        while distances[rank] <= bound and row[vertex] != distances[rank]:
-            distance = distances[rank]
-            row[vertex] = distance
-            reached[found] = vertex
-            found += ONE
-            for arc in range(np.uint64(indptr[vertex]), np.uint64(indptr[vertex + ONE])):
-                tail = np.uint64(tails[arc])
-                rank = np.uint64(rank_of[tail])
-                looked_at = _sweep_to(
-                    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
-                    distances, known, visited, looked_at,
-                )  # fmt: skip
-                if number(distances[rank] + arc_weights[arc]) == distance:
-                    predecessors[vertex] = tail
-                    vertex = tail
-                    break
-            rank = np.uint64(rank_of[vertex])
-    for place in range(looked_at):
-        rank = np.uint64(visited[place])
-        distances[rank] = inf
-        known[rank] = False
-    above = np.int64(source)
-    while above >= 0:
-        distances[np.uint64(above)] = inf
-        above = np.int64(parent[np.uint64(above)])
     return found, looked_at
 
 
