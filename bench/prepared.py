@@ -165,7 +165,7 @@ class Run:
             figure, found = self.timed(
                 question.name, partial(question.ask, prepared), question.size
             )
-            part = question.part(CHECKED_TRIPS if question.kind == "trips" else CHECKED)
+            part = question.part(CHECKED_TRIPS if question.has_own_ends else CHECKED)
             beside, expected = self.timed("", partial(part.ask, flat), part.size)
             figure.equal = np.array_equal(found.distances[: part.size], expected.distances)
             each, slow = figure.seconds / question.size, beside.seconds / part.size

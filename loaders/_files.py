@@ -33,6 +33,7 @@ __all__ = [
     "compressed",
     "crc32",
     "decompressed",
+    "decompressing",
     "other_kind",
     "printable",
     "replaced_file",
@@ -112,15 +113,22 @@ def decompressed(path: Pathname) -> Iterator[Any]:
     It is opened once and never moved back, so it may be a pipe. The stream raises one of
     `DAMAGED_STREAM` when it is truncated or corrupt; `peek` shows its first bytes.
     """
-    with open(os.fspath(path), "rb") as file:  # (a number would be a descriptor, and closed)
-        raw = file if file.seekable() else io.BufferedReader(_Pipe(file))
-        head = raw.peek(PEEKED_BYTES)
-        for magic, decompressor in _DECOMPRESSORS:
-            if head.startswith(magic):
-                with decompressor(raw) as stream:
-                    yield stream
-                return
-        yield raw
+    # (a number would be a file that is open already, and closed then)
+    with open(os.fspath(path), "rb") as file, decompressing(file) as stream:
+        yield stream
+
+
+@contextmanager
+def decompressing(file: Any) -> Iterator[Any]:
+    """Do the same for a file that is open, in bytes."""
+    raw = file if file.seekable() else io.BufferedReader(_Pipe(file))
+    head = raw.peek(PEEKED_BYTES)
+    for magic, decompressor in _DECOMPRESSORS:
+        if head.startswith(magic):
+            with decompressor(raw) as stream:
+                yield stream
+            return
+    yield raw
 
 
 class _Pipe(io.RawIOBase):

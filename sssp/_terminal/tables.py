@@ -118,11 +118,10 @@ def read_table(path: Path) -> Table:
 
 @contextmanager
 def _opened(path: Path, name: str) -> Iterator[Any]:
-    from sssp.loaders._files import DAMAGED_STREAM, decompressed
+    from sssp.loaders._files import DAMAGED_STREAM, decompressing
 
-    file = STDIN if path == STDOUT else path
     try:
-        with decompressed(file) as stream:  # type: ignore[arg-type]  # (open takes numbers too)
+        with open(STDIN if path == STDOUT else path, "rb") as file, decompressing(file) as stream:
             yield stream
     except DAMAGED_STREAM as error:
         if isinstance(error, OSError) and error.errno is not None:

@@ -108,6 +108,7 @@ def test_a_continent_is_made_prepared_checked_and_timed(
         (prepared, "SMALL", 100),
         (prepared_maps, "TREES", (1, 3)),
         (prepared_maps, "TRIPS", (50,)),
+        (prepared_maps, "PATHS", 40),
     ):
         monkeypatch.setattr(module, name, value)
     file = tmp_path / "out.json"
@@ -116,7 +117,7 @@ def test_a_continent_is_made_prepared_checked_and_timed(
     whats = [line.split("|")[1].strip() for line in lines]
     assert whats[2:8] == ["make", "prepare", "save", "read", "new weights", "verify"]
     assert whats[8:10] == ["1 tree", "3 trees"]
-    assert (whats[10][:5], whats[11:]) == ("table", ["50 trips"])
+    assert (whats[10][:5], whats[11:]) == ("table", ["50 trips", "40 paths"])
     assert size in lines[2]
     content = json.loads(file.read_text())
     assert [row["what"] for row in content["rows"]] == whats[2:]
@@ -127,11 +128,11 @@ def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypat
     monkeypatch.setattr(prepared, "SMALL", 100)
     monkeypatch.setattr(prepared_maps, "TREES", (2,))
     monkeypatch.setattr(prepared_maps, "TRIPS", (50,))
-
+    monkeypatch.setattr(prepared_maps, "PATHS", 40)
     monkeypatch.setattr(prepared_maps, "pairs", forged)
     assert prepared.main(["grid", "--side", "20"]) == 1
     wrong = [line for line in capsys.readouterr().out.splitlines() if "DIFFERS" in line]
-    assert [line.split("|")[1].strip() for line in wrong] == ["50 trips"]
+    assert [line.split("|")[1].strip() for line in wrong] == ["50 trips", "40 paths"]
 
 
 @pytest.mark.gpu
