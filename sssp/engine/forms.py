@@ -317,7 +317,7 @@ class TripsForm:
         """Nowhere."""
 
     def take(self, found: FinishedRows) -> None:
-        """Keep the distances and paths of one row.
+        """Keep the distances and paths of rows.
 
         Raises
         ------
@@ -325,7 +325,8 @@ class TripsForm:
             The paths found so far are more than the call may take.
         """
         row = found.rows.start
-        found.copy_distances(self._distances[np.newaxis, self.shares[row] : self.shares[row + 1]])
+        low, high = self.shares[row], self.shares[found.rows.stop]
+        found.copy_distances(self._distances[np.newaxis, low:high])
         walks = found.walks
         if walks is None:
             return

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.hierarchy.sweeps import least_over_arcs, place_from
+from sssp.hierarchy.sweeps import climb_kernel, least_over_arcs, place_from
 from sssp.kernels.jit import njit
 
-__all__ = ["paths_kernel"]
+__all__ = ["paths_kernel", "trips_kernel"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
+#: vertices on paths for which there is room at first
+FIRST_CAPACITY = 4096
 
 
 @njit
@@ -115,3 +117,63 @@ def paths_kernel(
         distances[np.uint64(above)] = inf
         above = np.int64(parent[np.uint64(above)])
     return found, looked_at
+
+
+@njit
+def trips_kernel(
+    sources, shares, targets, parent, up, down, climbed, inf, bound, rank_of, back, row, unseen,
+    reached, predecessors, visited, known, distances, firsts, counters,
+):  # fmt: skip
+    """Find the trips of some sources, and write down their paths, one behind the other.
+
+    Arguments
+    ---------
+    sources : ranks
+    shares : where the targets of every source begin, and where the last ones end
+    targets : vertices
+    parent : of every rank in the elimination tree
+    up, down : the arcs up from every rank, and down to it
+    climbed : shape (n,), at INF, and again afterwards
+    inf, bound, rank_of, visited, known : of `paths_kernel`
+    back : the arcs that end at every vertex, in order of tail
+    row : shape (n,), at `unseen`, and again afterwards
+    reached : shape (n,), scratch
+    predecessors : shape (n,), int32: at -1, and again afterwards
+    distances : of every trip, written
+    firsts : shape (trips + 1,): where the path of every trip begins; written
+    counters : shape (2, sources): ranks passed by the climb, and looked at; written
+
+    Returns
+    -------
+    ndarray, int32
+        The vertices on the paths, from the sources to the targets.
+    """
+    vertices = np.empty(FIRST_CAPACITY, np.int32)
+    size = 0
+    firsts[0] = 0
+    for i in range(sources.size):
+        low, high = shares[i] - shares[0], shares[i + 1] - shares[0]
+        counters[0, i] = climb_kernel(sources[i], parent, *up, inf, climbed)
+        count, looked_at = paths_kernel(
+            sources[i], targets[low:high], parent, *down, climbed, inf, bound, rank_of, *back, row,
+            reached, predecessors, visited, known,
+        )  # fmt: skip
+        counters[1, i], found = looked_at, np.int64(count)
+        for trip in range(low, high):
+            if size + found > vertices.size:
+                bigger = np.empty(2 * (size + found), np.int32)
+                bigger[:size] = vertices[:size]
+                vertices = bigger
+            vertex = np.int64(targets[trip])
+            distances[trip] = row[vertex]
+            first = size
+            while vertex >= 0 and row[vertex] != unseen:
+                vertices[size] = vertex
+                size += 1
+                vertex = np.int64(predecessors[vertex])
+            vertices[first:size] = vertices[first:size][::-1].copy()
+            firsts[trip + 1] = size
+        for place in range(found):
+            row[reached[place]] = unseen
+            predecessors[reached[place]] = -1
+    return vertices[:size].copy()

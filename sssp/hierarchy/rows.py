@@ -21,15 +21,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.finished import HostRows
 from sssp.cpu.rows import Rows, Scratch, SingleRows
 from sssp.cpu.tree import may_tie, reset
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.plan import solver_of
-from sssp.engine.query import Answer, Query
+from sssp.engine.query import Answer, Query, Walks
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.hierarchy.finished import SweptLanes
-from sssp.hierarchy.paths import paths_kernel
+from sssp.hierarchy.paths import paths_kernel, trips_kernel
 from sssp.hierarchy.sweeps import (
     LANES,
     Selection,
@@ -66,6 +67,8 @@ FEW = 2
 TRIPS_A_VERTEX = 1 / 64
 #: part of the vertices that are targets up to which paths to them are found from their ends
 BACKWARD = 1 / 1000
+#: sources whose trips are found together: for some milliseconds nobody hears Ctrl-C
+TRIPS_TOGETHER = 64
 #: part of the vertices up to which rows with a limit are swept one by one, as far as it reaches
 NEAR = 1 / 16
 
@@ -84,7 +87,8 @@ def _swept(
     if query.shares is not None and not query.predecessors:
         return solve_trips(hierarchy, query, method, dtype)
     if query.wants_tree or query.nearest or query.predecessors:
-        return _SweptRows(hierarchy, query, method, dtype).run()
+        kind = _TripRows if _are_trips_to_few(hierarchy, query, dtype) else _SweptRows
+        return kind(hierarchy, query, method, dtype).run()
     if _is_small_table(hierarchy, query):
         return _solve_as_trips(hierarchy, query, method, dtype)
     if query.rows <= FEW or _stays_near(hierarchy, query, method, dtype):
@@ -111,6 +115,13 @@ def solve_by(
     if not fits(hierarchy, query, dtype):
         return None if dtype == INT32 else searched(hierarchy, query, method, dtype)
     return sweep(hierarchy, query, method, dtype)
+
+
+def _are_trips_to_few(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
+    """Whether all paths are found from their ends."""
+    if query.shares is None or may_tie(hierarchy.graph, query.bound(dtype), dtype):
+        return False
+    return bool(np.diff(query.shares).max(initial=0) <= BACKWARD * hierarchy.n)
 
 
 def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
@@ -231,6 +242,37 @@ class _SweptRows(SingleRows):
         self.finish(rows, distances, reached, scratch, goes_back=back is not None)
         if place is None:
             reset(row, reached, self.unseen)
+
+
+class _TripRows(_SweptRows):
+    """Trips with their paths, some at a time: they are found in less time than Python takes."""
+
+    def blocks(self, threads: int) -> Iterator[range]:
+        """Yield sources whose trips are found in one call."""
+        rows = self.query.rows
+        step = max(1, min(TRIPS_TOGETHER, -(-rows // threads)))
+        return (range(first, min(first + step, rows)) for first in range(0, rows, step))
+
+    def solve(self, rows: range, scratch: Scratch) -> None:
+        """Find the trips of some sources."""
+        query, structure = self.query, self.structure
+        assert query.shares is not None
+        assert query.targets is not None
+        assert self.back is not None
+        shares = query.shares[rows.start : rows.stop + 1]
+        targets = query.targets[shares[0] : shares[-1]]
+        distances = np.empty((1, targets.size), self.dtype)
+        firsts = np.empty(targets.size + 1, INT64)
+        vertices = trips_kernel(
+            structure.rank[query.sources[rows.start : rows.stop]], shares, targets,
+            structure.parent, self.metric.up, self.metric.down, scratch.extra[0], self.inf,
+            self.bound, structure.rank, tuple(self.back), scratch.distances[0], self.unseen,
+            scratch.reached, scratch.predecessors[0], *scratch.extra[1:], distances[0], firsts,
+            self.counts[:, rows.start : rows.stop],
+        )  # fmt: skip
+        self.form.take(
+            HostRows(rows, np.arange(targets.size), distances, [], walks=Walks(firsts, vertices))
+        )
 
 
 @cache
