@@ -130,7 +130,9 @@ def is_shortest_path_tree(network: naive.Network, predecessors: list[int]) -> bo
             way.append(predecessors[way[-1]])
             if len(way) > network.n or (way[-1], way[-2]) not in lengths:
                 return False
-        if sum(lengths[way[i + 1], way[i]] for i in range(len(way) - 1)) != distances[v]:
+        length = sum(lengths[way[i + 1], way[i]] for i in range(len(way) - 1))
+        # (a vertex that is not reached has no predecessor either)
+        if way[-1] != 0 or length != distances[v]:
             return False
     return True
 
