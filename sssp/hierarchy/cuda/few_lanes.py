@@ -24,7 +24,7 @@ from sssp.hierarchy.cuda.streams import (
     arc_reader,
     stream_words,
 )
-from sssp.hierarchy.cuda.sweeps import bundle_of
+from sssp.hierarchy.cuda.sweeps import bundle_of, has_passed
 from sssp.kernels.dtypes import infinity
 
 __all__ = ["few_bytes", "make_few_kernel"]
@@ -159,7 +159,7 @@ def make_few_kernel(dtype: np.dtype[Any]) -> Any:
                 names[uint32(names_at + i)] = name
                 if sourced:
                     rank = ranks[uint32(bundle.first + i)]
-                    if int32(rank - size[rank]) < source <= rank:
+                    if has_passed(source, rank, size):
                         found = ways[lane, depth[rank]]
             elif i < members + bounded:
                 found = distances[uint64(name) * uint64(lanes) + lane]

@@ -43,6 +43,7 @@ __all__ = [
     "LEVEL_THREADS",
     "Pass",
     "bundle_of",
+    "has_passed",
     "make_level_kernel",
     "make_sweep_kernel",
     "shared_bytes",
@@ -102,15 +103,22 @@ def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
     return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
 
 
+@inline
+def has_passed(source, rank, size):
+    """Whether the climb of a source has passed a rank: that is above it, or it."""
+    return int32(int32(rank) - size[rank]) < source <= int32(rank)
+
+
+@inline
+def _far_away(vertex, distances, lanes, lane):
+    """Return a distance from the memory of the device."""
+    return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
+
+
 @cache
 def make_level_kernel(dtype: np.dtype[Any]) -> Any:
     """Return the kernel that sweeps a level."""
     number, inf = from_dtype(dtype), infinity(dtype).item()
-
-    @inline
-    def far_away(vertex, distances, lanes, lane):
-        """Return a distance from the memory of the device."""
-        return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
 
     @kernel
     def _level_kernel(
@@ -148,7 +156,7 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         least = number(inf)
         if slice_here == 0:
             source = source_ranks[lane]
-            if int32(int32(rank) - size[rank]) < source <= int32(rank):
+            if has_passed(source, rank, size):
                 least = ways[lane, depth[rank]]
         arc, stop = uint32(arcs_first[rank] + slice_here), arcs_stop[rank]
         # several at a time, for they come from far
@@ -163,8 +171,8 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
                 order[ends[arc3]],
             )
             w0, w1, w2, w3 = weights[arc], weights[arc1], weights[arc2], weights[arc3]
-            d0, d1 = far_away(v0, distances, lanes, lane), far_away(v1, distances, lanes, lane)
-            d2, d3 = far_away(v2, distances, lanes, lane), far_away(v3, distances, lanes, lane)
+            d0, d1 = _far_away(v0, distances, lanes, lane), _far_away(v1, distances, lanes, lane)
+            d2, d3 = _far_away(v2, distances, lanes, lane), _far_away(v3, distances, lanes, lane)
             least = min(number(d0 + w0), least)
             least = min(number(d1 + w1), least)
             least = min(number(d2 + w2), least)
@@ -225,11 +233,6 @@ def make_sweep_kernel(
     words_a_number = dtype.itemsize // 4
 
     @inline
-    def far_away(names, i, distances, lanes, lane):
-        """Return a distance from the memory of the device."""
-        return distances[uint64(uint32(names[i])) * uint64(lanes) + lane]
-
-    @inline
     def placed(row, threads):
         """Return where in shared memory the distances of a row begin, and the mark beside it."""
         return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
@@ -242,16 +245,16 @@ def make_sweep_kernel(
             last = uint32(bundle.bounded - 1)
             i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
             i3 = min(uint32(i + 3), last)
-            b0 = far_away(vertices, uint32(bundle.begin + i), distances, lanes, lane)
-            b1 = far_away(vertices, uint32(bundle.begin + i1), distances, lanes, lane)
-            b2 = far_away(vertices, uint32(bundle.begin + i2), distances, lanes, lane)
-            b3 = far_away(vertices, uint32(bundle.begin + i3), distances, lanes, lane)
+            b0 = _far_away(vertices[uint32(bundle.begin + i)], distances, lanes, lane)
+            b1 = _far_away(vertices[uint32(bundle.begin + i1)], distances, lanes, lane)
+            b2 = _far_away(vertices[uint32(bundle.begin + i2)], distances, lanes, lane)
+            b3 = _far_away(vertices[uint32(bundle.begin + i3)], distances, lanes, lane)
             i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
             i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
-            b4 = far_away(vertices, uint32(bundle.begin + i4), distances, lanes, lane)
-            b5 = far_away(vertices, uint32(bundle.begin + i5), distances, lanes, lane)
-            b6 = far_away(vertices, uint32(bundle.begin + i6), distances, lanes, lane)
-            b7 = far_away(vertices, uint32(bundle.begin + i7), distances, lanes, lane)
+            b4 = _far_away(vertices[uint32(bundle.begin + i4)], distances, lanes, lane)
+            b5 = _far_away(vertices[uint32(bundle.begin + i5)], distances, lanes, lane)
+            b6 = _far_away(vertices[uint32(bundle.begin + i6)], distances, lanes, lane)
+            b7 = _far_away(vertices[uint32(bundle.begin + i7)], distances, lanes, lane)
             at_boundary = uint32(rows_at + bundle.members * threads + thread)
             rows[uint32(at_boundary + i * threads)] = b0
             rows[uint32(at_boundary + i1 * threads)] = b1
@@ -270,7 +273,7 @@ def make_sweep_kernel(
         while i < bundle.members:
             rank = ranks[uint32(bundle.first + i)]
             way = number(inf)
-            if int32(rank - size[rank]) < source <= rank:
+            if has_passed(source, rank, size):
                 way = ways[lane, depth[rank]]
             rows[uint32(rows_at + i * threads + thread)] = way
             i = uint32(i + 1)
