@@ -158,6 +158,7 @@ def pairs(
         advice=FEWER_TRIPS,
         threads=check_threads(threads),
         progress=check_progress(progress),
+        beside=TRIP_BYTES * starts.size,
     )
     refuse_unprepared(network, query)
     call = _Call(network, starts, ends, query, chosen)
@@ -273,7 +274,6 @@ class _Call:
         # (whoever names a GPU limits the memory there)
         on_gpu = any(name.startswith("cuda") for name in named)
         limit = as_memory_limit(None if on_gpu else memory_limit, "cpu")
-        self.query.beside = TRIP_BYTES * self.starts.size
         check_memory({"the trips": self.query.beside}, limit, "cpu", self.query.advice)
 
     def _turns(self, groups: _Groups) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sssp.cpu.tree import reset
 from sssp.hierarchy.sweeps import climb_kernel, least_over_arcs, place_from
 from sssp.kernels.jit import njit
 
@@ -173,7 +174,6 @@ def trips_kernel(
                 vertex = np.int64(predecessors[vertex])
             vertices[first:size] = vertices[first:size][::-1].copy()
             firsts[trip + 1] = size
-        for place in range(found):
-            row[reached[place]] = unseen
-            predecessors[reached[place]] = -1
+        reset(row, reached[:found], unseen)
+        reset(predecessors, reached[:found], -1)
     return vertices[:size].copy()

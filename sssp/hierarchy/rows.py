@@ -51,6 +51,7 @@ from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
 from sssp.methods import BellmanFord, DeltaStepping, Method
 
 if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
     from sssp.hierarchy.hierarchy import Hierarchy
 
 __all__ = ["searched", "solve", "solve_by", "weighed_at_targets"]
@@ -87,7 +88,7 @@ def _swept(
     if query.shares is not None and not query.predecessors:
         return solve_trips(hierarchy, query, method, dtype)
     if query.wants_tree or query.nearest or query.predecessors:
-        kind = _TripRows if _are_trips_to_few(hierarchy, query, dtype) else _SweptRows
+        kind = _TripRows if _are_trips_back(hierarchy.graph, query, dtype) else _SweptRows
         return kind(hierarchy, query, method, dtype).run()
     if _is_small_table(hierarchy, query):
         return _solve_as_trips(hierarchy, query, method, dtype)
@@ -117,11 +118,23 @@ def solve_by(
     return sweep(hierarchy, query, method, dtype)
 
 
-def _are_trips_to_few(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
-    """Whether all paths are found from their ends."""
-    if query.shares is None or may_tie(hierarchy.graph, query.bound(dtype), dtype):
+def _may_go_back(graph: Graph, query: Query, dtype: np.dtype[Any]) -> bool:
+    """Whether paths to targets may be found from their ends."""
+    if query.targets is None or query.nearest or query.fewest_arcs or not query.predecessors:
         return False
-    return bool(np.diff(query.shares).max(initial=0) <= BACKWARD * hierarchy.n)
+    return not may_tie(graph, query.bound(dtype), dtype)
+
+
+def _are_few(targets: int, n: int) -> bool:
+    """Whether that takes less time for the targets of a source than to sweep all vertices."""
+    return targets <= BACKWARD * n
+
+
+def _are_trips_back(graph: Graph, query: Query, dtype: np.dtype[Any]) -> bool:
+    """Whether trips are wanted whose paths are all found from their ends."""
+    if query.shares is None or not _may_go_back(graph, query, dtype):
+        return False
+    return _are_few(int(np.diff(query.shares).max(initial=0)), graph.n)
 
 
 def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
@@ -182,17 +195,10 @@ class _SweptRows(SingleRows):
         super().__init__(graph, query, method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
-        self.back = self._arcs_back()
+        self.back: tuple[NDArray[Any], ...] | None = None
+        if _may_go_back(graph, query, dtype):
+            self.back = arcs_by_head(graph, dtype)
         self.extra = _climbs(dtype, backward=self.back is not None)
-
-    def _arcs_back(self) -> tuple[NDArray[Any], ...] | None:
-        """Return the arcs by head, if paths to targets may be found from their ends."""
-        query, graph = self.query, self.graph
-        if query.targets is None or query.nearest or query.fewest_arcs or not query.predecessors:
-            return None
-        if may_tie(graph, self.bound, self.dtype):
-            return None
-        return arcs_by_head(graph, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""
@@ -214,9 +220,8 @@ class _SweptRows(SingleRows):
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
         targets = self.query.targets_of(rows.start)
-        back = None
-        if targets is not None and targets.size <= BACKWARD * self.graph.n:
-            back = self.back
+        few = targets is not None and _are_few(targets.size, self.graph.n)
+        back = self.back if few else None
         if back is not None:
             count, swept = paths_kernel(
                 sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
