@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import percolated_grid
-from sssp._terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import named_graph
 
 __all__ = ["add_arguments", "continent", "maker_of"]
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of
-from sssp._terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import named_graph
 
 WHAT = "sum"
 SEED = 1

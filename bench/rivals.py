@@ -48,9 +48,9 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import installed
-from sssp._terminal.interrupt import leave
-from sssp._terminal.outcome import reporting_errors
-from sssp._terminal.parser import Parser, parse
+from sssp.apps.terminal.interrupt import leave
+from sssp.apps.terminal.outcome import reporting_errors
+from sssp.apps.terminal.parser import Parser, parse
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
 from sssp.bench.rival import Answer, PreparedMap, Rival
 from sssp.loaders import write_gr

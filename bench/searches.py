@@ -23,7 +23,7 @@ import sssp
 from bench.common import Record, options_of, percolated_grid, real_graph
 from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import cuda
-from sssp.cuda.memory import DeviceGraph, device_graph
+from sssp.cuda.device_memory import DeviceGraph, device_graph
 from sssp.cuda.search.bellman_ford.pull import PullSearch
 from sssp.cuda.search.bellman_ford.push import PushSearch
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch

@@ -25,15 +25,15 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of
-from sssp._terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import named_graph
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
-from sssp.cuda.memory import device_graph, pinned_array
-from sssp.hierarchy.cuda.lanes import MOST_ROWS, LanesSearch
-from sssp.hierarchy.cuda.pieces import DeviceTree
-from sssp.hierarchy.cuda.selection import Packed
-from sssp.hierarchy.cuda.turns import TILE, TURNS, make_turn_kernel
-from sssp.hierarchy.cuda.versions import (
+from sssp.cuda.device_memory import device_graph, pinned_array
+from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
+from sssp.cuda.sweep.device_tree import DeviceTree
+from sssp.cuda.sweep.selection import Packed
+from sssp.cuda.sweep.transpose import TILE, TURNS, make_turn_kernel
+from sssp.cuda.sweep.device_maps import (
     DeviceMap,
     DeviceMaps,
     Work,

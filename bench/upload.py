@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import sssp
 from bench.common import Record, options_of
 from sssp.cuda.compiler import cuda, device_number, select
-from sssp.cuda.memory import PIECE, STREAMS, upload
+from sssp.cuda.device_memory import PIECE, STREAMS, upload
 
 PIECES = (4 << 20, 16 << 20, 32 << 20)
 STREAM_COUNTS = (1, 2, 4, 8)

@@ -2,7 +2,7 @@ from sssp import certificate as certificate
 from sssp import csgraph as csgraph
 from sssp import datasets as datasets
 from sssp import errors as errors
-from sssp import generate as generate
+from sssp.datasets import generate
 from sssp import loaders as loaders
 from sssp import methods as methods
 from sssp.calls.all_pairs import all_pairs as all_pairs
@@ -26,13 +26,13 @@ from sssp.errors import SSSPError as SSSPError
 from sssp.errors import UnreachableError as UnreachableError
 from sssp.errors import VerificationError as VerificationError
 from sssp.errors import VertexError as VertexError
-from sssp.generate import road_like as road_like
+from sssp.datasets.generate import road_like as road_like
 from sssp.graph.graph import Graph as Graph
 from sssp.graph.reading import read_graph as read_graph
-from sssp.hierarchy.hierarchy import Hierarchy as Hierarchy
-from sssp.hierarchy.prepare import prepare as prepare
-from sssp.hierarchy.prepare import read_hierarchy as read_hierarchy
-from sssp.jobs.job import run as run
+from sssp.prepared.hierarchy import Hierarchy as Hierarchy
+from sssp.prepared.prepare import prepare as prepare
+from sssp.prepared.prepare import read_hierarchy as read_hierarchy
+from sssp.apps.jobs.job import run as run
 from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst
@@ -44,9 +44,9 @@ from sssp.methods import FloydWarshall as FloydWarshall
 from sssp.methods import Johnson as Johnson
 from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
-from sssp.results.nearest import NearestFacilities as NearestFacilities
-from sssp.results.shortest_paths import ShortestPaths as ShortestPaths
-from sssp.results.trips import Trips as Trips
+from sssp.results.facilities import NearestFacilities as NearestFacilities
+from sssp.results.trees import ShortestPaths as ShortestPaths
+from sssp.results.trip_results import Trips as Trips
 
 __version__: str
 __all__: list[str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sssp._cli import console
+from sssp.apps.cli import console
 
 if __name__ == "__main__":
     console()

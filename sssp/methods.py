@@ -215,8 +215,8 @@ class Sweep(Method):
     name: ClassVar[str] = "sweep"
     task: ClassVar[str] = "sweep"
     solvers: ClassVar[dict[str, str]] = {
-        "cpu": "sssp.hierarchy.rows",
-        "cuda": "sssp.hierarchy.cuda.rows",
+        "cpu": "sssp.cpu.sweep.sweep_driver",
+        "cuda": "sssp.cuda.sweep.sweep_driver",
     }
     statistics: ClassVar[dict[str, str]] = {
         "climbed": "vertices passed on the way up",
@@ -225,7 +225,7 @@ class Sweep(Method):
     # on NY, many side by side; trees are found one by one
     seconds: ClassVar[float | None] = 1.2e-9
     tree_seconds: ClassVar[float | None] = 30e-9
-    kernels: ClassVar[str | None] = "sssp.hierarchy.cuda"
+    kernels: ClassVar[str | None] = "sssp.cuda.sweep"
     negative_weights: ClassVar[bool] = True
 
 

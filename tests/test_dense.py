@@ -17,7 +17,7 @@ from scipy.sparse import csgraph as scipy_csgraph
 import sssp
 from sssp import datasets, methods
 from sssp.cpu import team
-from sssp.engine.matrix_query import MatrixQuery, squarings
+from sssp.engine.matrix_request import MatrixQuery, squarings
 from sssp.engine.plan import solver_of
 from sssp.errors import (
     DeviceError,
@@ -381,7 +381,7 @@ def test_float_paths_are_as_long_as_their_distances(method: str, negative: bool)
 
 
 def test_a_broken_row_of_tails_is_mended() -> None:
-    from sssp.cpu.matrix.driver import _mend
+    from sssp.cpu.matrix.matrix_driver import _mend
 
     g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 1], [1.0, 0.0, 0.0])
     query = MatrixQuery(n=3, source=g, zero_is_arc=False, weights=g.weight_range)

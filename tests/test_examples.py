@@ -24,7 +24,7 @@ import pytest
 
 import sssp
 from sssp import datasets
-from sssp._terminal.outcome import USAGE_ERROR
+from sssp.apps.terminal.outcome import USAGE_ERROR
 from tests.pages import ROOT, blocks_of, cells_of, shell_lines_of, split_last, written_pages
 from tests.solvers import SIMULATOR
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sssp import datasets
-from sssp.generate import road_like
+from sssp.datasets.generate import road_like
 from sssp.graph.reading import read_graph
 
 NEW_YORK_N = 264_346

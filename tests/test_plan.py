@@ -11,7 +11,7 @@ import pytest
 import sssp
 from sssp.calls.question import Options, ask
 from sssp.engine.plan import Plan, merged
-from sssp.engine.query import Answer, Reduction
+from sssp.engine.request import Answer, Reduction
 from tests.compare import assert_same_array
 from tests.solvers import Solver, every_solver, needs_speed
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.graph.checks import is_sparse
+from sssp.graph.check_arrays import is_sparse
 from sssp.graph.frames import as_frame
 
 #: one call of every kind that has scratch, caches or threads of its own

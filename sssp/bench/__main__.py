@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from sssp._terminal.interrupt import leave, tidying_up
+from sssp.apps.terminal.interrupt import leave, tidying_up
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from sssp._terminal.arguments import NamedGraph
-    from sssp._terminal.output import Output
+    from sssp.apps.terminal.arguments import NamedGraph
+    from sssp.apps.terminal.output import Output
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report
 
@@ -55,7 +55,7 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
-    from sssp._terminal.arguments import (
+    from sssp.apps.terminal.arguments import (
         GRAPH_HELP,
         method_list,
         named_graph,
@@ -221,14 +221,14 @@ def _deliver(report: Report, options: argparse.Namespace) -> None:
 
 
 def _write(report: Report, file: Path) -> None:
-    from sssp._terminal.outcome import naming
+    from sssp.apps.terminal.outcome import naming
 
     with naming(file):
         report.write_json(file)
 
 
 def _draw(report: Report, output: Output) -> None:
-    from sssp.bench.plot import DOTS_PER_INCH, drawn
+    from sssp.bench.chart import DOTS_PER_INCH, drawn
 
     figure = drawn(report)
     with output.opened() as stream:
@@ -267,7 +267,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
     from functools import partial
 
-    from sssp._terminal.arguments import method_list
+    from sssp.apps.terminal.arguments import method_list
     from sssp.bench.harness import Harness, Ours
     from sssp.bench.rival import RIVALS
     from sssp.bench.workloads import Loader, chosen_sources, random_sources
@@ -296,7 +296,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
     """Show what is going on in a line on stderr, if that is a terminal."""
-    from sssp.kernels.notice import on_terminal
+    from sssp.kernels.messages import on_terminal
 
     if not on_terminal():
         yield lambda text: None
@@ -315,20 +315,20 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 def _default_graphs() -> list[NamedGraph]:
     from sssp import datasets
-    from sssp._terminal.arguments import NamedGraph
+    from sssp.apps.terminal.arguments import NamedGraph
 
     found = [NamedGraph(name, path) for name, path in datasets.available().items()]
     return [*_built_in([DEFAULT_SIZE]), *found]
 
 
 def _growing_graphs() -> list[NamedGraph]:
-    from sssp.bench.plot import SIZES
+    from sssp.bench.chart import SIZES
 
     return _built_in(SIZES)
 
 
 def _built_in(sizes: Iterable[int]) -> list[NamedGraph]:
-    from sssp._terminal.arguments import BUILT_IN, named_graph
+    from sssp.apps.terminal.arguments import BUILT_IN, named_graph
 
     return [named_graph(f"{BUILT_IN}:{size}") for size in sizes]
 
@@ -336,9 +336,9 @@ def _built_in(sizes: Iterable[int]) -> list[NamedGraph]:
 def _picture(text: str) -> Output:
     import argparse
 
-    from sssp._terminal.arguments import new_file
-    from sssp._terminal.output import Output
-    from sssp.bench.plot import FORMATS
+    from sssp.apps.terminal.arguments import new_file
+    from sssp.apps.terminal.output import Output
+    from sssp.bench.chart import FORMATS
 
     path = new_file(text)
     ending = path.suffix.lower().removeprefix(".")
@@ -363,12 +363,12 @@ def _seconds(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench and return the exit code: 1 if a row is wrong, else as after any command."""
-    from sssp._terminal.outcome import reporting_errors
+    from sssp.apps.terminal.outcome import reporting_errors
 
     program = "python -m sssp.bench"
 
     def command() -> int:
-        from sssp._terminal.parser import Parser, parse
+        from sssp.apps.terminal.parser import Parser, parse
 
         parser = Parser(prog=program, description=__doc__, epilog=EXAMPLES)
         add_arguments(parser)

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
 from sssp import csgraph, datasets
-from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
+from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph
 from sssp.bench.harness import Plan
 from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
 from sssp.bench.workloads import Loader

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._terminal.arguments import method_text
+from sssp.apps.terminal.arguments import method_text
 from sssp.bench.rival import Answer, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
@@ -35,7 +35,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.kernels.jit import compiling_ahead
 from sssp.methods import Method
-from sssp.results.shortest_paths import ShortestPaths
+from sssp.results.trees import ShortestPaths
 
 __all__ = ["REFUSALS", "Harness", "Ours", "Plan", "Row", "fault", "one_line"]
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import datasets
-from sssp._terminal.arguments import NamedGraph
+from sssp.apps.terminal.arguments import NamedGraph
 from sssp.bench.harness import REFUSALS, Plan, fault, one_line
 from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
 from sssp.bench.rival import RIVALS, PreparedMap, Rival
@@ -30,10 +30,10 @@ from sssp.bench.workloads import SAMPLE, Loader
 from sssp.calls.pairs import WORTH_LANDMARKS, pairs
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.engine.threads import default_threads
-from sssp.generate import road_like
+from sssp.datasets.generate import road_like
 from sssp.graph.graph import Graph
-from sssp.hierarchy.hierarchy import Hierarchy
-from sssp.hierarchy.prepare import prepare, read_hierarchy
+from sssp.prepared.hierarchy import Hierarchy
+from sssp.prepared.prepare import prepare, read_hierarchy
 from sssp.kernels.dtypes import unreached
 from sssp.kernels.jit import compiling_ahead
 
@@ -518,7 +518,7 @@ def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     if device == "cpu":
         return held_bytes(hierarchy.layered(dtype))
     from sssp.cuda.compiler import device_number, select
-    from sssp.hierarchy.cuda.versions import device_map
+    from sssp.cuda.sweep.device_maps import device_map
 
     number = device_number(device)
     with select(number):

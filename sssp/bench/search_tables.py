@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import datasets
-from sssp._terminal.arguments import BUILT_IN, NamedGraph
+from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Row
 from sssp.bench.report import Cell, Comparison, Report, verdict
 from sssp.bench.workloads import Loader, recorded

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sssp import datasets
-from sssp._terminal.arguments import BUILT_IN, NamedGraph, named_graph
+from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph
 from sssp.bench.harness import Plan
 from sssp.bench.report import Cell, Comparison, Report
 from sssp.bench.workloads import Loader

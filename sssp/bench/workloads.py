@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp._terminal.arguments import NamedGraph, vertex_of
+from sssp.apps.terminal.arguments import NamedGraph, vertex_of
 from sssp.errors import VertexError
 from sssp.graph.graph import Graph
 

@@ -12,15 +12,15 @@ from sssp.calls.johnson import johnson
 from sssp.calls.placement import Work, matrix_work, place_call, search_work
 from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered, solved
-from sssp.engine.matrix_query import ClosureQuery, MatrixQuery, NegativeDiagonalError
+from sssp.engine.matrix_request import ClosureQuery, MatrixQuery, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import own_methods
 from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, placed, solver_of
 from sssp.engine.progress import check_progress
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.engine.threads import check_threads
-from sssp.graph.checks import as_flag, is_sparse
+from sssp.graph.check_arrays import as_flag, is_sparse
 from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
@@ -39,7 +39,7 @@ from sssp.methods import (
     as_method,
     is_auto,
 )
-from sssp.results.shortest_paths import ShortestPaths
+from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix

@@ -11,22 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.calls.placement import refuse_several
 from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered
-from sssp.cpu.betweenness import Dependencies
-from sssp.engine.checks import as_network, refuse_negative
+from sssp.cpu.dependencies import Dependencies
+from sssp.engine.check_arguments import as_network, refuse_negative
 from sssp.engine.memory import FEWER_SOURCES, check_memory
 from sssp.engine.plan import Plan, placed
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Query
+from sssp.engine.request import Query
 from sssp.engine.workers import in_order
 from sssp.errors import DistanceOverflowError
-from sssp.graph.checks import as_flag
+from sssp.graph.check_arrays import as_flag
 from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.status import DONE, OVERFLOW
 from sssp.methods import Dijkstra, Method
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.prepared.hierarchy import Hierarchy
 
 __all__ = ["betweenness"]
 
@@ -160,7 +160,7 @@ def _sum_on_host(plan: Plan[Query]) -> NDArray[np.float64]:
 
 
 def _sum_on_device(plan: Plan[Query]) -> NDArray[np.float64]:
-    from sssp.cuda.betweenness import Dependencies as DependenciesOnDevice
+    from sssp.cuda.dependencies import Dependencies as DependenciesOnDevice
 
     query, graph = plan.query, plan.network.tree_graph.open_part()
     dependencies = DependenciesOnDevice(

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.calls.shortest_paths import answered
-from sssp.cpu.matrix.driver import tails_from_arcs
+from sssp.cpu.matrix.matrix_driver import tails_from_arcs
 from sssp.cpu.repair import repair, sum_along
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import Plan
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson

@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike
 from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.engine.bounds import with_fixed_dtype
-from sssp.engine.checks import as_count, as_limit, as_network, as_reduction
+from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan
-from sssp.engine.query import Query, Reduction
+from sssp.engine.request import Query, Reduction
 from sssp.engine.workers import dealt
 from sssp.methods import Method
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-    from sssp.hierarchy.hierarchy import Hierarchy
-    from sssp.results.shortest_paths import ShortestPaths
+    from sssp.prepared.hierarchy import Hierarchy
+    from sssp.results.trees import ShortestPaths
 
 __all__ = ["ask_reduced", "iter_blocks", "reduce"]
 

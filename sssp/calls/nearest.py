@@ -12,7 +12,7 @@ from sssp.calls.placement import named_device, place_call
 from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import answered, failure
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
-from sssp.engine.checks import (
+from sssp.engine.check_arguments import (
     as_count,
     as_limit,
     as_network,
@@ -25,15 +25,15 @@ from sssp.engine.narrow import narrowed
 from sssp.engine.network import own_methods, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
-from sssp.engine.query import Query
+from sssp.engine.request import Query
 from sssp.engine.threads import check_threads
 from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
 from sssp.methods import Dijkstra, Method, is_auto
-from sssp.results.nearest import NearestFacilities
+from sssp.results.facilities import NearestFacilities
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.prepared.hierarchy import Hierarchy
 
 __all__ = ["nearest"]
 

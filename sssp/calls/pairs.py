@@ -22,7 +22,7 @@ from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import may_tie
-from sssp.engine.checks import (
+from sssp.engine.check_arguments import (
     as_limit,
     as_memory_limit,
     as_network,
@@ -35,9 +35,9 @@ from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.progress import check_progress
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.engine.threads import check_threads
-from sssp.graph.checks import as_flag
+from sssp.graph.check_arrays import as_flag
 from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, largest_distance
 from sssp.methods import (
     METHODS,
@@ -46,11 +46,11 @@ from sssp.methods import (
     Method,
     is_auto,
 )
-from sssp.results.trips import Trips
+from sssp.results.trip_results import Trips
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.prepared.hierarchy import Hierarchy
 
 __all__ = ["pairs"]
 

@@ -30,10 +30,10 @@ import threading
 from functools import cache
 from typing import Any, NamedTuple
 
-from sssp.engine.checks import as_memory_limit, as_stream
+from sssp.engine.check_arguments import as_memory_limit, as_stream
 from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
-from sssp.engine.query import Call, Query
+from sssp.engine.request import Call, Query
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.methods import METHODS, DeltaStepping, Method, Sweep
@@ -431,7 +431,7 @@ def _gpu_is_usable() -> bool:
 def _has_room(needed: int) -> bool:
     """Whether the GPU has so much memory free; a shortage is logged."""
     from sssp.cuda.compiler import select
-    from sssp.cuda.memory import SHARE, free_bytes
+    from sssp.cuda.device_memory import SHARE, free_bytes
 
     with select(_number("cuda")):
         fits = needed <= free_bytes() * SHARE

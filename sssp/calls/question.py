@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.placement import Work, place_rows, search_work
-from sssp.engine.checks import (
+from sssp.engine.check_arguments import (
     as_limit,
     as_network,
     as_out,
@@ -22,15 +22,15 @@ from sssp.engine.memory import FEWER_ROWS
 from sssp.engine.network import is_on_device, own_methods, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
-from sssp.engine.query import Query, Reduction
+from sssp.engine.request import Query, Reduction
 from sssp.engine.threads import check_threads
-from sssp.graph.checks import as_flag
+from sssp.graph.check_arrays import as_flag
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
 
 if TYPE_CHECKING:
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.prepared.hierarchy import Hierarchy
 
 __all__ = ["Options", "Question", "ask", "choose_method"]
 

@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.calls.question import Options, Question, ask
 from sssp.engine.cycles import error_of
 from sssp.engine.plan import Plan, overflow_error
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.methods import Method
-from sssp.results.shortest_paths import ShortestPaths
+from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-    from sssp.hierarchy.hierarchy import Hierarchy
+    from sssp.prepared.hierarchy import Hierarchy
 
 __all__ = ["answered", "failure", "shortest_paths", "solved"]
 

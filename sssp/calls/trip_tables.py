@@ -1,6 +1,6 @@
 """Trips on a device as parts of tables, one a block of sources.
 
-The solver of prepared maps knows of trips (`sssp.hierarchy.cuda.trips`), unless paths are wanted.
+The solver of prepared maps knows of trips (`sssp.cuda.sweep.sweep_trips`), unless paths are wanted.
 For the others a block of sources is searched at once, all of them to the targets of any, and each
 keeps its own. For paths the block is searched again, up to the farthest of its targets, and whole
 rows come to the host, where paths are read from them (`sssp.cpu.walks`).
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.walks import walks_to
-from sssp.engine.forms import joined_walks
+from sssp.engine.outputs import joined_walks
 from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.network import Network, own_methods
 from sssp.engine.plan import solver_of, weights_of
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Answer, Query, Walks
+from sssp.engine.request import Answer, Query, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Method

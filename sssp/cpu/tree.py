@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.checks import distinct
+from sssp.engine.check_arguments import distinct
 from sssp.engine.cycles import rounding
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree import Tree, may_tie, reset
-from sssp.engine.query import Walks
+from sssp.engine.request import Walks
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached

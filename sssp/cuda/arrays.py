@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import address, cuda, select, wait_for_device
-from sssp.cuda.memory import download
+from sssp.cuda.device_memory import download
 
 __all__ = ["DeviceArray"]
 

@@ -108,5 +108,5 @@ class Search(ABC):
         """
 
     def finished(self, rows: Any, scratch: tuple[Any, ...]) -> Any:
-        """Return a finished batch, `sssp.cuda.finished.DeviceRows`, as the form asks for it."""
+        """Return a finished batch, `sssp.cuda.solved_rows.DeviceRows`, as the form asks for it."""
         return rows

@@ -74,7 +74,7 @@ def kernel(function: Any = None, **options: Any) -> Any:
         return lambda f: kernel(f, **options)
     if SIMULATOR:  # which knows no options, and compiles nothing
         return cuda.jit(function)
-    from sssp.cuda.cache import DeviceCodeCache
+    from sssp.cuda.kernel_cache import DeviceCodeCache
 
     dispatcher = cuda.jit(**options)(function)
     dispatcher._cache = DeviceCodeCache(function, repr(sorted(options.items())))

@@ -15,9 +15,9 @@ import numpy as np
 from numba import float64, int64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
-from sssp.cuda.memory import upload
+from sssp.cuda.device_memory import upload
 from sssp.cuda.pool import device_array
-from sssp.engine.query import Reduction
+from sssp.engine.request import Reduction
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _make_kernels(what: str, integral: bool, targeted: bool) -> tuple[Any, Any]:
     Parameters
     ----------
     what : str
-        A step of a reduction (`sssp.engine.query.Reduction.steps`).
+        A step of a reduction (`sssp.engine.request.Reduction.steps`).
     integral : bool
         Whether the result is an integer; then a sum is in two words, of its upper and its
         lower 32 bits, else it is in the first alone.

@@ -22,7 +22,7 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.pool import device_array
-from sssp.engine.query import Query
+from sssp.engine.request import Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 

@@ -1,6 +1,6 @@
 """Sums along shortest-path trees that lie on a GPU: skims down, loads up, by doubling.
 
-The twin of `sssp.results.tree_sums`, for trees that store all vertices. Every vertex of every row
+The twin of `sssp.cpu.tree_sums`, for trees that store all vertices. Every vertex of every row
 knows an ancestor, first the one before it and then one twice as far away each round (Wyllie, "The
 complexity of parallel computations", 1979). In a round a skim adds the sum of that ancestor, which
 comes from as far above; a load gives that ancestor what has come together here, which is from as
@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import cuda, inline, kernel, select
 from sssp.cuda.fill import THREADS, blocks_for, fill
-from sssp.cuda.memory import SHARE, device_graph, free_bytes, upload
+from sssp.cuda.device_memory import SHARE, device_graph, free_bytes, upload
 from sssp.cuda.pool import device_array
 from sssp.engine.memory import NO_LIMIT, check_memory
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64, unreached
-from sssp.results.exact import is_wide
+from sssp.engine.exact_sums import is_wide
 
 __all__ = ["TreeSumsThere"]
 

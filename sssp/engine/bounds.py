@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sssp.engine.plan import Plan, weights_of
-from sssp.engine.query import Query
+from sssp.engine.request import Query
 from sssp.kernels.dtypes import INT32, INT64, WeightRange, largest_distance, unreached
 from sssp.methods import DeltaStepping
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.query import Query
+from sssp.engine.request import Query
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 

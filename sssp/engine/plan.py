@@ -8,7 +8,7 @@
     merged(answers)                                   # as if in one piece
 
 A plan is split by the number of rows that it is told; fitting batches into memory is the business
-of `sssp.cpu.rows` and `sssp.cuda.rows`. It runs where it was placed. If it is the rule of
+of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the rule of
 ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do.
 """
 
@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from sssp.engine.checks import as_memory_limit
-from sssp.engine.forms import joined_walks
+from sssp.engine.check_arguments import as_memory_limit
+from sssp.engine.outputs import joined_walks
 from sssp.engine.narrow import convert_into
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Answer, Call, Query
+from sssp.engine.request import Answer, Call, Query
 from sssp.engine.workers import dealt
 from sssp.errors import DeviceError, DistanceOverflowError
-from sssp.graph.checks import is_sparse
+from sssp.graph.check_arrays import is_sparse
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, ROUNDED, WeightRange, largest_distance
 from sssp.methods import Method
 

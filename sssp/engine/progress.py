@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from sssp.graph.checks import as_flag
-from sssp.kernels.notice import on_terminal
+from sssp.graph.check_arrays import as_flag
+from sssp.kernels.messages import on_terminal
 
 __all__ = ["check_progress", "progress_bar"]
 

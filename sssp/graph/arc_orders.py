@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sssp.graph.csr import order_by_head
 from sssp.graph.frozen import frozen
-from sssp.graph.rows import picked
+from sssp.graph.input_rows import picked
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 

@@ -33,7 +33,7 @@ from sssp.errors import (
     VertexError,
 )
 from sssp.graph import frames, interop
-from sssp.graph.checks import (
+from sssp.graph.check_arrays import (
     arc_column,
     as_flag,
     coordinate_pairs,
@@ -65,9 +65,9 @@ from sssp.graph.labels import (
     take_ends,
     take_labels,
 )
-from sssp.graph.rows import inverse, lightest_rows, moved, picked, rows_are_own
+from sssp.graph.input_rows import inverse, lightest_rows, moved, picked, rows_are_own
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
-from sssp.graph.storage import packed
+from sssp.graph.graph_file import packed
 from sssp.graph.weights import (
     Extremes,
     as_stored,
@@ -1401,7 +1401,7 @@ class Graph:
         not become sharper by zooming in. O(n + m) time: a second for a city, some ten
         for 24 million vertices.
         """
-        from sssp.graph.pictures import draw_network
+        from sssp.graph.drawing import draw_network
 
         return draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
 
@@ -1444,7 +1444,7 @@ class Graph:
         TypeError
             Flows that are not numbers.
         """
-        from sssp.graph.pictures import draw_flows
+        from sssp.graph.drawing import draw_flows
 
         style: Any = {"cmap": cmap, "max_width": max_width, "unit": unit}
         return draw_flows(self, flow, ax=ax, extent=extent, **style)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
-from sssp.graph.checks import is_sparse
+from sssp.graph.check_arrays import is_sparse
 from sssp.graph.extras import imported
 from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES
 from sssp.graph.weights import too_large, weight_column

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import VertexError
-from sssp.graph.checks import refuse_mask
+from sssp.graph.check_arrays import refuse_mask
 from sssp.graph.frozen import frozen
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.checks import number_array
+from sssp.graph.check_arrays import number_array
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.graph.checks import is_real, refuse_mask
+from sssp.graph.check_arrays import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT64
 
 __all__ = ["EARTH_RADIUS", "HOW_TO_LOCATE", "Sphere", "points_of", "require_degrees"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.graph.checks import is_real, refuse_mask
+from sssp.graph.check_arrays import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, unreached
 
 __all__ = [

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.atomics import wait_for_all
-from sssp.cpu.matrix.driver import Matrix, solve_matrix
+from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
-from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
+from sssp.engine.matrix_request import ClosureQuery, MatrixQuery
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
-from sssp.engine.query import Answer
+from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.papers.methods import (

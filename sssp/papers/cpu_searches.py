@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.rows import Search, solve_rows
+from sssp.cpu.search_driver import Search, solve_rows
 from sssp.cpu.search.bellman_ford import SIZE, Judged
 from sssp.engine.cycles import has_cycle
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit

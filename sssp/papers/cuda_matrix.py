@@ -21,14 +21,14 @@ from numba import from_dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
-from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
-from sssp.cuda.memory import available_bytes, download, upload
+from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.pool import device_array
-from sssp.engine.matrix_query import ClosureQuery, MatrixQuery
+from sssp.engine.matrix_request import ClosureQuery, MatrixQuery
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
-from sssp.engine.query import Answer
+from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 from sssp.papers.methods import (

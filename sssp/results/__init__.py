@@ -1,7 +1,7 @@
 """What calls return, and sums along shortest-path trees."""
 
-from sssp.results.nearest import NearestFacilities
-from sssp.results.shortest_paths import ShortestPaths
-from sssp.results.trips import Trips
+from sssp.results.facilities import NearestFacilities
+from sssp.results.trees import ShortestPaths
+from sssp.results.trip_results import Trips
 
 __all__ = ["NearestFacilities", "ShortestPaths", "Trips"]

@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sssp.bench import plot
+from sssp.bench import chart as plot
 from sssp.bench.__main__ import main
 from sssp.bench.harness import Row
-from sssp.bench.plot import drawn, slope
+from sssp.bench.chart import drawn, slope
 from sssp.bench.report import Report
 from sssp.methods import METHODS
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
-from sssp.engine.forms import joined_halves
+from sssp.engine.outputs import joined_halves
 
 COUNTS = st.integers(1, 1 << 20)
 INT64S = st.integers(-(1 << 63), (1 << 63) - 1)

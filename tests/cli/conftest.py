@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import sssp
-from sssp._cli import main
+from sssp.apps.cli import main
 
 #: 1 -> 2 -> 3 -> 4 with a detour 1 -> 3, a parallel arc, a self-loop, and 5, which is not reached
 GRAPH = """c a tiny graph

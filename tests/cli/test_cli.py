@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp._cli import main
+from sssp.apps.cli import main
 
 CHECKOUT = Path(sssp.__file__).parents[1]
 
@@ -292,7 +292,7 @@ def test_help_imports_neither_numpy_nor_numba():
     script = (
         "import sys\n"
         "sys.argv = ['sssp', '--help']\n"
-        "from sssp._cli import main\n"
+        "from sssp.apps.cli import main\n"
         "try:\n"
         "    main()\n"
         "except SystemExit:\n"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp._cli import main
+from sssp.apps.cli import main
 from tests.cli.conftest import outcome
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import sssp
-from sssp._cli import main
-from sssp._terminal.outcome import in_options
+from sssp.apps.cli import main
+from sssp.apps.terminal.outcome import in_options
 from tests.cli.conftest import outcome
 
 #: longer than any file system takes, and than Python reads as a number

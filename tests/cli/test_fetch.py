@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sssp import datasets
-from sssp._cli import main
+from sssp.apps.cli import main
 from tests.site import Site, site
 
 ROME = b"p sp 2 1\na 1 2 3\n"

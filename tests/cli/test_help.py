@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp._cli import COMMANDS, main
+from sssp.apps.cli import COMMANDS, main
 from sssp.loaders import write_co, write_gr
 
 #: what runs for minutes or until Ctrl-C, or needs a GPU or a cluster

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp._cli import main
+from sssp.apps.cli import main
 from tests.cli.conftest import outcome
 
 PNG = b"\x89PNG\r\n"
@@ -53,7 +53,7 @@ def test_an_isochrone_comes_as_npz_and_parquet(graph, tmp_path):
 
 @pytest.mark.parametrize("block", [1, 1 << 14])
 def test_a_layer_for_maps_has_a_line_a_street_within_reach(tmp_path, capsys, monkeypatch, block):
-    monkeypatch.setattr("sssp._terminal.geojson.BLOCK", block)
+    monkeypatch.setattr("sssp.apps.terminal.geojson.BLOCK", block)
     places = [[8.5, 47.0], [8.6, 47.123456789], [8.7, 47.2], [8.8, 47.3]]
     g = sssp.Graph.from_arcs(
         [0, 1, 1, 2], [1, 0, 2, 3], [5, 4, 5, 5], coordinates=places, labels=["a", "b", "c", "d"]

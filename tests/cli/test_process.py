@@ -154,7 +154,7 @@ def test_ctrl_c_is_heard_while_modules_are_imported(graph, tmp_path, trap, code,
 #: Ctrl-C in a callback of the interpreter, from which no exception can leave
 INTERRUPTED_CALLBACK = """
 import signal, time
-from sssp._terminal.interrupt import leave, tidying_up
+from sssp.apps.terminal.interrupt import leave, tidying_up
 
 class Callback:
     def __del__(self):

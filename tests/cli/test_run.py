@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sssp
-from sssp._cli import main
+from sssp.apps.cli import main
 
 pytest.importorskip("pyarrow")
 

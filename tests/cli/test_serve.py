@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import sssp
-from sssp._cli import main
-from sssp.page.questions import Question
-from sssp.page.server import PageServer
+from sssp.apps.cli import main
+from sssp.apps.page.questions import Question
+from sssp.apps.page.server import PageServer
 from tests.cli.conftest import outcome
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sssp
-from sssp._cli import main
+from sssp.apps.cli import main
 from tests.cli.conftest import outcome
 
 LONG = "source,target,distance\n2,3,10\n2,1,\n5,3,21\n5,1,1\n"
@@ -93,7 +93,7 @@ def test_a_wide_table_has_a_column_a_target(graph, tmp_path):
 
 @pytest.mark.parametrize("cells", [5, 1 << 20])
 def test_rows_may_go_by_a_column_of_the_files(graph, tmp_path, cells, monkeypatch):
-    monkeypatch.setattr("sssp._cli.table.BLOCK_CELLS", cells)
+    monkeypatch.setattr("sssp.apps.cli.table_command.BLOCK_CELLS", cells)
     homes = written(tmp_path, "homes.csv", "vertex,zone\n2,north\n5,south\n2,again\n")
     shops = written(tmp_path, "shops.csv", "zone,vertex\nmill,3\nbridge,1\n")
     ends = ["--sources", homes, "--targets", shops, "--target", "4", "--id", "zone"]
@@ -115,7 +115,7 @@ def test_labels_may_be_strings(named, tmp_path):
 
 
 def test_a_table_larger_than_a_block_is_whole(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("sssp._cli.table.BLOCK_CELLS", 5)
+    monkeypatch.setattr("sssp.apps.cli.table_command.BLOCK_CELLS", 5)
     ends = [word for v in "12345" for word in ("--source", v, "--target", v)]
     rows = table(graph, *ends, tmp_path=tmp_path).splitlines()[1:]
     g = sssp.read_graph(graph)
@@ -286,7 +286,7 @@ def test_reading_parquet_leaves_no_thread_behind(tmp_path):
     parquet.write_table(arrow.table({"vertex": [1, 2], "name": ["a", "b"]}), path)
     code = (
         "import os, pathlib, pyarrow.parquet\n"
-        "from sssp._terminal.tables import read_table\n"
+        "from sssp.apps.terminal.table_files import read_table\n"
         f"before = len(os.listdir({str(tasks)!r}))\n"
         f"read_table(pathlib.Path({str(path)!r}))\n"
         f"print(len(os.listdir({str(tasks)!r})) - before)\n"

@@ -97,7 +97,7 @@ import sys
 from sssp import datasets
 datasets.SITE, datasets.CHECKSUMS["rome99.gr"] = sys.argv[1:3]
 sys.argv[1:3] = []
-from sssp._cli import console
+from sssp.apps.cli import console
 console()
 """
 

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
-from sssp.cpu import rows as runner
-from sssp.engine import forms
+from sssp.cpu import search_driver as runner
+from sssp.engine import outputs as forms
 from sssp.methods import METHODS
 from sssp.papers.methods import BaselineBellmanFord
 from tests import naive

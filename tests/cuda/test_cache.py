@@ -21,7 +21,7 @@ pytest.importorskip("numba_cuda")
 #: prints the name of a kernel's entry for given types, on a GPU that is made up
 NAME = """
 from numba import int64, types
-from sssp.cuda.cache import DeviceCodeCache
+from sssp.cuda.kernel_cache import DeviceCodeCache
 from sssp.cuda.search import delta_stepping
 import numpy as np
 

@@ -145,7 +145,7 @@ def test_float_paths_are_as_long_as_their_distances(method, negative, dtype, dev
 
 def test_rows_of_tails_that_are_no_tree_are_noticed(device):
     from sssp.cuda.compiler import cuda
-    from sssp.cuda.matrix.driver import BROKEN, Matrix, _broken_row
+    from sssp.cuda.matrix.matrix_driver import BROKEN, Matrix, _broken_row
 
     matrix = Matrix(3, np.dtype(np.float64), cuda.stream(), with_tails=True)
     distances = np.array([[0, 1, 1], [np.inf, 0, 0], [np.inf, 0, 0]])

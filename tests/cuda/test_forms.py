@@ -27,7 +27,7 @@ large = pytest.mark.skipif(SIMULATOR, reason="the simulator runs a few thousand 
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr("sssp.cuda.rows.LARGEST_BATCH", 2)
+    monkeypatch.setattr("sssp.cuda.search_driver.LARGEST_BATCH", 2)
 
 
 @pytest.mark.parametrize("what", REDUCTIONS)
@@ -140,7 +140,7 @@ def test_rows_go_into_any_out(device):
 
 
 def test_an_answer_larger_than_the_host_is_refused_with_numbers(device, monkeypatch):
-    monkeypatch.setattr("sssp.cuda.rows.physical_memory", lambda: 399)
+    monkeypatch.setattr("sssp.cuda.search_driver.physical_memory", lambda: 399)
     g = sssp.road_like(20)
     with pytest.raises(sssp.DeviceError, match=r"the answer on the host 400\), but may take 399"):
         sssp.shortest_paths(g, range(5), method=METHOD, device=device)
@@ -165,7 +165,7 @@ def test_blocks_on_the_device(device):
 
 @large
 def test_many_batches_of_a_real_size(device, monkeypatch):
-    monkeypatch.setattr("sssp.cuda.rows.LARGEST_BATCH", 60)
+    monkeypatch.setattr("sssp.cuda.search_driver.LARGEST_BATCH", 60)
     g = sssp.road_like(50_000)
     sources = np.random.default_rng(1).integers(0, g.n, 500)
     found = sssp.shortest_paths(g, sources, method=METHOD, device=device, predecessors=True)

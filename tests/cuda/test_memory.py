@@ -17,7 +17,7 @@ pinned = pytest.mark.skipif(SIMULATOR, reason="the simulator knows no pinned mem
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 262_144, 262_145, 5_000_001])
 def test_arrays_come_back_as_they_went(size, device):
-    from sssp.cuda import memory
+    from sssp.cuda import device_memory as memory
     from sssp.cuda.compiler import cuda
 
     array = np.random.default_rng(size).integers(0, 1 << 30, size, np.int32)
@@ -29,7 +29,7 @@ def test_arrays_come_back_as_they_went(size, device):
 
 @pinned
 def test_pinned_memory_is_known_wherever_it_is_from(device):
-    from sssp.cuda import memory
+    from sssp.cuda import device_memory as memory
     from sssp.cuda.compiler import is_pinned, pin, select, unpin
 
     with select(0):
@@ -47,7 +47,7 @@ def test_pinned_memory_is_known_wherever_it_is_from(device):
 @pytest.mark.parametrize("streams", [1, 3, 8])
 @pytest.mark.parametrize("pages", [1, 100, 10_000])
 def test_any_number_of_streams_and_any_piece_will_do(streams, pages, device):
-    from sssp.cuda import memory
+    from sssp.cuda import device_memory as memory
     from sssp.cuda.compiler import cuda
 
     array = np.random.default_rng(1).random((1237, 501))
@@ -60,7 +60,7 @@ def test_any_number_of_streams_and_any_piece_will_do(streams, pages, device):
 
 @pinned
 def test_what_cannot_be_pinned_travels_too(device, tmp_path):
-    from sssp.cuda import memory
+    from sssp.cuda import device_memory as memory
     from sssp.cuda.compiler import pin, unpin
 
     array = np.arange(2_000_000)
@@ -79,7 +79,7 @@ def test_what_cannot_be_pinned_travels_too(device, tmp_path):
 
 @pinned
 def test_threads_share_pinned_buffers_but_never_one_at_a_time(device):
-    from sssp.cuda import memory
+    from sssp.cuda import device_memory as memory
     from sssp.cuda.compiler import cuda, select
 
     staging = memory.Staging(1 << 16)
@@ -107,7 +107,7 @@ def test_threads_share_pinned_buffers_but_never_one_at_a_time(device):
 @pinned
 def test_results_that_are_dropped_do_not_pile_up(device):
     import sssp
-    from sssp.cuda import memory
+    from sssp.cuda import device_memory as memory
     from sssp.cuda.compiler import select
 
     g = sssp.road_like(50_000)

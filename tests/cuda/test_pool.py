@@ -185,7 +185,8 @@ def test_no_block_has_two_owners() -> None:
 @pytest.mark.gpu
 @real
 def test_memory_of_an_array_waits_for_the_next_and_counts_as_free(device: str) -> None:
-    from sssp.cuda import memory, pool
+    from sssp.cuda import device_memory as memory
+    from sssp.cuda import pool
     from sssp.cuda.compiler import address, cuda, select
 
     def free_of_the_driver() -> int:
@@ -337,7 +338,8 @@ def test_in_a_series_of_calls_all_stays_until_it_ends() -> None:
 @pytest.mark.gpu
 @real
 def test_scratch_counts_as_free_and_goes_for_whoever_asks_for_more(device: str) -> None:
-    from sssp.cuda import memory, pool
+    from sssp.cuda import device_memory as memory
+    from sssp.cuda import pool
     from sssp.cuda.compiler import select
 
     with select(0), series():

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from sssp import datasets
 from sssp.errors import DistanceOverflowError, NegativeWeightError, VertexError
-from sssp.generate import road_like
+from sssp.datasets.generate import road_like
 from sssp.graph.graph import Graph
 from sssp.graph.matrix import MatrixGraph
 from sssp.graph.reading import read_graph

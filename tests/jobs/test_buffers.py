@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.jobs import blocks, layout, runners, zarr_store
-from sssp.jobs.buffers import Buffers
-from sssp.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
+from sssp.apps.jobs import blocks
+from sssp.apps.jobs import layout
+from sssp.apps.jobs import runners
+from sssp.apps.jobs import zarr_store
+from sssp.apps.jobs.buffers import Buffers
+from sssp.apps.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
 from sssp.kernels.dtypes import FLOAT64, INT32
 
 
@@ -110,7 +113,7 @@ def test_memory_does_not_grow_with_the_job(
     pytest.importorskip("zarr")
     call, chunk = 2 << 20, 1 << 18
     monkeypatch.setattr(layout, "GPU_BLOCK_BYTES", call)
-    monkeypatch.setattr("sssp.jobs.job.CHUNK_BYTES", chunk)
+    monkeypatch.setattr("sssp.apps.jobs.job.CHUNK_BYTES", chunk)
 
     def search(ticket: Any, some: Any, device: Any, threads: Any) -> list[blocks.Solved]:
         return blocks.search_blocks(ticket, some, "cpu", threads)
@@ -120,7 +123,7 @@ def test_memory_does_not_grow_with_the_job(
     g = sssp.road_like(10_000, seed=1)
     together = layout.blocks_together(16, 4 * g.n)
     monkeypatch.setattr(
-        "sssp.jobs.job.LocalRunner",
+        "sssp.apps.jobs.job.LocalRunner",
         lambda devices, threads, one, by_rule: LocalRunner(["cuda"], threads, together),
     )
     asked: dict[str, Any] = {"compression": compression, "device": "cpu", "certify": 0}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import sssp
-from sssp.jobs.blocks import do_block
+from sssp.apps.jobs.blocks import do_block
 from tests.jobs.tables import contents_of, ring_with_chords
 
 dask: Any = pytest.importorskip("dask")
@@ -83,7 +83,7 @@ def test_what_a_worker_raises_is_raised_and_what_is_done_is_kept(
             wait_until(lambda: contents_of(tmp_path / "od"), "another block")
         return do_block(*args)
 
-    monkeypatch.setattr("sssp.jobs.runners.do_block", late)
+    monkeypatch.setattr("sssp.apps.jobs.runners.do_block", late)
     chain = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [2**30 - 2] * 3)
     with pytest.raises(sssp.DistanceOverflowError):
         sssp.run(chain, [3, 2, 1, 0], to=tmp_path / "od", block_size=1, on=client, dtype="int32")
@@ -100,7 +100,7 @@ def test_a_worker_without_the_device_is_left_out_and_the_others_go_on(
             raise sssp.DeviceError("there is no GPU here")
         return do_block(*args)
 
-    monkeypatch.setattr("sssp.jobs.runners.do_block", picky)
+    monkeypatch.setattr("sssp.apps.jobs.runners.do_block", picky)
     report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=1, on=client)
     assert report.complete
     assert contents_of(tmp_path / "od") == whole
@@ -132,7 +132,7 @@ def test_a_worker_that_joins_late_takes_its_share(
         under_way.wait()
         cluster.scale(2)
 
-    monkeypatch.setattr("sssp.jobs.runners.do_block", in_turn)
+    monkeypatch.setattr("sssp.apps.jobs.runners.do_block", in_turn)
     with cluster, distributed.Client(cluster) as client:
         late = threading.Thread(target=scale, daemon=True)
         late.start()
@@ -164,7 +164,7 @@ def test_a_worker_that_is_killed_in_mid_job_loses_nothing(
 
 def hold_blocks(marks: Path, patience: float) -> int:
     """Let a worker's process say that it has a block in hand, and go on after the kill only."""
-    runners: Any = import_module("sssp.jobs.runners")
+    runners: Any = import_module("sssp.apps.jobs.runners")
     undisturbed = runners.do_block
 
     def held(ticket: Any, block: int, device: Any, threads: int | None) -> Any:

@@ -19,10 +19,10 @@ import pytest
 
 import sssp
 from sssp.calls.shortest_paths import solved
-from sssp.jobs.blocks import Inputs
-from sssp.jobs.manifest import Manifest
-from sssp.jobs.parquet_parts import ParquetParts
-from sssp.jobs.runners import WRITERS_A_GPU, LocalRunner
+from sssp.apps.jobs.blocks import Inputs
+from sssp.apps.jobs.manifest import Manifest
+from sssp.apps.jobs.parquet_parts import ParquetParts
+from sssp.apps.jobs.runners import WRITERS_A_GPU, LocalRunner
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
 
 G = ring_with_chords(200)
@@ -71,9 +71,9 @@ def search_by_fours(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         calls.append(question.plan.query.sources.size)
         return solved(question)
 
-    monkeypatch.setattr("sssp.jobs.asked.solved", counted)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", counted)
     monkeypatch.setattr(
-        "sssp.jobs.job.LocalRunner",
+        "sssp.apps.jobs.job.LocalRunner",
         lambda devices, threads, together, by_rule: LocalRunner(devices, threads, 4),
     )
     return calls
@@ -310,7 +310,7 @@ def test_chunks_of_an_earlier_version_keep_their_size(
 ) -> None:
     pytest.importorskip("zarr")
     with monkeypatch.context() as earlier:
-        earlier.setattr("sssp.jobs.job.CHUNK_BYTES", 1000)
+        earlier.setattr("sssp.apps.jobs.job.CHUNK_BYTES", 1000)
         sssp.run(G, SOURCES, to=tmp_path / "whole" / "od.zarr", block_size=4)
         stopped(tmp_path / "broken" / "od.zarr", 3)
     report = sssp.run(G, SOURCES, to=tmp_path / "broken" / "od.zarr")
@@ -428,7 +428,7 @@ def test_a_block_that_another_version_found_again_counts_as_it_was_then(
     chunk = to / "distances" / "c" / "3" / "0"
     size = chunk.stat().st_size
     chunk.unlink()
-    monkeypatch.setattr("sssp.jobs.zarr_store.ZSTD_LEVEL", 9)
+    monkeypatch.setattr("sssp.apps.jobs.zarr_store.ZSTD_LEVEL", 9)
     assert sssp.run(G, SOURCES, to=to).done == 1
     assert chunk.stat().st_size != size
     report = sssp.run(G, SOURCES, to=to)
@@ -556,7 +556,7 @@ def test_an_estimate_does_not_count_what_only_the_first_blocks_wait_for(
         return solved(question)
 
     sssp.run(G, SOURCES, to=tmp_path / "warm", block_size=4, threads=1)
-    monkeypatch.setattr("sssp.jobs.asked.solved", compiled_first)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", compiled_first)
     report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1, dry_run=dry_run)
     assert len(calls) == (2 if dry_run else 10)
     assert report.estimate is not None
@@ -573,8 +573,8 @@ def test_a_block_beside_which_compilation_is_nothing_is_measured_once(
         calls.append(question)
         return solved(question)
 
-    monkeypatch.setattr("sssp.jobs.asked.solved", counted)
-    monkeypatch.setattr("sssp.jobs.job.LONG", 0.0)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", counted)
+    monkeypatch.setattr("sssp.apps.jobs.job.LONG", 0.0)
     sssp.run(G, SOURCES, to=tmp_path / "od", dry_run=True)
     assert len(calls) == 1
 
@@ -587,7 +587,7 @@ def test_rows_that_are_wrong_are_not_written(
         result.distances[-1, -1] += 1
         return result
 
-    monkeypatch.setattr("sssp.jobs.asked.solved", wrong_answer)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", wrong_answer)
     with pytest.raises(sssp.VerificationError):
         sssp.run(G, SOURCES, to=tmp_path / "od", certify=40)
     assert contents_of(tmp_path / "od") == {}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import sssp
-from sssp.page.explore import served
-from sssp.page.server import PageServer
+from sssp.apps.page.explore import served
+from sssp.apps.page.server import PageServer
 
 
 @contextmanager

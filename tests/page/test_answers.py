@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.page.answers import UNREACHED, Answers, coded
-from sssp.page.questions import Question, Sizes, asked
-from sssp.page.street_map import StreetMap
+from sssp.apps.page.answers import UNREACHED, Answers, coded
+from sssp.apps.page.questions import Question, Sizes, asked
+from sssp.apps.page.street_map import StreetMap
 
 GRAPH = sssp.road_like(300, seed=4)
 NETWORKS: dict[str, Any] = {"flat": lambda: GRAPH, "prepared": lambda: sssp.prepare(GRAPH)}
@@ -115,7 +115,7 @@ def test_a_certificate_counts_what_it_proves(answers):
 def test_a_wrong_tree_has_no_certificate(answers, monkeypatch):
     right = sssp.shortest_paths(GRAPH, 7, predecessors=True)
     right.distances = right.distances + (np.arange(GRAPH.n) == 9)
-    monkeypatch.setattr("sssp.page.answers.shortest_paths", lambda *a, **k: right)
+    monkeypatch.setattr("sssp.apps.page.answers.shortest_paths", lambda *a, **k: right)
     with pytest.raises(sssp.VerificationError):
         answers.certificate(Question((7,)))
 

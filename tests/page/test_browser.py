@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.page.answers import Answers
-from sssp.page.explore import served
-from sssp.page.server import PageServer
+from sssp.apps.page.answers import Answers
+from sssp.apps.page.explore import served
+from sssp.apps.page.server import PageServer
 from tests.page.conftest import serving
 from tests.site import site
 

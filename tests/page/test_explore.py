@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.page.server import STATIC
+from sssp.apps.page.server import STATIC
 
 GRAPH = sssp.road_like(300, seed=4)
 NO_PLACES = sssp.Graph.from_arcs([0], [1], [1])

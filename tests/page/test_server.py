@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.page.answers import Answers
-from sssp.page.server import MOST_BYTES, STATIC, PageServer
+from sssp.apps.page.answers import Answers
+from sssp.apps.page.server import MOST_BYTES, STATIC, PageServer
 from tests.page.conftest import serving
 
 JSON = {"Content-Type": "application/json"}

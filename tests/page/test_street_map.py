@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 from sssp.graph.sphere import EARTH_RADIUS
-from sssp.page.street_map import StreetMap, packed
+from sssp.apps.page.street_map import StreetMap, packed
 
 #: degrees of a metre, along a meridian
 METRE = 180 / (np.pi * EARTH_RADIUS)

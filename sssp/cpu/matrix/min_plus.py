@@ -6,7 +6,7 @@ which reads cannot overlap; two rows of C by four of B at a time keep as many ve
 busy as there are, without loading anything twice. Edges need no padding.
 
 In integers every operand lies between -INF and INF, so a sum never wraps
-(`sssp.engine.matrix_query`).
+(`sssp.engine.matrix_request`).
 """
 
 from __future__ import annotations

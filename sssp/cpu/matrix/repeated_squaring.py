@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cpu.matrix.driver import Matrix, solve_matrix
+from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
 from sssp.cpu.team import next_task, run_team, step_of, team_size
-from sssp.engine.matrix_query import MatrixQuery
+from sssp.engine.matrix_request import MatrixQuery
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Answer
+from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.methods import RepeatedSquaring

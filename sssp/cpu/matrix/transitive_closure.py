@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.atomics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
-from sssp.engine.matrix_query import ClosureQuery
+from sssp.engine.matrix_request import ClosureQuery
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar

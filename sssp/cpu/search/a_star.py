@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.buckets import BEYOND, BUCKETS, NONE, least_beyond, link, rebase, unlink
-from sssp.cpu.rows import COUNTERS, Search, solve_rows
+from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.cpu.search.delta_alone import EXPANDED, PHASES, delta_stepping_kernel, own_links
 from sssp.cpu.search.delta_stepping import bucket_width, finest_width
 from sssp.engine.memory import check_memory
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs
 from sssp.graph.frozen import frozen
 from sssp.graph.graph import Graph
@@ -68,7 +68,7 @@ def _a_star_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, heights, limited, rounding, highest, links, keys,
 ):  # fmt: skip
-    """Search from one source to one target; a kernel as `sssp.cpu.rows` wants them.
+    """Search from one source to one target; a kernel as `sssp.cpu.search_driver` wants them.
 
     - ``scale`` float64: buckets for a unit of a key.
     - ``heights`` number, shape (n, BOUNDS): a column's difference between two vertices is no more

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.rows import COUNTERS, Search, solve_rows
+from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
-from sssp.engine.query import Answer, Query
+from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
@@ -127,7 +127,7 @@ def bellman_ford_kernel(
 class Judged:
     """A Bellman-Ford kernel, and what decides about the cycles that it suspects.
 
-    It is called as `sssp.cpu.rows` wants a kernel.
+    It is called as `sssp.cpu.search_driver` wants a kernel.
 
     Parameters
     ----------

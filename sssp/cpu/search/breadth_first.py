@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cpu.rows import Search, solve_rows
-from sssp.engine.query import Answer, Query
+from sssp.cpu.search_driver import Search, solve_rows
+from sssp.engine.request import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32
 from sssp.kernels.jit import njit

@@ -95,7 +95,7 @@ def empty_buckets(
 ):  # fmt: skip
     """Search in one thread, one bucket after another.
 
-    The arguments up to ``counters`` are those of `sssp.cpu.rows`, with ``counters`` zeroed, or all
+    The arguments up to ``counters`` are those of `sssp.cpu.search_driver`, with ``counters`` zeroed, or all
     as an earlier call has left them. The others:
 
     - ``scale`` float64: buckets for a unit of distance.
@@ -195,7 +195,7 @@ def delta_stepping_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters,
     scale, links,
 ):  # fmt: skip
-    """Search in one thread; a kernel as `sssp.cpu.rows` wants them.
+    """Search in one thread; a kernel as `sssp.cpu.search_driver` wants them.
 
     ``scale`` float64: buckets for a unit of distance; ``links``: `LINK`, one a vertex.
     """

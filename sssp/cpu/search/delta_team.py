@@ -44,7 +44,7 @@ from sssp.cpu.buckets import (
     rebase,
     unlink,
 )
-from sssp.cpu.rows import Search
+from sssp.cpu.search_driver import Search
 from sssp.cpu.search.delta_alone import (
     EXPANDED,
     NO_PAUSE,
@@ -375,7 +375,7 @@ def _team_kernel(
 ):  # fmt: skip
     """One thread of a team, until the search is done or the team leaves.
 
-    The arguments up to ``counters`` are those of `sssp.cpu.rows`, as one thread alone has left
+    The arguments up to ``counters`` are those of `sssp.cpu.search_driver`, as one thread alone has left
     them; all threads write to ``distances`` and ``reached``, the first to ``counters``. The others:
 
     - ``scale`` float64: buckets of the team for a unit of distance.
@@ -544,7 +544,7 @@ def _search(
     team_scale: float,
     *scratch: NDArray[Any],
 ) -> tuple[int, int]:
-    """Search from the sources; a kernel as `sssp.cpu.rows` wants them.
+    """Search from the sources; a kernel as `sssp.cpu.search_driver` wants them.
 
     Python may raise KeyboardInterrupt between any two steps: whoever has come to join a team is
     let go, and from the moment that it begins all its threads are in compiled code, which nothing

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cpu.rows import Search, solve_rows
-from sssp.engine.query import Answer, Query
+from sssp.cpu.search_driver import Search, solve_rows
+from sssp.engine.request import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
@@ -83,7 +83,7 @@ def _sift_down(keys, vertices, size, key, vertex):
 def dijkstra_kernel(
     indptr, indices, weights, sources, targets, bound, distances, reached, counters
 ):
-    """Search with a heap; a kernel as `sssp.cpu.rows` wants them."""
+    """Search with a heap; a kernel as `sssp.cpu.search_driver` wants them."""
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
     keys = np.empty(FIRST_CAPACITY, distances.dtype)

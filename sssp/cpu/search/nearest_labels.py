@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.search.dijkstra import grown
 from sssp.engine.overflow import wide_limit
-from sssp.engine.query import Query
+from sssp.engine.request import Query
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.rows import Search, solve_rows
-from sssp.engine.query import Answer, Query
+from sssp.cpu.search_driver import Search, solve_rows
+from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET

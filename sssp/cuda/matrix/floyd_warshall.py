@@ -22,11 +22,11 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel, part
-from sssp.cuda.matrix.driver import NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
-from sssp.engine.matrix_query import MatrixQuery
+from sssp.engine.matrix_request import MatrixQuery
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Answer
+from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 from sssp.methods import FloydWarshall

@@ -22,7 +22,7 @@ Edges cost nothing inside the loop: indices beyond the last row or column are dr
 and the last slice is moved back until it fits, for the minimum does not mind whom it sees twice.
 
 In integers every operand lies between -INF and INF, so a sum never wraps
-(`sssp.engine.matrix_query`).
+(`sssp.engine.matrix_request`).
 """
 
 from __future__ import annotations

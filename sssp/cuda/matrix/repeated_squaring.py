@@ -15,11 +15,11 @@ from numba import int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel
 from sssp.cuda.fill import fill
-from sssp.cuda.matrix.driver import CHANGED, NEGATIVE, Matrix, solve_matrix
+from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
-from sssp.engine.matrix_query import MatrixQuery
+from sssp.engine.matrix_request import MatrixQuery
 from sssp.engine.progress import progress_bar
-from sssp.engine.query import Answer
+from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import RepeatedSquaring

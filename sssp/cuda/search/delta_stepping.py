@@ -38,10 +38,10 @@ from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
 from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
-from sssp.cuda.rows import solve_rows
-from sssp.engine.query import Answer, Query
+from sssp.cuda.search_driver import solve_rows
+from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached

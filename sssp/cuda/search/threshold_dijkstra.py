@@ -36,10 +36,10 @@ from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
-from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
-from sssp.cuda.rows import solve_rows
-from sssp.engine.query import Answer, Query
+from sssp.cuda.search_driver import solve_rows
+from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached

@@ -20,7 +20,7 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import barrier_of, worker_of
 from sssp.cuda.device.slots import SLOTS, slots_of
-from sssp.cuda.memory import DeviceGraph
+from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,

@@ -1,1 +1,0 @@
-"""What is behind `sssp.csgraph`: SciPy's matrices to arcs, searches over them, closed matrices."""

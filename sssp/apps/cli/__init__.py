@@ -1,0 +1,101 @@
+"""The command line: ``python -m sssp`` and the console script ``sssp``, one module a command.
+
+A command is a module with a ``SUMMARY``, ``EXAMPLES``, a function ``add_arguments(parser)`` and a
+function ``run(options)`` that returns the exit code. Nothing heavy is imported before ``run``, and
+little before Ctrl-C is heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from sssp.apps.terminal.interrupt import leave
+
+if TYPE_CHECKING:
+    from sssp.apps.terminal.parser import Parser
+
+__all__ = ["console", "main"]
+
+#: the module behind every command, in the order of the help text
+COMMANDS = {
+    "info": "sssp.apps.cli.info_command",
+    "solve": "sssp.apps.cli.solve_command",
+    "table": "sssp.apps.cli.table_command",
+    "pairs": "sssp.apps.cli.pairs_command",
+    "run": "sssp.apps.cli.run_command",
+    "isochrone": "sssp.apps.cli.isochrone_command",
+    "convert": "sssp.apps.cli.convert_command",
+    "plot": "sssp.apps.cli.plot_command",
+    "serve": "sssp.apps.cli.serve_command",
+    "fetch": "sssp.apps.cli.fetch_command",
+    "compile": "sssp.apps.cli.compile_command",
+    "bench": "sssp.bench.__main__",
+}
+
+EXIT_CODES = """
+exit codes:
+  0 done; 1 something measured is wrong (bench); 2 an error, told in one line on stderr;
+  130 Ctrl-C, after which no file is left half-written
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        What follows the program's name; by default ``sys.argv[1:]``.
+
+    Returns
+    -------
+    int
+        0; 1 if something measured turned out wrong; 2 after an error, told in one line on
+        stderr; 130 after Ctrl-C.
+
+    Raises
+    ------
+    SystemExit
+        The arguments make no sense (2), or ask for help or the version (0).
+    """
+    from sssp.apps.terminal.outcome import reporting_errors
+
+    def command() -> int:
+        from sssp.apps.terminal.parser import parse
+
+        options = parse(_command_parser(), arguments)
+        return reporting_errors(options.program, lambda: options.run(options), vars(options))
+
+    return reporting_errors("sssp", command)
+
+
+def console() -> NoReturn:
+    """Be the console script ``sssp``."""
+    leave(main)
+
+
+def _command_parser() -> Parser:
+    from importlib import import_module
+
+    import sssp
+    from sssp.apps.terminal.parser import Parser
+
+    parser = Parser(
+        prog="sssp",
+        description="Exact shortest paths on road networks.",
+        epilog=f"sssp COMMAND --help explains a command, with examples.\n{EXIT_CODES}",
+    )
+    parser.add_argument("--version", action="version", version=f"sssp {sssp.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, module_name in COMMANDS.items():
+        module = import_module(module_name)
+        command = commands.add_parser(
+            name,
+            help=module.SUMMARY,
+            description=module.__doc__,
+            epilog=module.EXAMPLES + EXIT_CODES,
+        )
+        module.add_arguments(command)
+        command.set_defaults(run=module.run, program=command.prog)
+    return parser

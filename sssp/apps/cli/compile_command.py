@@ -1,0 +1,291 @@
+"""Compile kernels ahead of time, for images and clusters, so that no later process has to.
+
+What is compiled is kept in the folder SSSP_CACHE_DIR, else in the user's folder for caches. It is
+good for the machine's kind of processor and of GPU, for one version of this package, of Python and
+of Numba. What is there already is not compiled again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sssp.methods import (
+    CLOSURE_METHODS,
+    DENSE_METHODS,
+    METHODS,
+    SWEEP_METHODS,
+    TRIP_METHODS,
+    Method,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sssp.graph.graph import Graph
+    from sssp.prepared.hierarchy import Hierarchy
+    from sssp.results import ShortestPaths
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "compile kernels ahead of time"
+EXAMPLES = """examples:
+  # all methods, for the CPU
+  %(prog)s
+  # two methods for the GPU, into a folder that goes into an image
+  SSSP_CACHE_DIR=/opt/sssp %(prog)s --device cuda --methods delta-stepping,floyd-warshall
+"""
+ALL = METHODS | TRIP_METHODS | SWEEP_METHODS | DENSE_METHODS | CLOSURE_METHODS
+DTYPES = ("int32", "int64", "float32", "float64")
+#: vertices of the graph that is searched, so many that one source gets a team; of the matrices
+SEARCHED, DENSE = 20_000, 200
+#: sources, so many that on a GPU each has a block of its own
+SEVERAL = 16
+#: entries of the matrices are below this
+GREATEST = 5_000
+
+Step = Callable[[], object]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="what to compile for (default cpu)"
+    )
+    parser.add_argument(
+        "--methods",
+        type=partial(_some_of, tuple(ALL)),
+        default="all",
+        metavar="A,B",
+        help=f"all, or some of {', '.join(ALL)} (default all)",
+    )
+    parser.add_argument(
+        "--dtypes",
+        type=partial(_some_of, DTYPES),
+        default="all",
+        metavar="A,B",
+        help=f"of the distances: all, or some of {', '.join(DTYPES)} (default all)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make calls that use every kernel, and tell what had to be compiled."""
+    from sssp.calls.placement import choose_device
+    from sssp.engine.progress import progress_bar
+    from sssp.kernels import cache, store
+    from sssp.kernels.jit import compiling_ahead
+
+    methods = [ALL[name]() for name in options.methods]
+    methods = [method for method in methods if options.device in method.solvers]
+    for method in methods:
+        choose_device(options.device, method, None)
+    start = perf_counter()
+    steps = list(_steps(methods, options.device, options.dtypes))
+    with compiling_ahead(), progress_bar(len(steps), None, "step") as advance:
+        for step in steps:
+            step()
+            advance(1)
+    print(
+        f"compiled {cache.COUNTS['compiled']} functions in {perf_counter() - start:.0f} s "
+        f"({cache.COUNTS['found']} were there); kept in {store.cache_folder()}"
+    )
+    return 0
+
+
+def _some_of(known: Sequence[str], text: str) -> list[str]:
+    """Turn ``a,b`` or ``all`` into names, every one known."""
+    names = list(known) if text == "all" else text.split(",")
+    for name in names:
+        if name not in known:
+            raise argparse.ArgumentTypeError(
+                f"{name!r} is unknown: choose all, or some of {', '.join(known)}"
+            )
+    return names
+
+
+def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Iterator[Step]:
+    """Yield calls that use every kernel of the methods, and on the CPU those of graphs."""
+    import numpy as np
+
+    from sssp.datasets.generate import road_like
+
+    g = road_like(SEARCHED)
+    if device == "cpu":
+        yield _read_files
+        yield partial(_use_graph, g)
+    for name in dtypes:
+        dtype = np.dtype(name)
+        # integers that only int64 has room for
+        weights = g.weights.astype(np.int64) << 31 if name == "int64" else g.weights.astype(dtype)
+        weighted = g.with_weights(weights)
+        for method in methods:
+            if method.task == "search":
+                yield from _searches(weighted, method, device, dtype)
+            elif method.task == "trips":
+                yield from _trips(weighted, method, device, dtype)
+            elif method.task == "sweep":
+                yield partial(_sweep, weighted, device, dtype)
+            elif method.task == "matrix":
+                yield from _matrices(method, device, dtype)
+    for method in methods:
+        if method.task == "closure":
+            yield partial(_close, method, device)
+
+
+def _trips(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+    """Yield calls that use every kernel of trips."""
+    from sssp.calls.pairs import pairs
+
+    ask = partial(pairs, g, range(SEVERAL), 0, device=device, dtype=dtype)
+    yield partial(ask, method=method)
+    yield partial(ask, predecessors=True)
+
+
+def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
+    """Use every kernel of prepared maps, those for negative weights too."""
+    import numpy as np
+
+    from sssp.calls.many_sources import reduce
+    from sssp.calls.pairs import pairs
+    from sssp.calls.shortest_paths import shortest_paths
+    from sssp.prepared.prepare import prepare
+
+    h = prepare(g)
+    ask = partial(shortest_paths, h, device=device, dtype=dtype)
+    several, half = np.arange(SEVERAL), np.arange(g.n // 2)
+    # one, a few, and so many that a GPU sweeps them side by side
+    for sources in (0, several, np.arange(3 * SEVERAL)):
+        ask(sources)
+    ask(several, predecessors=True)
+    # (a GPU sweeps to targets alone when they come again)
+    for _ in range(2):
+        ask(several, targets=half)
+    reduce(h, several, "mean", targets=half, device=device)
+    ask(several, limit=g.weights.max(), output="sparse")
+    ask(several, limit=g.weights.max() * g.n)
+    ask(several, nearest=True, predecessors=True)
+    reduce(h, several, "mean", device=device)
+    for paths in (False, True):
+        pairs(h, several, several[::-1], predecessors=paths, device=device, dtype=dtype)
+    fallen = h.with_changes([0], [-1])
+    for sources in (0, several):
+        shortest_paths(fallen, sources, device=device, dtype=dtype)
+    if device == "cuda":
+        _weigh_there(h, device, dtype)
+
+
+def _weigh_there(h: Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
+    """Use every kernel for weights that are on a GPU already."""
+    from sssp.cuda.arrays import DeviceArray
+    from sssp.cuda.compiler import device_number, select
+    from sssp.cuda.device_memory import upload
+
+    number = device_number(device)
+    with select(number):
+        weights = DeviceArray(upload(h.graph.weights.astype(dtype)), (h.m,), number)
+    for version in (h, h.without_arcs([0])):
+        version.with_weights(weights)
+
+
+def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+    """Yield calls that use every kernel of a search, and every form of an answer."""
+    import numpy as np
+
+    from sssp.calls.betweenness import betweenness
+    from sssp.calls.many_sources import reduce
+    from sssp.calls.nearest import nearest
+    from sssp.calls.shortest_paths import shortest_paths
+
+    ask = partial(shortest_paths, g, method=method, device=device, dtype=dtype)
+    several = np.arange(SEVERAL)
+    yield partial(ask, 0, predecessors=True)
+    yield partial(_use_trees, ask, several)
+    yield partial(_use_trees, partial(ask, targets=several), several)
+    yield partial(ask, several, nearest=True, predecessors=True)
+    yield partial(ask, several, limit=g.weights.max(), output="sparse")
+    yield partial(nearest, g, several, k=2, method=method, device=device, dtype=dtype)
+    summed = partial(reduce, g, several, method=method, device=device)
+    for targets in (None, several):
+        for what in ("eccentricity", "sum", "count"):
+            yield partial(summed, what, targets=targets)
+        for weights in (np.ones(g.n), np.ones(g.n, np.int64)):
+            yield partial(summed, "weight", vertex_weights=weights, targets=targets)
+        decayed = partial(summed, "weight", targets=targets, decay=("power", 1))
+        yield decayed
+        yield partial(decayed, vertex_weights=np.ones(g.n))
+    yield partial(betweenness, g, several, method=method, device=device)
+
+
+def _use_trees(ask: Callable[..., ShortestPaths], sources: NDArray[np.int64]) -> None:
+    """Find trees, and sums along them."""
+    import numpy as np
+
+    result = ask(sources, predecessors=True)
+    for dtype in (np.int64, np.float64):
+        result.skim(np.ones(result.graph.m, dtype))
+        result.load(np.zeros(result.distances.shape, dtype))
+
+
+def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    matrix = np.random.default_rng(0).integers(1, GREATEST, (DENSE, DENSE)).astype(dtype)
+    return matrix << 31 if dtype == np.int64 else matrix
+
+
+def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+    """Yield calls that use every kernel of a method on matrices."""
+    from sssp.calls.all_pairs import all_pairs
+
+    for predecessors in (False, True):
+        yield partial(
+            all_pairs,
+            _matrix(dtype),
+            method=method,
+            device=device,
+            dtype=dtype,
+            predecessors=predecessors,
+        )
+
+
+def _close(method: Method, device: str) -> None:
+    """Use every kernel of a method for the transitive closure."""
+    import numpy as np
+
+    from sssp.calls.all_pairs import transitive_closure
+
+    for packed in (False, True):
+        transitive_closure(_matrix(np.dtype(np.int32)), method=method, device=device, packed=packed)
+
+
+def _read_files() -> None:
+    """Use the kernels that read files."""
+    from sssp.graph.reading import read_graph
+
+    with tempfile.TemporaryDirectory() as folder:
+        graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
+        graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")
+        places.write_text("p aux sp co 2\nv 1 0 0\nv 2 1 1\n", encoding="ascii")
+        kept = Path(folder, "small.sssp")
+        read_graph(graph, coordinates=places).save(kept)
+        read_graph(kept)
+
+
+def _use_graph(g: Graph) -> None:
+    """Use the kernels of graphs and results."""
+    from sssp.calls.shortest_paths import shortest_paths
+    from sssp.certificate import verify
+
+    g.largest_component()
+    g.reverse()
+    result = shortest_paths(g, 0, predecessors=True)
+    verify(g, result)
+    result.path(1)
+    result.skim(g.weights)
+    result.load(g.weights[: g.n])

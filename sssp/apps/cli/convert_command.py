@@ -1,0 +1,171 @@
+"""Write a graph in another format.
+
+An .sssp file holds all of a graph, coordinates and labels too, and is read fastest. A .gr file
+(.gr.gz, .gr.xz, .gr.bz2) is the text of the DIMACS challenges: arcs with integer weights, whose
+vertices count from 1; coordinates go into a .co file of their own. A .csv or .parquet file has a
+row an arc: tail, head and weight, in labels. A .geojson or .gpkg file has a line an arc, for maps
+(one an edge if the graph is undirected). Of parallel arcs the lightest is written; closed arcs are
+kept in .sssp alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import add_graph, new_file
+from sssp.apps.terminal.geojson import require_coordinates, write_lines
+from sssp.apps.terminal.interrupt import tidying_up
+from sssp.apps.terminal.outcome import naming, on_one_line
+from sssp.apps.terminal.output import Output, add_output, chosen_output
+from sssp.apps.terminal.table_files import labelled, write_table
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "write a graph in another format"
+EXAMPLES = """examples:
+  # graph and coordinates into one file that is read at once
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz -o ny.sssp
+  # and back
+  %(prog)s ny.sssp -o ny.gr.gz --coordinates-output ny.co.gz
+  # float kilometres as integer metres, for programs that take no floats
+  %(prog)s road-like:1000 --scale 1000 -o scaled.gr
+  # a layer for a GIS
+  %(prog)s ny.sssp -o ny.geojson
+"""
+DIMACS = ("gr", "gr.gz", "gr.xz", "gr.bz2")
+#: of a .gpkg file
+LAYER = "arcs"
+FORMATS = (*DIMACS, "sssp", "csv", "parquet", "geojson", "gpkg")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    parser.add_argument(
+        "--scale",
+        type=_factor,
+        metavar="F",
+        help="multiply the weights by this, and round them to integers",
+    )
+    parser.add_argument(
+        "--coordinates-output",
+        type=new_file,
+        metavar="FILE",
+        help="also write the coordinates there, as a .co file (.co.gz, .co.xz, .co.bz2)",
+    )
+    add_output(parser, FORMATS, required=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, write, and say what the format could not hold."""
+    output, places = chosen_output(options, FORMATS), options.coordinates_output
+    assert output is not None
+    g = options.graph.load(options.coordinates)
+    if places is not None:
+        require_coordinates(g)
+    if options.scale is not None:
+        g = g.scaled(options.scale)
+    start = perf_counter()
+    count = WRITERS[output.format](g, output)
+    lines = [f"wrote {count:,} arcs to {output.name} in {perf_counter() - start:.2f} s"]
+    if places is not None:
+        from sssp.loaders import write_co
+
+        with tidying_up(), naming(places):
+            write_co(places, require_coordinates(g))
+        lines.append(f"wrote {g.n:,} coordinates to {on_one_line(str(places))}")
+    output.summarize([*lines, *_lost(g, output.format, places)])
+    return 0
+
+
+def _lost(g: Graph, format: str, places: Path | None) -> Iterator[str]:
+    """Tell what the format does not hold."""
+    import numpy as np
+
+    if format == "sssp":
+        return
+    if g.closed_arcs:
+        yield f"left out {g.closed_arcs:,} closed arcs"
+    if format not in DIMACS:
+        return
+    if g.coordinates is not None and places is None:
+        yield "left out the coordinates; --coordinates-output FILE writes them"
+    labels = np.arange(g.n) if g.labels is None else g.labels
+    if not np.array_equal(labels, np.arange(1, g.n + 1)):
+        yield f"vertices 1 to {g.n} stand for those that went by {labels[0]} to {labels[-1]}"
+
+
+def _write_sssp(g: Graph, output: Output) -> int:
+    output.save(g.save)
+    return g.m
+
+
+def _write_gr(g: Graph, output: Output) -> int:
+    from sssp.loaders import write_gr
+
+    arcs = g.open_part()
+    if arcs.weights.dtype.kind == "f":
+        raise ValueError(
+            f"a .gr file holds integers, and these weights are {g.weights.dtype}: --scale 1000 "
+            "keeps three digits behind the point"
+        )
+    output.save(lambda path: write_gr(path, arcs.n, arcs.tails, arcs.indices, arcs.weights))
+    return arcs.m
+
+
+def _write_rows(g: Graph, output: Output) -> int:
+    arcs = g.open_part()
+    return write_table(output, [_columns(arcs, arcs.tails, arcs.indices, arcs.weights)])
+
+
+def _write_geojson(g: Graph, output: Output) -> int:
+    import numpy as np
+
+    arcs = g.open_part()
+    shown = np.flatnonzero(g.directed | (arcs.tails <= arcs.indices))
+    ends = arcs.tails[shown], arcs.indices[shown]
+    return write_lines(output, g, *ends, _columns(g, *ends, arcs.weights[shown]))
+
+
+def _write_gpkg(g: Graph, output: Output) -> int:
+    require_coordinates(g)
+    frame = g.to_geodataframe()
+    output.fill(lambda path: frame.to_file(path, driver="GPKG", layer=LAYER))
+    return len(frame)
+
+
+def _columns(g: Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
+    return {
+        "tail": labelled(g.labels, tails),
+        "head": labelled(g.labels, heads),
+        "weight": weights,
+    }
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return factor
+
+
+#: what writes a graph and returns how many arcs that were
+WRITERS: dict[str, Callable[[Graph, Output], int]] = {
+    **dict.fromkeys(DIMACS, _write_gr),
+    "sssp": _write_sssp,
+    "csv": _write_rows,
+    "parquet": _write_rows,
+    "geojson": _write_geojson,
+    "gpkg": _write_gpkg,
+}

@@ -1,0 +1,71 @@
+"""Download road networks of the 9th DIMACS Implementation Challenge, once.
+
+What is on this machine already, in the folder SSSP_DATA or in the cache folder, is not downloaded
+again. A file is kept once it is complete and has the checksum that is known of it. The path of
+every file is printed; other commands know the files by their names too.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "download known road networks"
+EXAMPLES = """examples:
+  # the roads of New York: distances, and coordinates
+  %(prog)s USA-road-d.NY USA-road-d.NY.co
+  # the streets of Rome, the smallest graph
+  %(prog)s rome99
+  # all that there are, and where on this machine
+  %(prog)s --list
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    parser.add_argument(
+        "names",
+        nargs="*",
+        type=_published,
+        metavar="NAME",
+        help="a graph: rome99, USA-road-d.NY (distances), USA-road-t.NY (travel times) or "
+        "USA-road-d.NY.co (coordinates); --list names all",
+    )
+    parser.add_argument("--list", action="store_true", help="list all graphs, and where they are")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print where the files are, once they are there."""
+    from sssp import datasets
+    from sssp.apps.terminal.interrupt import tidying_up
+    from sssp.apps.terminal.outcome import on_one_line
+
+    if options.list:
+        _list()
+    elif not options.names:
+        raise ValueError("name a graph, as rome99; --list shows which ones there are")
+    for name in options.names:
+        with tidying_up():
+            path = datasets.fetch(name)
+        print(on_one_line(str(path)), flush=True)
+    return 0
+
+
+def _list() -> None:
+    from sssp import datasets
+    from sssp.apps.terminal.outcome import on_one_line
+
+    names = [file.removesuffix(".gz").removesuffix(".gr") for file in datasets.PUBLISHED]
+    width = max(map(len, names))
+    for name in names:
+        path = datasets.find(name)
+        print(f"{name:{width}}  {'not here' if path is None else on_one_line(str(path))}")
+
+
+def _published(text: str) -> str:
+    from sssp import datasets
+
+    if datasets.published_file(text) is None:
+        raise argparse.ArgumentTypeError(f"no graph {text!r} is published; --list names all")
+    return text

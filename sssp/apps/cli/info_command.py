@@ -1,0 +1,121 @@
+"""Tell what is in a graph file: size, weights, degrees, components, labels, coordinates."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal
+
+from sssp.apps.terminal.arguments import add_graph
+from sssp.apps.terminal.outcome import on_one_line
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "tell what is in a graph file"
+EXAMPLES = """examples:
+  # size, weights, degrees and components
+  %(prog)s USA-road-d.NY.gr.gz
+  # and where it lies
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz
+"""
+#: out-degrees from here on share a line
+MANY_ARCS = 8
+MIB = 1 << 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the facts, one a line."""
+    start = perf_counter()
+    g = options.graph.load(options.coordinates)
+    seconds = perf_counter() - start
+    facts = [
+        ("graph", on_one_line(options.graph.name)),
+        ("read in", f"{seconds:.2f} s"),
+        *_facts(g),
+    ]
+    width = max(len(name) for name, _ in facts)
+    for name, value in facts:
+        print(f"{name:{width}}  {value}")
+    return 0
+
+
+def _facts(g: Graph) -> Iterator[tuple[str, str]]:
+    yield "vertices", f"{g.n:,}"
+    yield "arcs", f"{g.m:,}" + ("" if g.directed else " (every input arc in both directions)")
+    yield "input arcs", f"{g.input_arcs:,}"
+    yield "  parallel, reduced", f"{g.parallel_arcs:,}"
+    yield "  self-loops, dropped", f"{g.self_loops:,}"
+    yield "weights", _weights(g)
+    yield "out-degree", f"{g.m / g.n:.3f} on average" if g.n else "-"
+    yield from _degrees(g)
+    yield "strong components", _components(g, "strong")
+    yield "weak components", _components(g, "weak")
+    yield "labels", _labels(g)
+    yield "coordinates", _coordinates(g)
+    yield "memory", f"{_bytes(g) / MIB:,.1f} MiB"
+
+
+def _weights(g: Graph) -> str:
+    if g.m == 0:
+        return f"{g.weights.dtype}, none"
+    import numpy as np
+
+    negative = np.count_nonzero(g.weights < 0)
+    return f"{g.weights.dtype}, {g.least_weight:,} to {g.greatest_weight:,}" + (
+        f", {negative:,} below zero" if negative else ""
+    )
+
+
+def _degrees(g: Graph) -> Iterator[tuple[str, str]]:
+    import numpy as np
+
+    counts = np.bincount(np.minimum(np.diff(g.indptr), MANY_ARCS))
+    for degree in np.flatnonzero(counts):
+        name = f"  {degree}" + (" or more" if degree == MANY_ARCS else "")
+        yield name, f"{counts[degree]:,} ({counts[degree] / g.n:.1%})"
+
+
+def _components(g: Graph, connection: Literal["strong", "weak"]) -> str:
+    import numpy as np
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if g.n == 0:
+        return "0"
+    pattern = csr_array((np.ones(g.m, np.int8), g.indices, g.indptr), shape=(g.n, g.n))
+    count, component = connected_components(pattern, directed=True, connection=connection)
+    largest = np.bincount(component).max()
+    return f"{count:,}, the largest of {largest:,} vertices ({largest / g.n:.1%})"
+
+
+def _labels(g: Graph) -> str:
+    labels = g.labels
+    if labels is None:
+        return "none: vertices go by 0-based numbers"
+    if g.n == 0:
+        return "none"
+    kind = {"i": "integers", "U": "strings"}.get(labels.dtype.kind, "objects")
+    return f"{kind}, {labels[0]} to {labels[-1]}"
+
+
+def _coordinates(g: Graph) -> str:
+    if g.coordinates is None or g.n == 0:
+        return "none"
+    (west, south), (east, north) = g.coordinates.min(axis=0), g.coordinates.max(axis=0)
+    return f"longitude {west:.6f} to {east:.6f}, latitude {south:.6f} to {north:.6f}"
+
+
+def _bytes(g: Graph) -> int:
+    arrays: list[Any] = [g.indptr, g.indices, g.weights, g.arc_origin]
+    if g.coordinates is not None:
+        arrays.append(g.coordinates)
+    return sum(array.nbytes for array in arrays)

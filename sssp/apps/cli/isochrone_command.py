@@ -1,0 +1,135 @@
+"""Find what is reached within limits, in bands: from one source, or from the nearest of several.
+
+A .csv, .npz or .parquet file has a row for every vertex that is reached within the widest limit:
+vertex, distance, band (the least limit that it is within), the source that is nearest if there are
+several, and lon and lat if the graph has coordinates.
+
+A .geojson file is for maps: a FeatureCollection with a line for every street of which both ends
+are reached, straight from vertex to vertex, in degrees (WGS 84). Its properties are tail, head,
+and distance and band of the farther end. A street that goes both ways is one line; one that leads
+out of the widest band is left out. Lines are what is known exactly; where areas are wanted, a GIS
+makes them of the lines, by a buffer or a concave hull.
+"""
+
+from __future__ import annotations
+
+import argparse
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import add_graph
+from sssp.apps.terminal.geojson import require_coordinates, write_lines
+from sssp.apps.terminal.output import STDOUT, Output, add_output, chosen_output
+from sssp.apps.terminal.search_options import add_limits, add_search, negatives_named
+from sssp.apps.terminal.table_files import labelled, write_table
+from sssp.apps.terminal.vertices import add_vertices, chosen_vertices, require_vertices
+
+if TYPE_CHECKING:
+    from sssp.results.trees import ShortestPaths
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "find what is reached within limits"
+EXAMPLES = """examples:
+  # what is within 5000, 10000 and 20000 of a vertex
+  %(prog)s USA-road-d.NY.gr.gz --source 1 --limits 5000,10000,20000 -o bands.csv
+  # a layer for maps, from the nearest of two stations
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000 \\
+      --source-at -73.9772,40.7527 --source-at -73.9935,40.7506 -o stations.geojson
+"""
+FORMATS = ("csv", "geojson", "npz", "parquet")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    add_vertices(parser, "source", help="where the paths start")
+    add_limits(
+        parser, required=True, help="where the bands end, inclusive, in units of the weights"
+    )
+    add_search(parser)
+    add_output(parser, FORMATS, default=STDOUT)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write what is reached, and print a summary."""
+    import numpy as np
+
+    from sssp.calls.shortest_paths import shortest_paths
+
+    require_vertices(options, "source")
+    output = chosen_output(options, FORMATS)
+    assert output is not None
+    g = options.graph.load(options.coordinates)
+    if output.format == "geojson":
+        require_coordinates(g)
+    sources = chosen_vertices(g, options.sources, "source").some("source")
+    start = perf_counter()
+    with negatives_named(g):
+        result = shortest_paths(
+            g,
+            sources.vertices,
+            nearest=True,
+            limit=options.limits[-1],
+            method=options.method,
+            device=options.device,
+        )
+    seconds = perf_counter() - start
+    limits = np.array(options.limits)
+    if output.format == "geojson":
+        written = f"{_write_streets(output, result, limits):,} lines"
+    else:
+        written = f"{write_table(output, [_columns(result, limits)]):,} vertices"
+    within = np.sort(result.distances[result.reached])
+    output.summarize(
+        [
+            *sources.notes,
+            f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any",
+            *(
+                f"within {limit}: {np.searchsorted(within, limit, 'right'):,} of {g.n:,} vertices"
+                for limit in options.limits
+            ),
+            f"wrote {written} to {output.name}",
+        ]
+    )
+    return 0
+
+
+def _columns(result: ShortestPaths, limits: Any) -> dict[str, Any]:
+    """Return a row for every vertex that is reached."""
+    import numpy as np
+
+    g = result.graph
+    vertices = np.flatnonzero(result.reached)
+    distances = result.distances[vertices]
+    columns = {
+        "vertex": labelled(g.labels, vertices),
+        "distance": distances,
+        "band": limits[np.searchsorted(limits, distances)],
+    }
+    if result.sources.size > 1:
+        assert result.origin is not None
+        columns["source"] = labelled(g.labels, result.origin[vertices])
+    if g.coordinates is not None:
+        columns["lon"], columns["lat"] = g.coordinates[vertices].T
+    return columns
+
+
+def _write_streets(output: Output, result: ShortestPaths, limits: Any) -> int:
+    """Write a line for every street with both ends in reach."""
+    import numpy as np
+
+    from sssp.graph.drawing import street_arcs
+
+    g = result.graph
+    arcs, _ = street_arcs(g)
+    ends = np.stack([g.tails[arcs], g.indices[arcs]])
+    tails, heads = ends[:, result.reached[ends].all(axis=0)]
+    farther = np.maximum(result.distances[tails], result.distances[heads])
+    properties = {
+        "tail": labelled(g.labels, tails),
+        "head": labelled(g.labels, heads),
+        "distance": farther,
+        "band": limits[np.searchsorted(limits, farther)],
+    }
+    return write_lines(output, g, tails, heads, properties)

@@ -1,0 +1,129 @@
+"""Find the shortest path of every trip in a file, each with a source and a target of its own.
+
+A CSV or Parquet file has columns source and target, with labels of vertices, or source_lon,
+source_lat, target_lon and target_lat, in degrees; a DIMACS .p2p file will do. What is written has a
+row a trip, in the same order: all columns of the file, and distance, which is empty where no path
+leads there; for points also source and target, the vertices that were found. With --paths there is
+a column path, too: its vertices, with blanks between (in Parquet a list).
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import add_graph
+from sssp.apps.terminal.output import STDOUT, add_output, chosen_output
+from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
+from sssp.apps.terminal.table_files import Table, labelled, read_table, write_table
+from sssp.apps.terminal.vertices import Chosen, has_points, points_in, vertices_in
+from sssp.errors import GraphFormatError
+from sssp.methods import METHODS, TRIP_METHODS
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.results.trip_results import Trips
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "find the paths of trips, each with its own two ends"
+EXAMPLES = """examples:
+  # how long every trip takes
+  %(prog)s USA-road-t.NY.gr.gz trips.csv -o times.csv
+  # the same from stdin to stdout, with the vertices on the way
+  %(prog)s USA-road-t.NY.gr.gz - --paths < trips.csv
+"""
+FORMATS = ("csv", "parquet")
+#: ending of a DIMACS file of trips
+P2P = ".p2p"
+ENDS = ("source", "target")
+DISTANCE, PATH = "distance", "path"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    parser.add_argument(
+        "trips", type=Path, metavar="TRIPS", help="a CSV, Parquet or .p2p file; - is CSV on stdin"
+    )
+    parser.add_argument("--paths", action="store_true", help="write the vertices on the way, too")
+    add_search(parser, METHODS | TRIP_METHODS)
+    add_limit(parser, help="leave empty what lies farther than this")
+    add_output(parser, FORMATS, default=STDOUT)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write a row a trip, and print a summary."""
+    from sssp.calls.pairs import pairs
+
+    output = chosen_output(options, FORMATS)
+    assert output is not None
+    table = _read(options.trips)
+    added = [DISTANCE, *([PATH] if options.paths else [])]
+    for name in added:
+        if name in table.columns:
+            raise GraphFormatError(
+                f"there is a column {name} already, which this command writes: rename it",
+                path=table.path,
+            )
+    g = options.graph.load(options.coordinates)
+    ends = [_ends(g, table, role) for role in ENDS]
+    start = perf_counter()
+    with negatives_named(g):
+        trips = pairs(
+            g,
+            *(end.vertices for end in ends),
+            limit=options.limit,
+            method=options.method,
+            device=options.device,
+            predecessors=options.paths,
+        )
+    seconds = perf_counter() - start
+    count = write_table(output, [_columns(table, trips, options.paths)])
+    unreached = count - int(trips.reached.sum())
+    output.summarize(
+        [
+            *(note for end in ends for note in end.notes),
+            f"{trips.method} on {trips.device}, {seconds:.3f} s with compilation, if any",
+            f"{count:,} trips, {unreached:,} unreached",
+            f"wrote {count:,} rows to {output.name}",
+        ]
+    )
+    return 0
+
+
+def _read(path: Path) -> Table:
+    if P2P not in path.suffixes:
+        return read_table(path)
+    from sssp.loaders import read_p2p
+
+    ends = (read_p2p(path) + 1).T.tolist()
+    return Table(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
+
+
+def _ends(g: Graph, table: Table, role: str) -> Chosen:
+    """Return the vertices of one end of all trips."""
+    before = f"{role}_"
+    if role in table.columns:
+        return Chosen(vertices_in(g, table, role), [])
+    if has_points(table, before):
+        return points_in(g, table, what=f"{role}s", before=before)
+    raise table.lacks(f"{role}, nor {before}lon and {before}lat")
+
+
+def _columns(table: Table, trips: Trips, paths: bool) -> dict[str, Any]:
+    """Return the columns of the file, and those that are found."""
+    import numpy as np
+
+    labels = trips.graph.labels
+    ends = zip(ENDS, (trips.sources, trips.targets), strict=True)
+    columns = dict(table.columns) | {name: labelled(labels, end) for name, end in ends}
+    columns[DISTANCE] = np.ma.masked_array(trips.distances, ~trips.reached)
+    if paths:
+        columns[PATH] = [
+            trips.path_labels(trip) if reached else None
+            for trip, reached in enumerate(trips.reached.tolist())
+        ]
+    return columns

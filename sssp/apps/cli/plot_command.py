@@ -1,0 +1,144 @@
+"""Draw a network, and on it what is found: a picture of the graph, of distances, paths or bands.
+
+Without a source the network is drawn, with one it is coloured by distance; from several sources by
+that to the nearest. --target draws the shortest path there on top; --limits colours bands instead.
+The graph needs coordinates. A .png file has 200 dots an inch, .svg and .pdf files have lines up to
+10,000 streets, and an image of more.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import add_graph, numbers, whole_number
+from sssp.apps.terminal.geojson import require_coordinates
+from sssp.apps.terminal.output import Output, add_output, chosen_output
+from sssp.apps.terminal.search_options import add_limit, add_limits, add_search, negatives_named
+from sssp.apps.terminal.vertices import add_vertices, chosen_vertices
+from sssp.errors import UnreachableError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sssp.apps.terminal.vertices import Chosen
+    from sssp.graph.graph import Graph
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "draw a network, distances, paths or bands"
+EXAMPLES = """examples:
+  # the network
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz -o ny.png
+  # the path from one point to another, over the distances within 400000
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limit 400000 \\
+      --source-at -73.9855,40.7580 --target-at -73.9442,40.6782 -o path.png
+  # bands around a place, in a part of the map
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000,60000 \\
+      --source-at -73.9855,40.7580 --extent -74.05,-73.90,40.68,40.82 -o bands.svg
+"""
+FORMATS = ("png", "svg", "pdf")
+DOTS_PER_INCH = 200
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    add_vertices(parser, "source", help="colour by the distance from here")
+    add_vertices(parser, "target", help="draw the shortest path to this vertex; one only")
+    add_limits(parser, help="colour bands that end there, inclusive, in units of the weights")
+    add_limit(parser, help="leave grey what lies farther than this")
+    parser.add_argument("--unit", default="", help="of the weights, for the legend, such as min")
+    parser.add_argument(
+        "--extent",
+        type=numbers(4, "WEST,EAST,SOUTH,NORTH in degrees, as -74.05,-73.90,40.68,40.82"),
+        metavar="W,E,S,N",
+        help="the part to draw, in degrees (default all that is reached)",
+    )
+    parser.add_argument(
+        "--dpi",
+        type=whole_number(1),
+        default=DOTS_PER_INCH,
+        metavar="N",
+        help=f"dots an inch of a .png file (default {DOTS_PER_INCH})",
+    )
+    add_search(parser)
+    add_output(parser, FORMATS, required=True)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw, and write the picture."""
+    from sssp.graph.extras import imported
+
+    output = chosen_output(options, FORMATS)
+    assert output is not None
+    _check(options)
+    g = options.graph.load(options.coordinates)
+    require_coordinates(g)
+    # a picture for a file needs no screen
+    imported("matplotlib", "plot").use("agg")
+    sources = (
+        chosen_vertices(g, options.sources, "source").some("source") if options.sources else None
+    )
+    targets = chosen_vertices(g, options.targets, "target") if options.targets else None
+    if targets is not None and targets.vertices.size != 1:
+        raise ValueError("one path is drawn, so that one target may be named")
+    if sources is None:
+        axes = g.plot(extent=options.extent)
+    else:
+        axes = _drawn(g, sources, targets, options)
+    _write(output, axes, options.dpi)
+    notes = [note for chosen in (sources, targets) if chosen is not None for note in chosen.notes]
+    output.summarize([*notes, f"drew {g.n:,} vertices and {g.m:,} arcs to {output.name}"])
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse what cannot be drawn together.
+
+    Raises
+    ------
+    ValueError
+        Says what is missing or too much.
+    """
+    for name in ("targets", "limits", "limit"):
+        if getattr(options, name) is not None and not options.sources:
+            flag = name.removesuffix("s") if name == "targets" else name
+            raise ValueError(f"--{flag} needs --source V or --source-at LON,LAT")
+    if options.limits and (options.targets or options.limit is not None):
+        raise ValueError("--limits draws bands, without a path and without another --limit")
+
+
+def _drawn(g: Graph, sources: Chosen, targets: Chosen | None, options: argparse.Namespace) -> Axes:
+    from sssp.calls.shortest_paths import shortest_paths
+
+    with negatives_named(g):
+        result = shortest_paths(
+            g,
+            sources.vertices,
+            nearest=True,
+            limit=options.limits[-1] if options.limits else options.limit,
+            method=options.method,
+            device=options.device,
+            predecessors=targets is not None,
+        )
+    target = None if targets is None else int(targets.vertices[0])
+    if target is not None and not result.reached[target]:
+        name = target if g.labels is None else g.labels[target]
+        raise UnreachableError(f"no path leads to {name}, so there is none to draw")
+    style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
+    if options.limits:
+        return result.plot_isochrones(options.limits, **style)
+    return result.plot(path_to=target, **style)
+
+
+def _write(output: Output, axes: Axes, dpi: int) -> None:
+    """Save a figure whole or not at all, and let go of it."""
+    from sssp.graph.extras import imported
+
+    figure: Any = axes.figure
+    try:
+        with output.opened() as stream:
+            figure.savefig(stream, format=output.format, dpi=dpi)
+    finally:
+        imported("matplotlib.pyplot", "plot").close(figure)

@@ -1,0 +1,157 @@
+"""Find a table that outgrows memory, block by block, and go on where it was stopped.
+
+The table is a Zarr store, if its name ends in .zarr, else a folder of Parquet parts. A folder
+beside it, with .job behind its name, keeps the record of what is done: run the same command again
+after a crash, Ctrl-C or a full disk, and only the rest is done. Every source is searched once,
+however often it is named. Vertices are written in the file's own numbers (labels). The graph may be
+a prepared map (.sssp).
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from sssp.apps.terminal.arguments import add_graph, whole_number
+from sssp.apps.terminal.outcome import tell
+from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
+from sssp.apps.terminal.vertices import add_vertices, chosen_vertices
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "make a table that outgrows memory, resumable, on many devices"
+EXAMPLES = """examples:
+  # what it would take: blocks, bytes, time
+  %(prog)s USA-road-d.NY.gr.gz --sources homes.csv --targets jobs.csv --to od.zarr --dry-run
+  # the table; the same line goes on after whatever stops it
+  %(prog)s USA-road-d.NY.gr.gz --sources homes.csv --targets jobs.csv --to od.zarr
+  # how far every vertex is from all others, on the workers of a Dask cluster
+  %(prog)s USA-road-d.NY.gr.gz --all-sources --reduce mean --to mean --dask tcp://10.0.0.1:8786
+"""
+#: endings of files that no table of a job is
+FILES = (".csv", ".csv.gz", ".npz", ".json")
+#: reductions that need no weights of vertices
+REDUCTIONS = ("eccentricity", "sum", "mean", "count", "closeness")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    add_vertices(parser, "source", help="a row of the table starts here")
+    parser.add_argument("--all-sources", action="store_true", help="a row from every vertex")
+    add_vertices(parser, "target", help="a column of the table (default: every vertex)")
+    parser.add_argument(
+        "-o", "--to", required=True, metavar="TABLE", help="a name.zarr, or a folder for Parquet"
+    )
+    parser.add_argument("--reduce", choices=REDUCTIONS, help="keep one number of a row")
+    parser.add_argument(
+        "--form", choices=("long", "wide"), help="of Parquet: a row for every vertex that is "
+        "reached (default), or a column a target",
+    )  # fmt: skip
+    parser.add_argument("--compression", choices=("zstd", "none"), default="zstd")
+    add_search(parser)
+    add_limit(parser, help="what lies farther than this is unreached")
+    parser.add_argument("--threads", type=whole_number(1), metavar="T")
+    parser.add_argument(
+        "--block-size", type=whole_number(1), metavar="N", help="searches that are done together"
+    )
+    parser.add_argument(
+        "--certify", type=whole_number(0), default=16, metavar="N",
+        help="rows, drawn from all, that are certified (default 16)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="of a scheduler of Dask, or its file, whose workers do it"
+    )
+    parser.add_argument(
+        "--no-resume", action="store_true", help="refuse if something is there already"
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="measure a block, say the plan, write nothing"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the table, and print what became of it."""
+    import numpy as np
+
+    from sssp.apps.jobs.job import run as run_job
+
+    if options.all_sources and options.sources:
+        raise ValueError("--all-sources is every vertex: name no other source beside it")
+    if not (options.all_sources or options.sources):
+        raise ValueError(
+            "required: --source V, --source-at LON,LAT or --sources FILE, or else --all-sources"
+        )
+    if options.to.endswith(FILES):
+        raise ValueError(
+            f"{options.to!r} would be a folder: name one for its Parquet parts, or a name.zarr; "
+            "`sssp table` writes one file"
+        )
+    network: Any = options.graph.load_network(options.coordinates)
+    g = network.tree_graph
+    notes, sources, targets = [], np.arange(g.n), None
+    if options.sources:
+        chosen = chosen_vertices(g, options.sources, "source").some("source")
+        notes, sources = chosen.notes, chosen.vertices
+    if options.targets:
+        chosen = chosen_vertices(g, options.targets, "target")
+        notes, targets = notes + chosen.notes, chosen.vertices
+    with _client(options.dask) as client, _told(), negatives_named(g):
+        report = run_job(
+            network,
+            sources,
+            to=options.to,
+            reduce=options.reduce,
+            targets=targets,
+            limit=options.limit,
+            form=options.form,
+            compression=None if options.compression == "none" else options.compression,
+            method=options.method,
+            device=options.device,
+            on=client,
+            resume=not options.no_resume,
+            dry_run=options.dry_run,
+            block_size=options.block_size,
+            certify=options.certify,
+            threads=options.threads,
+        )
+    # (the plan has been told before the work)
+    print(*notes, report.plan() if options.dry_run else report.outcome(), sep="\n")
+    return 0
+
+
+def _client(address: str | None) -> Any:
+    """Return a client of Dask to enter, or what enters None."""
+    if address is None:
+        return nullcontext()
+    from sssp.graph.extras import imported
+
+    distributed = imported("distributed", "jobs")
+    if address.endswith(".json"):
+        if not os.path.exists(address):
+            tell(f"waits for {address}, which the scheduler writes")
+        return distributed.Client(scheduler_file=address)
+    return distributed.Client(address)
+
+
+class _OnStderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        tell(record.getMessage())
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Show on stderr what the job says of its plan."""
+    logger = logging.getLogger("sssp")
+    handler, level = _OnStderr(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)

@@ -1,0 +1,161 @@
+"""Serve a page on this machine: a map that answers clicks.
+
+A click on a crossing colours the whole network by the distance from there, two clicks show a
+route, others close streets or set pins; sliders set a limit and traffic. Prepared maps (files of
+Hierarchy.save, or --prepare) answer fastest. The page is for browsers on this machine, and nothing
+is loaded from elsewhere; whoever may use this machine may open it. Ctrl-C ends it.
+
+The graph needs coordinates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import NamedGraph, add_graph, named_graph, whole_number
+from sssp.apps.terminal.geojson import require_coordinates
+from sssp.apps.terminal.outcome import naming, tell
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sssp.graph.graph import Graph
+    from sssp.prepared.hierarchy import Hierarchy
+    from sssp.apps.page.answers import Unit
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "serve a page with a map that answers clicks"
+EXAMPLES = """examples:
+  # distances, in kilometres
+  %(prog)s USA-road-d.NY.gr.gz --coordinates USA-road-d.NY.co.gz --unit km=10000
+  # minutes and kilometres, prepared; then at http://127.0.0.1:8765/
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --prepare --unit min=16667 \\
+      --distances USA-road-d.NY.gr.gz --distance-unit km=10000 --open
+"""
+PORT, MOST_PORT = 8765, (1 << 16) - 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    parser.add_argument(
+        "--prepare", action="store_true", help="prepare the map first, for quicker answers"
+    )
+    parser.add_argument(
+        "--unit",
+        type=_unit,
+        metavar="NAME=N",
+        help="show distances in this unit, N of the weights each, such as min=60",
+    )
+    parser.add_argument(
+        "--distances",
+        type=named_graph,
+        metavar="FILE",
+        help="a graph of the same arcs whose weights are their lengths: routes tell them, and "
+        "traffic goes by speed",
+    )
+    parser.add_argument(
+        "--distance-unit",
+        type=_unit,
+        metavar="NAME=N",
+        help="of --distances, N of its weights each, such as km=1000",
+    )
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=PORT,
+        metavar="N",
+        help=f"where to listen; 0: any that is free (default {PORT})",
+    )
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="listen at another address of this machine, for others to open (default 127.0.0.1)",
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or cuda:N (default auto)")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    from sssp.apps.page.answers import Unit
+    from sssp.apps.page.explore import served
+
+    if options.distance_unit is not None and options.distances is None:
+        raise ValueError("--distance-unit needs --distances FILE")
+    network = _network(options)
+    require_coordinates(network.tree_graph)
+    lengths = None if options.distances is None else _lengths(options.distances, network)
+    plain = Unit("", 1.0)
+    with naming(f"{options.host}:{options.port}"):
+        server = served(
+            network,
+            name=options.graph.name,
+            unit=options.unit or plain,
+            lengths=lengths,
+            length_unit=options.distance_unit or plain,
+            device=options.device,
+            host=options.host,
+            port=options.port,
+        )
+    with server:
+        if server.is_open:
+            tell(f"warning: whoever reaches {options.host} may ask: there is no password")
+        server.warm_up()
+        print(f"{options.graph.name}: {server.address}  (Ctrl-C ends)", flush=True)
+        if options.open:
+            import webbrowser
+
+            webbrowser.open(server.address)
+        server.serve_forever()
+    return 0
+
+
+def _network(options: argparse.Namespace) -> Graph | Hierarchy:
+    """Read the graph, or the prepared map."""
+    from sssp.graph.graph import Graph
+    from sssp.prepared.prepare import prepare
+
+    network = options.graph.load_network(options.coordinates)
+    return prepare(network) if options.prepare and isinstance(network, Graph) else network
+
+
+def _lengths(named: NamedGraph, network: Graph | Hierarchy) -> NDArray[Any]:
+    """Return the weights of another graph with the same arcs.
+
+    Raises
+    ------
+    ValueError
+        Its arcs are others.
+    """
+    import numpy as np
+
+    graph, other = network.tree_graph, named.load()
+    same = other.n == graph.n and np.array_equal(other.indptr, graph.indptr)
+    if not (same and np.array_equal(other.indices, graph.indices)):
+        raise ValueError(f"--distances {named.name}: its arcs are not those of the graph")
+    return other.weights
+
+
+def _unit(text: str) -> Unit:
+    from sssp.apps.page.answers import Unit
+
+    name, _, size = text.partition("=")
+    try:
+        number = float(size or 1)
+    except ValueError:
+        number = 0.0
+    if not (name and number > 0 and math.isfinite(number)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60")
+    return Unit(name, number)
+
+
+def _port(text: str) -> int:
+    port = whole_number(0)(text)
+    if port > MOST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is no port: they end at {MOST_PORT}")
+    return port

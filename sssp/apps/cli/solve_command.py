@@ -1,0 +1,157 @@
+"""Find shortest paths from one or more vertices of a graph file.
+
+Vertices are written in the file's own numbers (labels), here and in what is written. Without
+--target the distances to all vertices are found, with it those to the targets and their paths.
+A .csv file has a line, a .npz file an entry of each array for every REACHED vertex (of the
+targets, if there are any): vertex, distance and, with --predecessors, predecessor. That of the
+source is the source itself. Several sources follow one another, told apart by a first column
+(array) source.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import add_graph
+from sssp.apps.terminal.output import add_output, chosen_output
+from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
+from sssp.apps.terminal.table_files import labelled, write_table
+from sssp.apps.terminal.vertices import add_vertices, chosen_vertices, require_vertices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sssp.results.trees import ShortestPaths
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "find shortest paths in a graph file"
+EXAMPLES = """examples:
+  # distances from vertex 1 to all others, in a file
+  %(prog)s USA-road-d.NY.gr.gz --source 1 -o distances.csv
+  # distances and paths from 1 to 264 and to 90
+  %(prog)s USA-road-d.NY.gr.gz --source 1 --target 264 --target 90
+  # what is within 20000 of vertex 7 and of vertex 9, the nearest first
+  %(prog)s USA-road-d.NY.gr.gz --source 7 --source 9 --limit 20000 -o - | sort -t, -nk3
+  # from Times Square to Wall Street
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
+      --source-at -73.9855,40.7580 --target-at -74.0088,40.7066
+"""
+FORMATS = ("csv", "npz", "parquet")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    add_vertices(parser, "source", help="where the paths start")
+    add_vertices(parser, "target", help="print distance and path to this vertex only")
+    add_search(parser)
+    add_limit(parser, help="leave out what lies farther than this")
+    parser.add_argument(
+        "--predecessors", action="store_true", help="write the tree to the output file too"
+    )
+    add_output(parser, FORMATS)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Solve, write the answer to a file if asked for, and print a summary."""
+    from sssp.calls.shortest_paths import shortest_paths
+
+    require_vertices(options, "source")
+    output = chosen_output(options, FORMATS)
+    g = options.graph.load(options.coordinates)
+    sources = chosen_vertices(g, options.sources, "source").some("source")
+    lines, targets = sources.notes, None
+    if options.targets:
+        chosen = chosen_vertices(g, options.targets, "target")
+        lines, targets = lines + chosen.notes, chosen.vertices
+    start = perf_counter()
+    with negatives_named(g):
+        result = shortest_paths(
+            g,
+            sources.vertices,
+            targets=targets,
+            limit=options.limit,
+            method=options.method,
+            device=options.device,
+            predecessors=options.predecessors or targets is not None,
+        )
+    seconds = perf_counter() - start
+    lines += [f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any"]
+    lines += _farthest(result) if targets is None else _paths(result)
+    if output is not None:
+        # before anything is printed: whatever becomes of that, the file is there
+        count = write_table(output, _columns(result, options.predecessors))
+        lines.append(f"wrote {count:,} vertices to {output.name}")
+        output.summarize(lines)
+    else:
+        print(*lines, sep="\n")
+    return 0
+
+
+def _farthest(result: ShortestPaths) -> Iterator[str]:
+    """Sum up what every source reaches."""
+    g = result.graph
+    sources = labelled(g.labels, result.sources)
+    for source, columns in zip(sources, _columns(result), strict=True):
+        vertices, distances = columns["vertex"], columns["distance"]
+        farthest = distances.argmax()
+        reached = f"reached {vertices.size:,} of {g.n:,} vertices"
+        end = f"farthest {vertices[farthest]}, distance {distances[farthest]}"
+        if result.rows == 1:
+            yield from (reached, end)
+        else:
+            yield f"source {source}: {reached}, {end}"
+
+
+def _paths(result: ShortestPaths) -> Iterator[str]:
+    """Tell distance and path from every source to every target."""
+    labels, targets = result.graph.labels, result.targets
+    assert targets is not None
+    names = labelled(labels, targets)
+    for row, source in enumerate(labelled(labels, result.sources)):
+        start = "" if result.rows == 1 else f"source {source}, "
+        for name, target in zip(names, targets, strict=True):
+            distance = result.distance(target, row)
+            if math.isinf(distance):
+                yield f"{start}target {name}: unreached"
+                continue
+            path = result.path_labels(target, row)
+            yield f"{start}target {name}: distance {distance}, {len(path) - 1:,} arcs"
+            yield f"path {' '.join(map(str, path))}"
+
+
+def _columns(
+    result: ShortestPaths, predecessors: bool = False
+) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the arrays of every source: one entry a reached vertex, in the order of the graph."""
+    import numpy as np
+
+    g = result.graph
+    columns = np.arange(g.n) if result.targets is None else result.targets
+    for row, reached in enumerate(result.reached):
+        vertices, source = columns[reached], result.sources[row]
+        block = {}
+        if result.rows > 1:
+            block["source"] = labelled(g.labels, np.full(vertices.size, source))
+        block["vertex"] = labelled(g.labels, vertices)
+        block["distance"] = result.distances[row][reached]
+        if predecessors:
+            tails = _tails(result, row, vertices)
+            block["predecessor"] = labelled(g.labels, np.where(tails < 0, source, tails))
+        yield block
+
+
+def _tails(result: ShortestPaths, row: int, vertices: NDArray[Any]) -> NDArray[Any]:
+    """Return the predecessors of reached vertices, -1 for the source."""
+    import numpy as np
+
+    if result.targets is None:
+        tails: NDArray[Any] = result.predecessors[row][vertices]
+        return tails
+    paths = (result.path(target, row) for target in vertices)
+    return np.array([path[-2] if path.size > 1 else -1 for path in paths], np.int64)

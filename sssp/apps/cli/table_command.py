@@ -1,0 +1,173 @@
+"""Find the distances from many sources to many targets: an origin-destination table.
+
+Sources and targets come from files, one vertex or point a row, or from the command line; the table
+has them in that order, by their labels, or with --id by a column of the files. It is written block
+by block, so that it may be larger than memory. Every pair has a row: source, target and distance,
+which is empty where the target is not reached. With --wide every source has a row, and every target
+a column.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sssp.apps.terminal.arguments import add_graph
+from sssp.apps.terminal.output import STDOUT, add_output, chosen_output
+from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
+from sssp.apps.terminal.table_files import labelled, write_table
+from sssp.apps.terminal.vertices import Chosen, add_vertices, chosen_vertices, require_vertices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sssp.graph.graph import Graph
+    from sssp.results.trees import ShortestPaths
+
+__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "write a table of distances, sources by targets"
+EXAMPLES = """examples:
+  # from homes to jobs; both files have a column vertex, or columns lon and lat
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
+      --sources homes.csv --targets jobs.parquet -o times.parquet
+  # the same, called by the files' column name instead of by vertices
+  %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz \\
+      --sources homes.csv --targets offices.csv --id name -o times.csv
+  # a small matrix on the screen
+  %(prog)s USA-road-d.NY.gr.gz --source 1 --source 7 --target 9 --target 23 --wide
+"""
+FORMATS = ("csv", "parquet")
+#: distances that are held at once, unless a single source has more
+BLOCK_CELLS = 1 << 26
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
+    add_graph(parser)
+    add_vertices(parser, "source", help="where paths start")
+    add_vertices(parser, "target", help="where paths end")
+    parser.add_argument(
+        "--id",
+        metavar="COLUMN",
+        help="call sources and targets by this column of their files, not by the labels of their "
+        "vertices",
+    )
+    parser.add_argument(
+        "--wide", action="store_true", help="a row a source and a column a target, as a matrix"
+    )
+    add_search(parser)
+    add_limit(parser, help="leave empty what lies farther than this")
+    add_output(parser, FORMATS, default=STDOUT)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the table, and print a summary."""
+    require_vertices(options, "source", "target")
+    output = chosen_output(options, FORMATS)
+    assert output is not None
+    g = options.graph.load(options.coordinates)
+    ends = Ends(
+        chosen_vertices(g, options.sources, "source", options.id),
+        chosen_vertices(g, options.targets, "target", options.id),
+    )
+    start = perf_counter()
+    told = _Told()
+    with negatives_named(g):
+        results = told.watched(_results(g, ends, options))
+        count = write_table(output, (_wide if options.wide else _long)(g, ends, results))
+    seconds = perf_counter() - start
+    output.summarize(
+        [
+            *ends.sources.notes,
+            *ends.targets.notes,
+            f"{told.method}, {seconds:.3f} s with compilation, if any, and writing",
+            f"{ends.sources.vertices.size:,} sources, {ends.targets.vertices.size:,} targets, "
+            f"{told.unreached:,} pairs unreached",
+            f"wrote {count:,} rows to {output.name}",
+        ]
+    )
+    return 0
+
+
+class Ends(NamedTuple):
+    """Both sides of a table."""
+
+    sources: Chosen
+    targets: Chosen
+
+
+class _Told:
+    """What results say of themselves, as they pass."""
+
+    def __init__(self) -> None:
+        self.method = ""
+        self.unreached = 0
+
+    def watched(self, results: Iterable[ShortestPaths]) -> Iterator[ShortestPaths]:
+        for result in results:
+            self.method = f"{result.method} on {result.device}"
+            self.unreached += int((~result.reached).sum())
+            yield result
+
+
+def _results(g: Graph, ends: Ends, options: argparse.Namespace) -> Iterable[ShortestPaths]:
+    from sssp.calls.many_sources import iter_blocks
+    from sssp.calls.shortest_paths import shortest_paths
+
+    sources, targets = ends.sources.vertices, ends.targets.vertices
+    asked = {
+        "targets": targets,
+        "limit": options.limit,
+        "method": options.method,
+        "device": options.device,
+    }
+    if sources.size == 0:  # a table without rows has columns
+        return [shortest_paths(g, sources, **asked)]
+    block_size = max(1, BLOCK_CELLS // max(1, targets.size))
+    return iter_blocks(g, sources, block_size=block_size, **asked)
+
+
+def _long(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
+    """Yield rows of source, target and distance."""
+    import numpy as np
+
+    sources, targets = (_names(g, end) for end in ends)
+    done = 0
+    for result in results:
+        part = sources[done : done + result.rows]
+        done += result.rows
+        yield {
+            "source": np.repeat(part, targets.size),
+            "target": np.tile(targets, result.rows),
+            "distance": _distances(result).ravel(),
+        }
+
+
+def _wide(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
+    """Yield a row a source, with a column of distances for every target."""
+    sources, targets = (_names(g, end) for end in ends)
+    names = [str(name) for name in targets.tolist()]
+    if len({"source", *names}) <= len(names):
+        raise ValueError(
+            "with --wide every target has a column of its own, so that none may be there twice, "
+            "nor be called source"
+        )
+    done = 0
+    for result in results:
+        part = sources[done : done + result.rows]
+        done += result.rows
+        yield {"source": part, **dict(zip(names, _distances(result).T, strict=True))}
+
+
+def _names(g: Graph, end: Chosen) -> NDArray[Any]:
+    return labelled(g.labels, end.vertices) if end.names is None else end.names
+
+
+def _distances(result: ShortestPaths) -> Any:
+    """Return the distances, masked where nothing is reached."""
+    import numpy as np
+
+    return np.ma.masked_array(result.distances, ~result.reached)

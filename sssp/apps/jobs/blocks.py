@@ -1,0 +1,353 @@
+"""Blocks of a job: the functions that every worker runs, and how it comes by its inputs.
+
+What goes to a worker with a block is a `Ticket`: the number of the block, and where the inputs lie
+that all blocks share. Those are read once a process, and kept until another job comes.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.network import reversed_graph
+from sssp.errors import GraphFormatError, JobError
+from sssp.prepared.prepare import read_network
+from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
+from sssp.apps.jobs.buffers import Buffers
+from sssp.apps.jobs.files import Piece, checksum_of, whole_file
+from sssp.apps.jobs.layout import Layout
+from sssp.apps.jobs.parquet_parts import ParquetParts
+from sssp.apps.jobs.zarr_store import ZarrStore
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.results.trees import ShortestPaths
+
+__all__ = [
+    "Done",
+    "GraphNotSeenError",
+    "Inputs",
+    "Solved",
+    "Ticket",
+    "do_block",
+    "finish_block",
+    "held",
+    "search_blocks",
+    "store_inputs",
+]
+
+Array = NDArray[Any]
+
+
+class GraphNotSeenError(JobError):
+    """A worker does not see the file of the graph, or another one under its name."""
+
+
+class GraphFile(NamedTuple):
+    """A file that a worker reads the graph from.
+
+    Attributes
+    ----------
+    path : str
+    identity : dict
+        Of what is in it.
+    """
+
+    path: str
+    identity: dict[str, Any]
+
+
+class Solved(NamedTuple):
+    """What the searches of a block have found.
+
+    Attributes
+    ----------
+    block : int
+    network : Graph or Hierarchy
+        What was searched.
+    searches : range
+        Which of the job.
+    starts : ndarray, int64
+        Where they start.
+    values : dict of str to ndarray
+        Every field, a row a search.
+    result : ShortestPaths or None
+        What the values are of, and those of the blocks that were searched with this one; None:
+        they are reduced.
+    first : int
+        Which of its rows is the first of the block.
+    device : str
+        Where.
+    seconds : float
+        The block's share of the time.
+    """
+
+    block: int
+    network: Graph
+    searches: range
+    starts: Array
+    values: dict[str, Array]
+    result: ShortestPaths | None
+    first: int
+    device: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What all blocks of a job share.
+
+    Attributes
+    ----------
+    network : Graph, Hierarchy or GraphFile
+    starts : ndarray, int64
+        Where the searches start, those of all blocks.
+    asked : Asked
+    layout : Layout
+    sink : ZarrStore or ParquetParts
+    temporary : Path
+        Where files are made.
+    sample : ndarray, int64
+        The searches that are certified, ascending.
+    buffers : Buffers
+        For what is found.
+    """
+
+    network: Any
+    starts: Array
+    asked: Asked
+    layout: Layout
+    sink: ZarrStore | ParquetParts
+    temporary: Path
+    sample: Array
+    buffers: Buffers = field(default_factory=Buffers)
+
+    def solve(self, blocks: Sequence[int], device: Any, threads: int | None) -> list[Solved]:
+        """Search for some blocks in one call; return what it has found for each, as views."""
+        begun = perf_counter()
+        searches = [self.layout.searches_of(block) for block in blocks]
+        starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])
+        network = self.network
+        if self.layout.by_columns:
+            network = reversed_graph(network.open_part())
+        question = self.asked.question(network, starts, device, threads)
+        values, result, device = self.asked.answered(question, self.buffers)
+        each = (perf_counter() - begun) / starts.size
+        found, first = [], 0
+        for block, own in zip(blocks, searches, strict=True):
+            rows = slice(first, first + len(own))
+            part = {name: table[rows] for name, table in values.items()}
+            seconds = each * len(own)
+            found.append(
+                Solved(block, network, own, starts[rows], part, result, first, device, seconds)
+            )
+            first = rows.stop
+        return found
+
+    def certify(self, solved: Solved) -> int:
+        """Certify those searches of a block that are in the sample; return how many they are.
+
+        Raises
+        ------
+        VerificationError
+            One is wrong.
+        """
+        searches = solved.searches
+        first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
+        rows = (self.sample[first:end] - searches.start).tolist()
+        result = solved.result
+        if rows and result is not None:
+            result = some_rows(result, [solved.first + row for row in rows])
+        self.asked.certify(solved.network, solved.starts, rows, solved.values, result)
+        return len(rows)
+
+    def write(self, solved: Solved) -> list[Piece]:
+        """Write a block; return its files."""
+        values = solved.values
+        if self.layout.by_columns:
+            values = {name: table.T for name, table in values.items()}
+        return self.sink.write(solved.block, values, self.temporary)
+
+
+class Ticket(NamedTuple):
+    """Where a worker finds the inputs of a block.
+
+    Attributes
+    ----------
+    key : str
+        Tells jobs apart.
+    path : str or None
+        A file; None: they are in this process.
+    checksum : int
+        Of the file.
+    """
+
+    key: str
+    path: str | None = None
+    checksum: int = 0
+
+
+class Done(NamedTuple):
+    """A block that is done.
+
+    Attributes
+    ----------
+    block : int
+    pieces : list of Piece
+    searches, certified : int
+        How many; of those how many were certified.
+    seconds : float
+    device, worker : str
+        Where.
+    """
+
+    block: int
+    pieces: list[Piece]
+    searches: int
+    certified: int
+    seconds: float
+    device: str
+    worker: str
+
+
+_lock = threading.RLock()
+#: inputs by the key of their job: of jobs that this process has begun, and of the last that it read
+_begun: dict[str, Inputs] = {}
+_read: dict[str, Inputs] = {}
+#: the graph of the latter, by its digest: the next job on it finds it here, and on the GPU
+_networks: dict[str, Graph] = {}
+
+
+@contextmanager
+def held(key: str, inputs: Inputs) -> Iterator[Ticket]:
+    """Lend the ticket for workers in this process."""
+    _begun[key] = inputs
+    try:
+        yield Ticket(key)
+    finally:
+        del _begun[key]
+
+
+def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
+    """Write inputs to a file, and return the ticket for workers that see it."""
+    with whole_file(path, inputs.temporary) as stream:
+        pickle.dump(inputs, stream, protocol=5)
+    return Ticket(key, os.fspath(path), stream.checksum)
+
+
+def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
+    """Find a block and write it; return what the manifest is to say.
+
+    Parameters
+    ----------
+    ticket : Ticket
+    block : int
+    device : as the calls take it
+    threads : int or None
+
+    Raises
+    ------
+    JobError, OSError, VerificationError, SSSPError
+        As `search_blocks` and `finish_block` raise them.
+    """
+    (solved,) = search_blocks(ticket, [block], device, threads)
+    return finish_block(ticket, solved)
+
+
+def search_blocks(
+    ticket: Ticket, blocks: Sequence[int], device: Any, threads: int | None
+) -> list[Solved]:
+    """Find some blocks in one call.
+
+    Raises
+    ------
+    JobError
+        This worker does not see what all must see.
+    SSSPError
+        As the calls raise them.
+    """
+    return _inputs_of(ticket).solve(blocks, device, threads)
+
+
+def finish_block(ticket: Ticket, solved: Solved) -> Done:
+    """Certify a block and write it; return what the manifest is to say.
+
+    Raises
+    ------
+    OSError
+        The block cannot be written.
+    VerificationError
+        A row is wrong.
+    """
+    start = perf_counter()
+    inputs = _inputs_of(ticket)
+    certified = inputs.certify(solved)
+    pieces = inputs.write(solved)
+    return Done(
+        solved.block,
+        pieces,
+        len(solved.searches),
+        certified,
+        solved.seconds + perf_counter() - start,
+        solved.device,
+        worker_name(),
+    )
+
+
+def worker_name() -> str:
+    """Return what to call this process."""
+    return f"{platform.node()}:{os.getpid()}"
+
+
+def _inputs_of(ticket: Ticket) -> Inputs:
+    with _lock:
+        found = _begun.get(ticket.key) or _read.get(ticket.key)
+        if found is None:
+            found = _read_inputs(ticket)
+            _read.clear()
+            _read[ticket.key] = found
+            _networks.clear()
+            _networks[identity_of(found.network)["graph"]] = found.network
+        return found
+
+
+def _read_inputs(ticket: Ticket) -> Inputs:
+    path = Path(ticket.path or "")
+    try:
+        if checksum_of(path) != ticket.checksum:
+            raise JobError(f"{str(path)!r} is not what was written: the disk has damaged it")
+        with path.open("rb") as stream:
+            inputs: Inputs = pickle.load(stream)
+    except OSError as error:
+        raise JobError(
+            f"the worker {worker_name()} cannot read {str(path)!r} ({error.strerror}): a job's "
+            "table lies in a folder that all its workers see under the same name"
+        ) from error
+    if isinstance(inputs.network, GraphFile):
+        network = _read_same_network(inputs.network)
+        inputs = Inputs(**{**inputs.__dict__, "network": network})
+    return inputs
+
+
+def _read_same_network(file: GraphFile) -> Graph:
+    kept = _networks.get(file.identity["graph"])
+    if kept is not None and identity_of(kept) == file.identity:
+        return kept
+    try:
+        network: Graph = read_network(file.path)  # type: ignore[assignment]  # or what stands for it
+    except (OSError, GraphFormatError) as error:
+        raise GraphNotSeenError(f"the worker {worker_name()}: {error}") from error
+    if identity_of(network) != file.identity:
+        raise GraphNotSeenError(f"the worker {worker_name()} has another graph in {file.path!r}")
+    return network

@@ -1,0 +1,728 @@
+"""`run`: a table that outgrows a call, block by block, planned before it starts, and resumable."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sssp.calls.placement import named_devices
+from sssp.calls.question import Question
+from sssp.engine.bounds import with_fixed_dtype
+from sssp.engine.check_arguments import as_count, as_network, as_vertices
+from sssp.engine.plan import weights_of
+from sssp.engine.progress import check_progress, progress_bar
+from sssp.engine.threads import check_threads
+from sssp.errors import JobError
+from sssp.graph.check_arrays import as_flag, number_array
+from sssp.prepared.prepare import read_network
+from sssp.apps.jobs.job_request import DISTANCES, Asked, digest_of, identity_of
+from sssp.apps.jobs.blocks import (
+    Done,
+    GraphFile,
+    GraphNotSeenError,
+    Inputs,
+    held,
+    store_inputs,
+)
+from sssp.apps.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
+from sssp.apps.jobs.manifest import FRAME, Manifest
+from sssp.apps.jobs.parquet_parts import ParquetParts
+from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
+from sssp.apps.jobs.zarr_store import CHUNK_BYTES, SUFFIX, ZarrStore
+from sssp.kernels.dtypes import INDEX
+from sssp.methods import Method
+from sssp.engine.exact_sums import as_numbers
+from sssp.cpu.tree_sums import check_arc_values
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+    from sssp.prepared.hierarchy import Hierarchy
+
+__all__ = ["Report", "run"]
+
+#: searches of a job whose rows are certified, if the call names no number
+CERTIFIED = 16
+#: seed of their choice
+SEED = 1
+#: seconds beside which it hardly counts that kernels are compiled
+LONG = 100.0
+#: what a disk or a quota without room says; the last is a limit of the process
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+#: what skims may not be called
+RESERVED = {DISTANCES, "distance", "source", "target"}
+
+Array = NDArray[Any]
+logger = logging.getLogger("sssp")
+
+
+@dataclass
+class Report:
+    """What a job is, and what became of it.
+
+    Attributes
+    ----------
+    path : Path
+        The table.
+    form : {"zarr", "long", "wide"}
+    sources : ndarray, shape (r,), int64
+        The vertices of its rows: the sources of the call, each once, as they first appear.
+    rows : ndarray, shape (k,), or None
+        The row of every source of the call; None: all differ, and row i is that of source i.
+    blocks, block_size : int
+        How many, of how many searches each.
+    searches : int
+        Of all blocks: the sources that differ, or the targets where they are fewer and an answer
+        from them is the same.
+    nbytes : int
+        Of the table, uncompressed.
+    done_before, done : int
+        Blocks that were there already, and that this call has done.
+    written : int
+        Bytes that this call has written, metadata and labels of a store too.
+    seconds : float
+        That it took.
+    estimate : float or None
+        Seconds for all that was left, by a block that came after the first ones, for those wait
+        until kernels are compiled; None: there was none.
+    certified : int
+        Rows that this call has certified, of those that it wrote.
+    devices, workers : dict of str to int
+        Blocks of this call by where they were done.
+    """
+
+    path: Path
+    form: str
+    sources: Array
+    rows: Array | None
+    blocks: int
+    block_size: int
+    searches: int
+    nbytes: int
+    done_before: int = 0
+    done: int = 0
+    written: int = 0
+    seconds: float = 0.0
+    estimate: float | None = None
+    certified: int = 0
+    devices: dict[str, int] = field(default_factory=dict)
+    workers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all blocks are there."""
+        return self.done_before + self.done == self.blocks
+
+    def check(self) -> int:
+        """Read all files of the table back and compare their checksums; return their bytes.
+
+        Raises
+        ------
+        JobError
+            A file is not as it was written, or gone.
+        """
+        return Manifest(self.path).check(self.blocks)
+
+    def plan(self) -> str:
+        """Say what there is to do, on one line."""
+        left = self.blocks - self.done_before
+        text = (
+            f"{self.path.name}: {self.searches:,} searches in {self.blocks:,} blocks of "
+            f"{self.block_size:,}, {self.nbytes:,} bytes uncompressed"
+        )
+        if self.done_before:
+            text += f"; {self.done_before:,} blocks are there, {left:,} to do"
+        if self.estimate is not None:
+            text += f"; about {_duration(self.estimate)}"
+        return text
+
+    def outcome(self) -> str:
+        """Say what became of it in this call, on one line."""
+        places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
+        return (
+            f"{self.path.name}: {self.done:,} blocks done in {_duration(self.seconds)}"
+            f"{f' ({places})' if places else ''}, {self.written:,} bytes written, "
+            f"{self.certified:,} rows certified"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.plan()}\n{self.outcome()}"
+
+    def count(self, done: Done) -> None:
+        """Take account of a block."""
+        self.done += 1
+        self.written += sum(piece.size for piece in done.pieces)
+        self.certified += done.certified
+        for counts, name in ((self.devices, done.device), (self.workers, done.worker)):
+            counts[name] = counts.get(name, 0) + 1
+
+
+def run(
+    g: Graph | Hierarchy | str | PathLike[str],
+    sources: ArrayLike,
+    *,
+    to: str | PathLike[str],
+    reduce: str | None = None,
+    targets: ArrayLike | None = None,
+    skim: ArrayLike | Mapping[str, ArrayLike] | None = None,
+    limit: float | None = None,
+    vertex_weights: ArrayLike | None = None,
+    decay: tuple[Any, Any] | None = None,
+    form: str | None = None,
+    compression: str | None = "zstd",
+    method: str | Method = "auto",
+    device: Any = "auto",
+    dtype: DTypeLike | None = None,
+    on: Any = None,
+    resume: bool = True,
+    dry_run: bool = False,
+    block_size: int | None = None,
+    certify: int = CERTIFIED,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Report:
+    """Find a table that outgrows a call or memory, block by block, on whatever there is.
+
+    Parameters
+    ----------
+    g : Graph, Hierarchy or path-like
+        A graph, a prepared map, or the file of either, which workers then read themselves.
+    sources : int, or array_like of int, shape (k,)
+        Each is searched once, however often it stands there.
+    to : path-like
+        The table: a name that ends in ``.zarr`` for a Zarr 3 store, else a folder for Parquet
+        parts. A folder beside it, ``<to>.job``, keeps the manifest.
+    reduce : str, optional
+        Keep what `sssp.reduce` makes of a row.
+    targets : int, or array_like of int, optional
+        The columns, or the vertices that count in a reduction; by default all.
+    skim : array_like, shape (m,), or mapping of str to that, optional
+        Values of arcs to add up along the paths, as `ShortestPaths.skim` does; a mapping names
+        several. Needs trees, and so a search from every source.
+    limit : float, optional
+        Greatest distance of interest, inclusive.
+    vertex_weights, decay
+        As for `sssp.reduce`, with ``reduce="weight"``.
+    form : {"long", "wide"}, optional
+        Of Parquet: a row for every vertex that is reached (source, target, distance), or a row a
+        source and a column a target.
+    compression : {"zstd", None}
+    method, device, dtype, memory_limit
+        As for `sssp.shortest_paths`; a list of devices, and ``"cuda:all"``, for ``on=None``.
+        ``"auto"`` takes all GPUs of this process where it takes one; a worker takes what
+        ``SSSP_DEVICE`` names there, or chooses.
+    on : Executor or Client, optional
+        A `concurrent.futures.Executor`, or a `dask.distributed.Client`; by default this process:
+        all its cores, or its GPUs.
+    resume : bool
+        Go on with what is done there. False refuses if any block is.
+    dry_run : bool
+        Measure a block (twice, for the first time compiles kernels), write nothing, and return the
+        plan.
+    block_size : int, optional
+        Searches of a block; by default as many as fill 64 MiB (128 on a GPU), at most 8,192, and
+        so few that there are 64 blocks.
+    certify : int
+        How many rows to certify, drawn from all, as their blocks are found; 0: none.
+    threads : int, optional
+        In this process: of all blocks under way together, by default all cores. Else of each, by
+        default 1.
+    progress : bool, optional
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    JobError
+        What is done there is of another graph or other parameters (the message says which), of no
+        job, damaged, or in use; there is no room; workers died or do not see what they must. What
+        is done is kept.
+    OSError
+        The folder cannot be made or written to.
+    MissingExtraError
+        The library that writes the table is not installed.
+    VerificationError
+        A row that was certified is wrong; its block is not written.
+    VertexError, NegativeWeightError, NegativeCycleError, DistanceOverflowError, DeviceError
+        As `sssp.shortest_paths` raises them.
+    ValueError, TypeError
+        Another argument is not what it should be.
+
+    Notes
+    -----
+    A Zarr store has an array ``distances`` (or one named like the reduction), one for each skim,
+    and coordinates ``source`` and ``target``: labels if they are integers, else vertices; Parquet
+    holds labels. Chunks are blocks: each is made under another name and renamed, so that a crash
+    leaves it whole or not at all, and the manifest then says that it is done. All blocks have one
+    dtype, as `sssp.iter_blocks` has it.
+
+    A table with fewer targets than sources, of integers and without skims, is searched from the
+    targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
+
+    Memory: in this process, beside the graph, a block a thread, and of a GPU what two calls find
+    (128 MiB each) and what is being written of it; on an executor or a cluster less than that. The
+    graph travels as the path of its file, or of a copy beside the table.
+
+    The same table is written whatever does the blocks, to the byte: what ran where is not in it.
+
+    Examples
+    --------
+    >>> import sssp, tempfile
+    >>> g = sssp.road_like(100)
+    >>> to = tempfile.mkdtemp() + "/od"
+    >>> report = sssp.run(g, range(10), to=to, targets=[5, 6], block_size=4)
+    >>> report.blocks, report.searches, report.complete
+    (1, 2, True)
+    """
+    file = None
+    if isinstance(g, str | PathLike):
+        # (nobody reads a pipe a second time)
+        file = os.fspath(g) if os.path.isfile(g) else None
+        g = read_network(g)
+    network = as_network(g)
+    table = _as_table(to)
+    for name, value in (("vertex_weights", vertex_weights), ("decay", decay)):
+        if reduce is None and value is not None:
+            raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
+    vertices, _ = as_vertices(sources, network, "source")
+    distinct, rows = distinct_rows(vertices, network.n)
+    asked = Asked(
+        targets=None if targets is None else as_vertices(targets, network, "target")[0],
+        what=reduce,
+        limit=limit,
+        vertex_weights=None
+        if vertex_weights is None
+        else number_array(vertex_weights, "vertex_weights"),
+        decay=decay,
+        skims=_skims_of(skim, network, reduce),
+        method=method,
+        dtype=None if dtype is None else np.dtype(dtype).str,
+        memory_limit=memory_limit,
+    )
+    form = _form_of(table, form)
+    place = _Place(device, on, threads)
+    job = _Job(network, file, distinct, asked, place, table, form, _is_zstd(compression))
+    return job.run(
+        rows,
+        resume=as_flag(resume, "resume"),
+        dry_run=as_flag(dry_run, "dry_run"),
+        block_size=None if block_size is None else as_count(block_size, "block_size"),
+        certify=as_count(certify, "certify", least=0),
+        progress=check_progress(progress),
+    )
+
+
+class _Place:
+    """Where the blocks of a job are done."""
+
+    def __init__(self, device: Any, on: Any, threads: int | None) -> None:
+        self.device, self.on, self.given = device, on, threads
+        self.threads = check_threads(threads)
+
+    def asked_for(self) -> tuple[Any, int]:
+        """Return device and threads that the whole job is checked with.
+
+        What a worker has, it alone knows.
+        """
+        return (self.device, self.threads) if self.on is None else ("cpu", 1)
+
+    def runner(self, question: Question, blocks: int, together: int) -> Runner:
+        """Return what does the blocks.
+
+        Parameters
+        ----------
+        question : Question
+        blocks : int
+            How many there are.
+        together : int
+            How many a GPU of this process searches in one call.
+        """
+        if self.on is not None:
+            return runner_of(self.on, self.device, self.given)
+        query, by_rule = question.plan.query, question.plan.by_rule
+        devices = list(query.devices) or [query.device]
+        if by_rule:
+            devices = named_devices("cuda:all")
+        elif devices == ["cpu"]:
+            devices = ["cpu"] * max(1, min(self.threads, blocks))
+        on_host = max(1, self.threads // len(devices))
+        on_gpu = any(device != "cpu" for device in devices)
+        return LocalRunner(devices, on_host, together if on_gpu else 1, by_rule=by_rule)
+
+
+class _Job:
+    """A job whose arguments are checked."""
+
+    def __init__(
+        self,
+        network: Graph,
+        file: str | None,
+        distinct: Array,
+        asked: Asked,
+        place: _Place,
+        table: Path,
+        form: str,
+        zstd: bool,
+    ) -> None:
+        self.network, self.file, self.distinct = network, file, distinct
+        self.place, self.table, self.form, self.zstd = place, table, form, zstd
+        self.question = asked.question(network, distinct, *place.asked_for())
+        self.by_columns = self.question.turned is not None and form != "wide"
+        self.targets = asked.targets
+        if asked.what is None:
+            dtype = with_fixed_dtype(self.question.plan).query.dtype
+            asked = replace(asked, dtype=(dtype or self._weights_dtype()).str)
+        self.starts = distinct
+        if self.by_columns:
+            assert asked.targets is not None
+            self.starts, asked = asked.targets, replace(asked, targets=distinct)
+        self.asked = asked
+        self.fields = self._fields()
+
+    def _weights_dtype(self) -> np.dtype[Any]:
+        plan = self.question.plan
+        return weights_of(plan.network, plan.method).dtype
+
+    def _fields(self) -> tuple[Field, ...]:
+        asked, reduction = self.asked, self.question.plan.query.reduction
+        if reduction is not None:
+            width = None if reduction.one_column else reduction.columns
+            dtype = reduction.dtype_of(self._weights_dtype())
+            return (Field(reduction.what, reduction.what, dtype, width),)
+        width = self.network.n if self.targets is None else self.targets.size
+        distances = Field(DISTANCES, "distance", np.dtype(asked.dtype), width)
+        skims = (Field(name, name, v.dtype, width) for name, v in asked.skims.items())
+        return (distances, *skims)
+
+    def _layout(self, block_size: int | None) -> Layout:
+        searches = self.starts.size
+        if block_size is None:
+            on_gpu = self.question.plan.query.device != "cpu"
+            block_size = block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
+        return Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
+
+    def _search_bytes(self) -> int:
+        """Return what a search keeps until its block is written."""
+        if self.by_columns:
+            return self.distinct.size * self.fields[0].dtype.itemsize
+        trees = self.network.n * INDEX.itemsize if self.asked.skims else 0
+        return sum(field.row_bytes for field in self.fields) + trees
+
+    def _identity(self, layout: Layout, chunk_bytes: int | None) -> dict[str, Any]:
+        """Return what the manifest says of the job, and compares: all that the table depends on."""
+        asked, plan = self.asked, self.question.plan
+        reduction = plan.query.reduction
+        decay = None if reduction is None else reduction.decay
+        return identity_of(self.network) | {
+            "sources": _named_digest(self.distinct),
+            "targets": _named_digest(self.targets),
+            "reduce": asked.what,
+            "vertex_weights": _named_digest(asked.vertex_weights),
+            "decay": None if decay is None else repr((*decay[:2], *map(digest_of, decay[2:]))),
+            "skim": {name: digest_of(values) for name, values in asked.skims.items()},
+            "limit": plan.query.limit,
+            "method": repr(plan.method),
+            "dtype": [field.dtype.str for field in layout.fields],
+            "form": self.form,
+            "compression": "zstd" if self.zstd else None,
+            "labels": None if self.network.labels is None else digest_of_labels(self.network),
+            "block_size": layout.block_size,
+            "chunk_bytes": chunk_bytes,
+        }
+
+    def run(
+        self,
+        rows: Array | None,
+        *,
+        resume: bool,
+        dry_run: bool,
+        block_size: int | None,
+        certify: int,
+        progress: bool | None,
+    ) -> Report:
+        """Do what is left to do, and report."""
+        manifest = Manifest(self.table)
+        chunk_bytes = CHUNK_BYTES if self.form == "zarr" else None
+        if manifest.job is not None:
+            if not resume:
+                raise JobError(f"{str(self.table)!r} is there already; resume=True goes on with it")
+            block_size = block_size or manifest.job["block_size"]
+            # (an earlier version may have cut them otherwise)
+            chunk_bytes = manifest.job["chunk_bytes"]
+        layout = self._layout(block_size)
+        identity = self._identity(layout, chunk_bytes)
+        if manifest.job is not None:
+            odd = manifest.differences(json.loads(json.dumps(identity)))
+            if odd:
+                raise JobError(
+                    f"{str(self.table)!r} is of another job: {', '.join(odd)}; name another place, "
+                    "or ask the same"
+                )
+        report = Report(
+            self.table, self.form, self.distinct, rows, layout.blocks, layout.block_size,
+            layout.searches, layout.nbytes,
+        )  # fmt: skip
+        temporary = manifest.temporary(identity)
+        inputs = self._inputs(layout, chunk_bytes, temporary, certify)
+        together = blocks_together(layout.block_size, self._search_bytes())
+        runner = self.place.runner(self.question, layout.blocks, together)
+        if dry_run:
+            report.done_before = int(manifest.done(layout.blocks)[1].sum())
+            _measure(inputs, report, runner)
+            return report
+        if manifest.job is None:
+            self._refuse_full_disk(report)
+        with _no_room_told(report), manifest.opened(identity) as stream:
+            # (only now, for another process may have been at work)
+            framed, done = manifest.done(layout.blocks)
+            report.done_before = int(done.sum())
+            self._refuse_full_disk(report)
+            if not framed:
+                sink, attributes = inputs.sink, {"sssp": identity}
+                frame = sink.prepare(self._labels(), attributes, temporary)
+                manifest.add(stream, [(FRAME, frame)])
+                report.written += sum(piece.size for piece in frame)
+            logger.info("%s", report.plan())
+            work = _Work(inputs, self.file, runner, manifest, done, report)
+            work.do(stream, progress)
+            manifest.finish()
+        return report
+
+    def _inputs(
+        self, layout: Layout, chunk_bytes: int | None, temporary: Path, certify: int
+    ) -> Inputs:
+        sink: ZarrStore | ParquetParts
+        if self.form == "zarr":
+            sink = ZarrStore(self.table, layout, self.zstd, chunk_bytes or CHUNK_BYTES)
+        else:
+            labels = self._labels()
+            for name, values in labels.items():
+                if values.dtype.kind not in "iuU":
+                    raise TypeError(
+                        f"Parquet holds {name}s whose labels are all integers or all strings, not "
+                        f"like {values[0]!r}; relabel the vertices, or write a .zarr store"
+                    )
+            sink = ParquetParts(
+                self.table, layout, self.zstd, self.form == "wide",
+                labels["source"], labels.get("target"),
+            )  # fmt: skip
+            sink.check()
+        size = min(certify, layout.searches)
+        sample = np.random.default_rng(SEED).choice(layout.searches, size, replace=False)
+        return Inputs(
+            self.network, self.starts, self.asked, layout, sink, temporary, np.sort(sample)
+        )
+
+    def _labels(self) -> dict[str, Array]:
+        """Return what rows and columns are called."""
+        labels = {"source": self._named(self.distinct)}
+        if self.asked.what is None:
+            targets = np.arange(self.network.n) if self.targets is None else self.targets
+            labels["target"] = self._named(targets)
+        return labels
+
+    def _named(self, vertices: Array) -> Array:
+        labels = self.network.labels
+        # (strings have no form in the standard of Zarr yet)
+        if labels is None or (self.form == "zarr" and labels.dtype.kind not in "iu"):
+            return vertices
+        return labels[vertices]
+
+    def _refuse_full_disk(self, report: Report) -> None:
+        if self.zstd:  # nobody knows how much that will be
+            return
+        folder = next(parent for parent in self.table.absolute().parents if parent.exists())
+        free = shutil.disk_usage(folder).free
+        needed = report.nbytes * (report.blocks - report.done_before) // max(1, report.blocks)
+        if needed > free:
+            raise JobError(
+                f"the table takes {needed:,} bytes more, but {str(folder)!r} has {free:,} free: "
+                "make room, name another disk, or ask for less (targets, limit, reduce)"
+            )
+
+
+class _Work:
+    """What is left of a job, while it is done."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        file: str | None,
+        runner: Runner,
+        manifest: Manifest,
+        done: NDArray[np.bool_],
+        report: Report,
+    ) -> None:
+        self.inputs, self.file, self.runner = inputs, file, runner
+        self.manifest, self.done, self.report = manifest, done, report
+
+    def do(self, stream: BinaryIO, progress: bool | None) -> None:
+        """Do the blocks that are not done; raises as the runner does."""
+        report, layout, start = self.report, self.inputs.layout, perf_counter()
+        left = sum(len(layout.searches_of(block)) for block in self._left())
+        begun_together = self.runner.slots * self.runner.together
+        try:
+            with progress_bar(left, progress) as advance:
+                for some in self._outcomes():
+                    self.manifest.add(stream, [(done.block, done.pieces) for done in some])
+                    for done in some:
+                        self.done[done.block] = True
+                        report.count(done)
+                        advance(done.searches)
+                    if report.estimate is None and report.done > begun_together:
+                        last = some[-1]
+                        report.estimate = _estimate(last.seconds, last.searches, left, self.runner)
+                        logger.info("about %s for all of it", _duration(report.estimate))
+        finally:
+            report.seconds = perf_counter() - start
+
+    def _left(self) -> list[int]:
+        return [int(block) for block in np.flatnonzero(~self.done)]
+
+    def _outcomes(self) -> Iterator[list[Done]]:
+        inputs, file = self.inputs, self.file
+        if self.runner.in_process:
+            with held(secrets.token_hex(8), inputs) as ticket:
+                yield from self.runner.run(ticket, self._left())
+            return
+        if file is not None:
+            try:
+                path = GraphFile(os.path.abspath(file), identity_of(inputs.network))
+                yield from self._outside(replace(inputs, network=path))
+                return
+            except GraphNotSeenError as error:
+                logger.info("%s; so the graph travels", error)
+        yield from self._outside(inputs)
+
+    def _outside(self, inputs: Inputs) -> Iterator[list[Done]]:
+        key = secrets.token_hex(8)
+        path = self.manifest.inputs(key)
+        try:
+            yield from self.runner.run(store_inputs(inputs, key, path), self._left())
+        finally:
+            path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _no_room_told(report: Report) -> Iterator[None]:
+    """Say that a disk is full, whatever was written: blocks, the record of them, or labels."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise JobError(
+            f"there is no room for more of {str(report.path)!r} ({error.strerror}): "
+            f"{report.done_before + report.done:,} of {report.blocks:,} blocks are done and kept; "
+            "make room, and run the job again"
+        ) from error
+
+
+def _measure(inputs: Inputs, report: Report, runner: Runner) -> None:
+    """Find a block here, or those that are searched together, and forget them.
+
+    Twice, for kernels are compiled the first time; unless that is lost in what it takes.
+    """
+    if report.complete:
+        return
+    layout = inputs.layout
+    blocks = range(min(runner.together, layout.blocks))
+    for _ in range(2):
+        start = perf_counter()
+        inputs.solve(blocks, runner.measured_on, runner.threads)
+        seconds = perf_counter() - start
+        if seconds > LONG:
+            break
+    searches = sum(len(layout.searches_of(block)) for block in blocks)
+    left = layout.searches * (report.blocks - report.done_before) // report.blocks
+    report.estimate = _estimate(seconds, searches, left, runner)
+
+
+def _estimate(seconds: float, searches: int, left: int, runner: Runner) -> float:
+    """Return how long so many searches take, if all take as long as those of a block."""
+    return seconds / searches * left / min(runner.slots, -(-left // searches))
+
+
+def _as_table(to: str | PathLike[str]) -> Path:
+    text = os.fsdecode(to)
+    if "://" in text:
+        raise ValueError(
+            f"to is {text!r}: a table lies in a folder that this process sees, not at an address"
+        )
+    path = Path(os.path.abspath(text))
+    if not text or not path.name:
+        raise ValueError(f"to is {text!r}, which is no name of a folder to make")
+    return path
+
+
+def _form_of(table: Path, form: str | None) -> str:
+    is_zarr = table.suffix == SUFFIX
+    if form is None:
+        return "zarr" if is_zarr else "long"
+    if form not in ("long", "wide") or is_zarr:
+        raise ValueError(
+            f"form is {form!r}: it is 'long' or 'wide', of Parquet parts, and a name that ends in "
+            f"{SUFFIX} makes a Zarr store, which has none"
+        )
+    return form
+
+
+def _is_zstd(compression: str | None) -> bool:
+    if compression not in ("zstd", None):
+        raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
+    return compression is not None
+
+
+def _skims_of(skim: Any, network: Graph, reduce: str | None) -> dict[str, Array]:
+    if skim is None:
+        return {}
+    if reduce is not None:
+        raise ValueError("skim= keeps sums of every row, and reduce= no rows: leave one away")
+    named = skim if isinstance(skim, Mapping) else {"skim": skim}
+    values = {name: as_numbers(one, f"skim {name!r}") for name, one in named.items()}
+    for name, one in values.items():
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            raise ValueError(
+                f"a skim is called {name!r}: it takes a name of letters, digits and underscores, "
+                f"and none of {', '.join(sorted(RESERVED))}"
+            )
+        check_arc_values(network.tree_graph, one.shape)
+    return values
+
+
+def _named_digest(array: Array | None) -> str | None:
+    return None if array is None else f"{len(array):,} numbers, {digest_of(array)}"
+
+
+def digest_of_labels(network: Graph) -> str:
+    """Return what tells labels from others."""
+    labels = network.labels
+    assert labels is not None
+    if labels.dtype.kind != "O":
+        return digest_of(labels)
+    return digest_of(np.frombuffer(repr(labels.tolist()).encode(), np.uint8))
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.3g} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes / 60:.1f} h"

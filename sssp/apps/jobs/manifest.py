@@ -1,0 +1,349 @@
+"""What a job is, and which of its blocks are done: a line each, in a folder beside the table.
+
+One process writes it, whoever found the block, and only after the block's files are on disk under
+their names. A crash loses at most the last line; then that block is found again. What a table is
+read by, its frame (metadata and labels), has a line like that of a block. A job without a block on
+record is as good as none: the next one, whatever it asks, begins anew in its place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from operator import index
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import JobError
+from sssp.apps.jobs.files import Piece, checksum_of
+
+fcntl: Any = None
+with suppress(ImportError):  # Windows
+    import fcntl
+
+__all__ = ["FOLDER_SUFFIX", "FRAME", "Manifest"]
+
+#: the folder beside a table
+FOLDER_SUFFIX = ".job"
+#: files of inputs in it, while a job runs
+INPUTS = "inputs-*.pickle"
+#: folders in it where files are made before they get their names
+UNFINISHED = "unfinished*"
+#: of the lines' form
+VERSION = 1
+#: what stands for the number of a block where the files are those that the table is read by
+FRAME = None
+#: what makes a file anew that is gone
+AGAIN = "run the job again"
+#: what reading a line of another form raises
+ODD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+
+#: manifests that this process has open
+_open: set[Any] = set()
+
+
+def _close_in_child() -> None:
+    """Leave the locks to the parent: workers that outlive it would keep the job from going on."""
+    for stream in _open:
+        stream.raw.close()
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
+class Manifest:
+    """The record of one job.
+
+    Parameters
+    ----------
+    table : Path
+        Of the job; beside it is the folder.
+
+    Attributes
+    ----------
+    folder : Path
+    job : dict or None
+        What was asked, if a block of it is on record.
+
+    Raises
+    ------
+    JobError
+        What is there is of no job.
+    """
+
+    def __init__(self, table: Path) -> None:
+        self.table = table
+        self.folder = table.with_name(table.name + FOLDER_SUFFIX)
+        self.path = self.folder / "manifest.jsonl"
+        self.job: dict[str, Any] | None = self._head()
+
+    def _head(self) -> dict[str, Any] | None:
+        try:
+            with self.path.open("rb") as stream:
+                line = stream.readline()
+                any_block = any(map(_tells_of_a_block, stream))
+        except FileNotFoundError:
+            if self.table.exists():
+                raise JobError(
+                    f"{str(self.table)!r} is there already, and no job has written it (there is "
+                    f"no {str(self.path)!r}): name another place, or remove it"
+                ) from None
+            return None
+        # (whoever began the job was stopped before there was a table)
+        if not line.endswith(b"\n") and not self.table.exists():
+            return None
+        try:
+            head = json.loads(line)
+            if head["sssp job"] != VERSION:
+                raise JobError(
+                    f"{self.path} was written by sssp {head['package']}, in a form that this "
+                    f"version {_version()} does not know: go on with that one"
+                )
+            job: dict[str, Any] = head["job"]
+            sizes = index(job["block_size"]), index(job["chunk_bytes"] or 1)
+            if not line.endswith(b"\n") or min(sizes) < 1:
+                raise ValueError
+        except ODD:
+            raise JobError(
+                f"{str(self.path)!r} is no manifest of a job: name another place, or remove it "
+                "and the table"
+            ) from None
+        return job if any_block else None
+
+    def temporary(self, job: dict[str, Any]) -> Path:
+        """Return where files of a job are made before they get their names.
+
+        Each job has its own: what workers still find of one that another has taken the place of
+        gets no name any more.
+
+        Parameters
+        ----------
+        job : dict
+            What is asked.
+        """
+        digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
+        return self.folder / UNFINISHED.replace("*", f"-{digest[:16]}")
+
+    def differences(self, job: dict[str, Any]) -> list[str]:
+        """Say in what the job that is there differs from another one."""
+        known = self.job or {}
+        return [
+            f"{name} is {known.get(name)!r} there and {job.get(name)!r} here"
+            for name in dict.fromkeys([*known, *job])
+            if known.get(name) != job.get(name)
+        ]
+
+    @contextmanager
+    def opened(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
+        """Open it for `add`, for one process at a time, and write down what is asked, if it is new.
+
+        A last line that is cut off is dropped, and of a job without a block on record everything.
+
+        Raises
+        ------
+        JobError
+            Another process is at work on the job, or has begun it meanwhile.
+        OSError
+            The folder cannot be made or written to.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a+b") as stream:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise JobError(
+                        f"another process is at work on {str(self.table)!r}: wait for it, or end it"
+                    ) from None
+                except OSError:  # some file systems know no locks
+                    pass
+            if self._head() != self.job:
+                raise JobError(
+                    f"another process has begun a job on {str(self.table)!r} meanwhile: run this "
+                    "one again"
+                )
+            # what processes that were killed have left
+            self.finish()
+            if self.job is None:
+                # (before the record goes: a table without one would be nobody's)
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(self.table)
+                stream.truncate(0)
+                self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
+                self.job = job
+            else:
+                stream.seek(0)
+                end = 0
+                for line in stream:
+                    end += len(line) if line.endswith(b"\n") else 0
+                stream.truncate(end)
+            self.temporary(job).mkdir(exist_ok=True)
+            _open.add(stream)
+            try:
+                yield stream
+            finally:
+                _open.discard(stream)
+
+    def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
+        """Write down that some blocks, or `FRAME`, are done, which waits for the disk once."""
+        self._put(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
+
+    def _put(self, stream: BinaryIO, *entries: Any) -> None:
+        for entry in entries:
+            stream.write(json.dumps(entry).encode() + b"\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+    def finish(self) -> None:
+        """Remove what only work in progress needs."""
+        for path in self.folder.glob(UNFINISHED):
+            with suppress(OSError):
+                # (under its old name a worker might make a file in it meanwhile)
+                gone = self.folder / UNFINISHED.replace("*", f"-{secrets.token_hex(8)}")
+                shutil.rmtree(path.rename(gone))
+        for path in self.folder.glob(INPUTS):
+            path.unlink(missing_ok=True)
+
+    def inputs(self, key: str) -> Path:
+        """Return the file for the inputs of a run."""
+        return self.folder / INPUTS.replace("*", key)
+
+    def done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
+        """Return whether the frame is there, and which blocks, whole as far as their sizes tell.
+
+        Of what has a file that is gone it is said that it is not there.
+
+        Parameters
+        ----------
+        blocks : int
+            How many the job has.
+
+        Raises
+        ------
+        JobError
+            A file is not as it was written, or a line none of a manifest.
+        """
+        framed, done = False, np.zeros(blocks, np.bool_)
+        if self.job is None:
+            return framed, done
+        for block, pieces in self._files(blocks).items():
+            there = [piece for piece in pieces if self._is_there(block, piece)]
+            if block is not FRAME:
+                done[block] = there == pieces
+                continue
+            framed = there == pieces
+            # (an edit may keep the size, and there is little to read)
+            for piece in there:
+                self._compare(block, piece)
+        return framed, done
+
+    def check(self, blocks: int) -> int:
+        """Read the frame and all blocks that are done back; return how many bytes they are.
+
+        Parameters
+        ----------
+        blocks : int
+            How many the job has.
+
+        Raises
+        ------
+        JobError
+            A file is not as it was written, or gone, or a line none of a manifest; or nothing is
+            there.
+        """
+        if not self.path.exists():
+            raise JobError(f"there is no {str(self.table)!r} to check: no job has begun it")
+        total = 0
+        for block, pieces in self._files(blocks).items():
+            for piece in pieces:
+                if not self._is_there(block, piece):
+                    raise self._damage(block, piece, "gone", AGAIN)
+                self._compare(block, piece)
+                total += piece.size
+        return total
+
+    def _files(self, blocks: int) -> dict[int | None, list[Piece]]:
+        """Return the files of the frame and of all blocks on record, as they were written last."""
+        found: dict[int | None, list[Piece]] = {}
+        with self.path.open("rb") as stream:
+            stream.readline()
+            for number, line in enumerate(stream, 2):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    entry = json.loads(line)
+                    pieces = [_piece(*piece) for piece in entry["files"]]
+                    block = entry["block"]
+                    found[block if block is FRAME else range(blocks).index(block)] = pieces
+                except ODD:
+                    raise JobError(
+                        f"line {number} of {str(self.path)!r} is damaged: remove that line, and "
+                        "what it records is made again"
+                    ) from None
+        return found
+
+    def _is_there(self, block: int | None, piece: Piece) -> bool:
+        try:
+            size = (self.table / piece.name).stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        if size != piece.size:
+            raise self._damage(block, piece, f"{size:,} bytes instead of {piece.size:,}")
+        return True
+
+    def _compare(self, block: int | None, piece: Piece) -> None:
+        if checksum_of(self.table / piece.name) != piece.checksum:
+            raise self._damage(block, piece, "not what was written: its checksum differs")
+
+    def _damage(
+        self,
+        block: int | None,
+        piece: Piece,
+        what: str,
+        remedy: str = f"remove that file and {AGAIN}",
+    ) -> JobError:
+        file = f"{str(self.table / piece.name)!r} is {what}; {remedy}"
+        if block is FRAME:
+            return JobError(
+                f"the metadata and labels that {str(self.table)!r} is read by are not those that "
+                f"the job wrote: {file}: it writes them anew, and finds no block again"
+            )
+        return JobError(f"block {block} is damaged: {file}: it finds this block anew, and no other")
+
+
+def _tells_of_a_block(line: bytes) -> bool:
+    """Tell whether a line of a manifest is a block's, or a damaged one, which may have been."""
+    try:
+        return line.endswith(b"\n") and json.loads(line)["block"] is not FRAME
+    except ODD:
+        return True
+
+
+def _version() -> str:
+    # (not a statement: a room imports nothing from the roof, but for this)
+    return str(import_module("sssp").__version__)
+
+
+def _piece(name: str, size: int, checksum: int) -> Piece:
+    """Return a file of a block as a line tells it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        It is none, or none of the table.
+    """
+    parts = PurePath(name).parts
+    if not parts or PurePath(name).is_absolute() or ".." in parts or "\0" in name:
+        raise ValueError
+    return Piece(name, index(size), index(checksum))

@@ -1,0 +1,372 @@
+"""Who does the blocks: threads of this process, an executor, or a Dask cluster.
+
+A runner is handed numbers of blocks and hands back what became of each, in the order in which they
+are done, so that the manifest never waits for a slow one. Little more is handed out than can be
+under way: memory and time lost by a crash do not grow with the job.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+from sssp.engine.workers import HEARING
+from sssp.errors import DeviceError, JobError
+from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
+
+__all__ = ["WRITERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
+
+#: blocks that an executor or a cluster holds for every worker, or calls a GPU of this process:
+#: one under way, one to go on with
+AHEAD = 2
+#: calls that each of several GPUs gets at least, if there are blocks enough
+CALLS = 4
+#: threads of this process that write what a GPU finds; some of them certify meanwhile
+WRITERS_A_GPU = 6
+
+logger = logging.getLogger("sssp")
+
+
+class Runner(Protocol):
+    """What does blocks.
+
+    Attributes
+    ----------
+    slots : int
+        How many are done side by side.
+    in_process : bool
+        Whether that is in this process.
+    threads : int
+        Of a block.
+    together : int
+        Blocks that are searched in one call.
+    measured_on : str or list of str
+        The device on which this process measures a block.
+    """
+
+    in_process: bool
+    threads: int
+    together: int
+    measured_on: Any
+
+    @property
+    def slots(self) -> int:
+        """How many blocks are done side by side."""
+
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks, in any order: of those that are done meanwhile."""
+
+
+def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
+    """Return what does blocks on an executor or a client of Dask.
+
+    Raises
+    ------
+    TypeError
+        It is neither.
+    """
+    if type(on).__module__.partition(".")[0] == "distributed" and hasattr(on, "scheduler_info"):
+        return DaskRunner(on, device, threads)
+    if isinstance(on, Executor):
+        return ExecutorRunner(on, device, threads)
+    raise TypeError(
+        "on must be None, a concurrent.futures.Executor or a dask.distributed.Client, not "
+        f"{type(on).__name__}"
+    )
+
+
+class ExecutorRunner:
+    """Blocks on whatever executor the caller has."""
+
+    together = 1
+
+    def __init__(self, executor: Executor, device: Any, threads: int | None) -> None:
+        self.executor, self.device, self.threads = executor, device, threads or 1
+        self.in_process = isinstance(executor, ThreadPoolExecutor)
+        self.measured_on = device
+        #: blocks that are handed out at a time
+        self.workers = AHEAD * self.slots
+
+    @property
+    def slots(self) -> int:
+        """How many workers the executor has, as far as it tells."""
+        return int(getattr(self.executor, "_max_workers", None) or 1)
+
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks.
+
+        Raises
+        ------
+        JobError
+            A worker has died, which ends an executor of processes.
+        """
+        left = iter(blocks)
+        under_way: set[Future[Done]] = set()
+        try:
+            for block in islice(left, self.workers):
+                under_way.add(self.submit(ticket, block))
+            while under_way:
+                # with a timeout, for else Ctrl-C is not heard on every system
+                done, under_way = wait(under_way, HEARING, FIRST_COMPLETED)
+                some, failed = _sorted_out(done)
+                if some:
+                    yield [future.result() for future in some]
+                # (now that they are on record: a crash costs a worker one block, not two)
+                for future in failed:
+                    future.result()
+                for block in islice(left, len(some)):
+                    under_way.add(self.submit(ticket, block))
+        except BrokenExecutor as error:
+            raise JobError(
+                f"a worker of the executor has died ({error}); what is done is kept: run the job "
+                "again, with a new executor"
+            ) from error
+        finally:
+            for future in under_way:
+                future.cancel()
+
+    def submit(self, ticket: Ticket, block: int) -> Future[Done]:
+        """Hand out a block."""
+        return self.executor.submit(do_block, ticket, block, self.device, self.threads)
+
+
+class LocalRunner:
+    """Blocks in threads of this process: a core does one at a time, a GPU several.
+
+    A thread a device searches, and others write what it has found: while the blocks of a GPU are
+    written, the next ones are searched.
+
+    Parameters
+    ----------
+    devices : sequence of str
+    threads : int
+        Of a search.
+    together : int
+        Blocks that are searched in one call, at most; each of them is on record once it is written.
+    by_rule : bool
+        Whether ``device="auto"`` has chosen GPUs, so that the CPU may take over.
+    """
+
+    in_process = True
+
+    def __init__(
+        self, devices: Sequence[str], threads: int, together: int, *, by_rule: bool = False
+    ) -> None:
+        self.slots, self.threads, self.together = len(devices), threads, together
+        self.by_rule, self.measured_on = by_rule, devices[0]
+        writers = sum(1 if device == "cpu" else WRITERS_A_GPU for device in devices)
+        self._searchers = ThreadPoolExecutor(self.slots, thread_name_prefix="sssp-search")
+        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="sssp-write")
+        #: calls whose blocks are held
+        self._calls = sum(1 if device == "cpu" else AHEAD for device in devices)
+        self._idle: queue.SimpleQueue[str] = queue.SimpleQueue()
+        for device in devices:
+            self._idle.put(device)
+
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks."""
+        left = iter(self._groups(list(blocks)))
+        #: of every block those that were searched with it and are not on record
+        missing: dict[int, set[int]] = {}
+        searches: set[Future[set[Future[Done]]]] = set()
+        writes: set[Future[Done]] = set()
+
+        def begin(calls: int) -> None:
+            for group in islice(left, calls):
+                own = set(group)
+                missing.update((block, own) for block in group)
+                searches.add(self._searchers.submit(self._search, ticket, group))
+
+        try:
+            begin(self._calls)
+            while searches or writes:
+                # with a timeout, for else Ctrl-C is not heard on every system
+                under_way: set[Future[Any]] = {*searches, *writes}
+                some, failed = _sorted_out(wait(under_way, HEARING, FIRST_COMPLETED).done)
+                written = [future.result() for future in writes.intersection(some)]
+                if written:
+                    yield written
+                for future in failed:
+                    future.result()
+                for search in searches.intersection(some):
+                    writes |= search.result()
+                searches.difference_update(some)
+                writes.difference_update(some)
+                for done in written:
+                    own = missing.pop(done.block)
+                    own.remove(done.block)
+                    if not own:
+                        begin(1)
+        finally:
+            for executor in (self._searchers, self._writers):
+                executor.shutdown(wait=False, cancel_futures=True)
+
+    def _groups(self, blocks: list[int]) -> list[list[int]]:
+        """Cut blocks into those that are searched in one call, so that all devices get some.
+
+        The first calls find no more than a block a writer: until they are back nothing is written.
+        """
+        size = max(1, min(self.together, len(blocks) // (CALLS * self.slots)))
+        few = min(size, WRITERS_A_GPU)
+        starts = range(0, min(len(blocks), few * self.slots), few)
+        rest = range(few * self.slots, len(blocks), size)
+        return [blocks[first : first + few] for first in starts] + [
+            blocks[first : first + size] for first in rest
+        ]
+
+    def _search(self, ticket: Ticket, group: list[int]) -> set[Future[Done]]:
+        """Search for some blocks on the next device that is free, and hand them to the writers."""
+        device = self._idle.get()
+        try:
+            found = self._found(ticket, group, device)
+        finally:
+            self._idle.put(device)
+        return {self._writers.submit(finish_block, ticket, solved) for solved in found}
+
+    def _found(self, ticket: Ticket, group: list[int], device: str) -> list[Solved]:
+        try:
+            return search_blocks(ticket, group, device, self.threads)
+        except DeviceError as error:
+            if not self.by_rule:
+                raise
+            logger.warning("device='auto' falls back to the CPU: %s", error)
+            return search_blocks(ticket, group, "cpu", self.threads)
+
+
+def _sorted_out(done: Iterable[Future[Any]]) -> tuple[list[Future[Any]], list[Future[Any]]]:
+    """Return what has come to a result and what has failed: what is done counts all the same."""
+    failed = [future for future in done if future.exception() is not None]
+    return [future for future in done if future not in failed], failed
+
+
+class Refused(NamedTuple):
+    """A block that a worker cannot do for want of a device.
+
+    Attributes
+    ----------
+    block : int
+    address : str
+        Of the worker.
+    reason : str
+    """
+
+    block: int
+    address: str
+    reason: str
+
+
+def do_block_on_dask(
+    ticket: Ticket, block: int, device: Any, threads: int | None
+) -> Done | Refused:
+    """Do a block on a worker of Dask, or say that the worker has no such device."""
+    try:
+        return do_block(ticket, block, device, threads)
+    except DeviceError as error:
+        worker = sys.modules["distributed"].get_worker()
+        return Refused(block, worker.address, str(error))
+
+
+class DaskRunner:
+    """Blocks on a cluster: workers may come and go, and blocks of those that go are done again."""
+
+    in_process = False
+    together = 1
+
+    def __init__(self, client: Any, device: Any, threads: int | None) -> None:
+        self.client, self.device, self.threads = client, device, threads or 1
+        self.measured_on = device
+        #: workers that have refused, and the last reason
+        self._without: dict[str, str] = {}
+
+    @property
+    def slots(self) -> int:
+        """How many blocks the workers that there are do side by side."""
+        return max(1, sum(self._able().values()))
+
+    def _able(self) -> dict[str, int]:
+        """Return the threads of the workers that have not refused."""
+        threads: dict[str, int] = self.client.nthreads()
+        return {name: count for name, count in threads.items() if name not in self._without}
+
+    def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
+        """Yield what became of the blocks.
+
+        Raises
+        ------
+        JobError
+            Workers have died over one block again and again.
+        DeviceError
+            No worker has the device.
+        """
+        distributed = sys.modules["distributed"]
+        left = iter(blocks)
+        completed = distributed.as_completed()
+        under_way: set[Any] = set()
+
+        def hand_out(block: int) -> None:
+            future = self._submit(ticket, block)
+            under_way.add(future)
+            completed.add(future)
+
+        try:
+            while True:
+                # (those that have joined meanwhile are in the count)
+                for block in islice(left, max(0, AHEAD * self.slots - len(under_way))):
+                    hand_out(block)
+                if not under_way:
+                    return
+                future = next(completed)
+                under_way.remove(future)
+                try:
+                    outcome = future.result()
+                except distributed.KilledWorker as error:
+                    raise JobError(
+                        f"workers died one after the other ({error}), for want of memory perhaps; "
+                        "what is done is kept: run the job again, with a smaller block_size"
+                    ) from error
+                if isinstance(outcome, Refused):
+                    self._leave_out(outcome)
+                    hand_out(outcome.block)
+                else:
+                    yield [outcome]
+        finally:
+            if under_way:
+                self.client.cancel(list(under_way))
+
+    def _submit(self, ticket: Ticket, block: int) -> Any:
+        return self.client.submit(
+            do_block_on_dask,
+            ticket,
+            block,
+            self.device,
+            self.threads,
+            pure=False,
+            retries=0,
+            workers=list(self._able()) if self._without else None,
+        )
+
+    def _leave_out(self, refused: Refused) -> None:
+        """Give no more blocks to a worker that lacks the device.
+
+        Raises
+        ------
+        DeviceError
+            There is no other.
+        """
+        if refused.address not in self._without:
+            logger.warning("the worker %s does no blocks: %s", refused.address, refused.reason)
+        self._without[refused.address] = refused.reason
+        if not self._able():
+            raise DeviceError(f"no worker of the cluster can do a block: {refused.reason}")

@@ -1,0 +1,150 @@
+"""Which calls the backend takes, and which it had better leave to NetworkX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from inspect import Signature, signature
+from numbers import Real
+from typing import Any, NamedTuple
+
+import networkx as nx
+
+from sssp.apps.networkx.versions import FIRST, NETWORKX
+
+__all__ = ["can_run", "should_run"]
+
+
+class _Least(NamedTuple):
+    """Fewest nodes on which the backend was faster than NetworkX, on road-like graphs, two cores.
+
+    Measured from 30 to 30,000 nodes and on New York; the first call may take 1.2 times as long.
+    """
+
+    converted: float
+    fresh: float
+
+
+#: by what a call asks for; the same for all functions, for those of NetworkX call each other, and
+#: its `shortest_path` writes into the paths that it gets. (Without weights NetworkX has found one
+#: pair before the graph is converted, whatever its size.)
+LEAST_NODES = {
+    ("one pair", "by weights"): _Least(500, 5_000),
+    ("one pair", "by hops"): _Least(1_000, math.inf),
+    ("one search", "by weights"): _Least(150, 1_000),
+    ("one search", "by hops"): _Least(500, 3_500),
+    ("all nodes", "by weights"): _Least(30, 50),
+    ("all nodes", "by hops"): _Least(120, 120),
+}
+#: functions that search once, though no node is named
+_ONE_SEARCH = {"negative_edge_cycle"}
+
+
+def _no_function(weight: Any, G: Any) -> str | None:
+    return "weights come from a function" if callable(weight) else None
+
+
+def _a_limit(cutoff: Any, G: Any) -> str | None:
+    number: Any = 0 if cutoff is None else cutoff
+    usable = isinstance(cutoff, Real | None) and not isinstance(cutoff, bool) and number >= 0
+    return None if usable else "the cutoff is no number of 0 or more"
+
+
+def _a_collection(nodes: Any, G: Any) -> str | None:
+    usable = nodes is None or isinstance(nodes, Collection)
+    return None if usable else "nodes come from an iterator"
+
+
+def _a_node_or_some(v: Any, G: Any) -> str | None:
+    usable = v is None or isinstance(v, Collection) or v in G
+    return None if usable else "v is neither a node nor a collection of nodes"
+
+
+def _nothing(given: Any, G: Any) -> str | None:
+    return "what NetworkX is to look up or bound is given" if given else None
+
+
+_WHY_NOT: dict[str, Callable[[Any, Any], str | None]] = {
+    "weight": _no_function,
+    "distance": _no_function,
+    "cutoff": _a_limit,
+    "sources": _a_collection,
+    "nodelist": _a_collection,
+    "v": _a_node_or_some,
+    "sp": _nothing,
+    "e": _nothing,
+    "usebounds": _nothing,
+}
+
+
+def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
+    """Tell NetworkX whether the backend takes a call; if not, why. O(1).
+
+    What the weights are shows in the conversion, which may refuse them.
+    """
+    if NETWORKX < FIRST:
+        return False
+    given = _given(name, args, kwargs)
+    for parameter, value in given.items():
+        why_not = _WHY_NOT.get(parameter)
+        reason = why_not and why_not(value, given["G"])
+        if reason:
+            return reason
+    return True
+
+
+def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
+    """Tell NetworkX whether the backend was faster for such a call; if not, why. O(1)."""
+    given = _given(name, args, kwargs)
+    G = given.get("G")
+    if G is None:
+        return True
+    asked = _asked_for(name, given)
+    if _is_converted(G, given):
+        least, state = LEAST_NODES[asked].converted, "converted"
+    else:
+        least, state = LEAST_NODES[asked].fresh, "not converted yet"
+    if len(G) >= least:
+        return True
+    return f"{' '.join(asked)} on a graph {state} pays from {least:,} nodes on, not on {len(G):,}"
+
+
+def _given(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments by name; none if they do not fit, of which NetworkX will complain."""
+    try:
+        bound = _signature(name).bind(*args, **kwargs)
+    except TypeError:
+        return {}
+    bound.apply_defaults()
+    return bound.arguments
+
+
+@cache
+def _signature(name: str) -> Signature:
+    return signature(getattr(nx, name).orig_func)
+
+
+def _asked_for(name: str, given: Mapping[str, Any]) -> tuple[str, str]:
+    ends = [end for end in ("source", "sources", "target", "u", "v") if given.get(end) is not None]
+    asked = ("all nodes", "one search", "one pair")[len(ends)]
+    weighted = _attribute(given) is not None
+    return (
+        "one search" if name in _ONE_SEARCH else asked,
+        "by weights" if weighted else "by hops",
+    )
+
+
+def _attribute(given: Mapping[str, Any]) -> Any:
+    """Return the attribute of the edges that a call reads; None without one."""
+    return given.get("weight", given.get("distance"))
+
+
+def _is_converted(G: Any, given: Mapping[str, Any]) -> bool:
+    """Whether the cache of a graph holds what the call needs."""
+    cache_of_G = getattr(G, "__networkx_cache__", None) or {}
+    converted = cache_of_G.get("backends", {}).get("sssp", {})
+    attribute = _attribute(given)
+    if attribute is None:
+        return bool(converted)
+    return (frozenset({(attribute, 1)}), False) in converted

@@ -1,0 +1,284 @@
+"""What the map answers: distances for every vertex in 16 bits, routes, certificates."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.calls.pairs import pairs
+from sssp.calls.shortest_paths import shortest_paths
+from sssp.certificate import verify
+from sssp.errors import UnreachableError, VertexError
+from sssp.graph.graph import Graph
+from sssp.prepared.hierarchy import Hierarchy
+from sssp.kernels.dtypes import unreached
+from sssp.apps.page.questions import Question, Sizes
+from sssp.apps.page.street_map import CLASSES, StreetMap
+
+__all__ = ["UNREACHED", "Answer", "Answers", "Unit", "coded"]
+
+Array = NDArray[Any]
+
+#: what an unreached vertex is far, in 16 bits, and the greatest distance
+UNREACHED = (1 << 16) - 1
+GREATEST = UNREACHED - 1
+#: bytes that versions of the map with other weights may hold, what one holds an arc (weights,
+#: orders of arcs, or those of a hierarchy), and how many there are at least and at most
+VERSION_BYTES, BYTES_OF_AN_ARC = 384 << 20, 96
+FEWEST_VERSIONS, MOST_VERSIONS = 2, 16
+#: characters of a label that the page shows
+LABEL = 60
+
+
+class Unit(NamedTuple):
+    """What people count in: `size` units of the weights (or lengths) are one `name`."""
+
+    name: str
+    size: float
+
+
+class Answer(NamedTuple):
+    """Distances in 16 bits, and how to read them.
+
+    Attributes
+    ----------
+    values : ndarray of uint16, shape (n,)
+        ``least + step * value`` is the distance, rounded to a step; `UNREACHED` for none. By
+        source: the position of the nearest one.
+    facts : dict
+        ``least``, ``step``, ``greatest``, ``reached`` and what ran.
+    """
+
+    values: NDArray[np.uint16]
+    facts: dict[str, Any]
+
+
+class Answers:
+    """Answers questions about a map, also with streets closed and in traffic.
+
+    Parameters
+    ----------
+    network : Graph or Hierarchy
+        A prepared map answers faster, and learns of a closed street without a new search order.
+    street_map : StreetMap
+        Of its graph.
+    device : str
+        As of `sssp.shortest_paths`.
+
+    Notes
+    -----
+    Asked from several threads. Versions of the map, by what is closed and how heavy traffic is,
+    are kept while there is room; the longest unused one goes first.
+    """
+
+    def __init__(
+        self, network: Graph | Hierarchy, street_map: StreetMap, device: str = "auto"
+    ) -> None:
+        self.network = network
+        self.map = street_map
+        self.device = device
+        self.sizes = Sizes(network.n, len(street_map.streets), len(CLASSES))
+        room = VERSION_BYTES // (BYTES_OF_AN_ARC * max(network.m, 1))
+        self._most_versions = min(max(room, FEWEST_VERSIONS), MOST_VERSIONS)
+        self._versions: OrderedDict[tuple[Any, ...], Graph | Hierarchy] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was given."""
+        return self.network.tree_graph
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def distances(self, question: Question) -> Answer:
+        """Return how far every vertex is from the nearest source, or which source that is."""
+        start = perf_counter()
+        network = self._version(question)
+        result = self._solved(network, question, predecessors=False)
+        facts = {
+            "method": result.method,
+            "device": result.device,
+            "milliseconds": (perf_counter() - start) * 1e3,
+            "label": self.label(question.sources[0]),
+        }
+        values, scale = coded(result.distances)
+        if question.by_source and result.origin is not None:
+            values = _positions(result.origin, question.sources)
+        return Answer(values, facts | scale)
+
+    def route(self, question: Question) -> dict[str, Any]:
+        """Return the route to the target, from the source that is nearest to it.
+
+        Returns
+        -------
+        dict
+            ``vertices``, ``distance``, ``length``, ``labels`` of both ends, ``source``; or none of
+            them but ``reached`` False.
+        """
+        assert question.target is not None
+        start = perf_counter()
+        network = self._version(question)
+        ends = [question.target] * len(question.sources)
+        trips = pairs(network, list(question.sources), ends, predecessors=True, device=self.device)
+        first = int(np.argmin(trips.to_float()))
+        try:
+            path, arcs = trips.path(first), trips.path_arcs(first)
+        except UnreachableError:
+            return {"reached": False, "labels": [None, self.label(question.target)]}
+        return {
+            "reached": True,
+            "source": question.sources[first],
+            "vertices": path.tolist(),
+            "distance": trips.distances[first].item(),
+            "length": float(self.map.lengths[arcs].sum()),
+            "labels": [self.label(path[0]), self.label(path[-1])],
+            "milliseconds": (perf_counter() - start) * 1e3,
+        }
+
+    def certificate(self, question: Question) -> dict[str, Any]:
+        """Prove the tree of a question right (`sssp.verify`), and tell how long that took.
+
+        Raises
+        ------
+        VerificationError
+            It is wrong.
+        """
+        network = self._version(question)
+        result = self._solved(network, question, predecessors=True)
+        start = perf_counter()
+        verify(network.tree_graph, result)
+        return {
+            "vertices": int(np.count_nonzero(result.reached)),
+            "arcs": network.m - network.tree_graph.closed_arcs,
+            "milliseconds": (perf_counter() - start) * 1e3,
+        }
+
+    def warm_up(self) -> Iterator[Callable[[], object]]:
+        """Yield one question of every kind, to be asked before anyone waits for the answer."""
+        if self.network.n == 0:
+            return
+        question = Question((0,), self.network.n - 1)
+        yield lambda: self.distances(question)
+        yield lambda: self.route(question)
+        if self.sizes.streets:
+            closed = replace(question, closed=(0,))
+            yield lambda: self.distances(closed)
+            traffic = replace(question, traffic=(1.5,) * self.sizes.classes)
+            yield lambda: self.distances(traffic)
+        yield lambda: self.certificate(question)
+        several = replace(question, sources=(0, self.network.n - 1))
+        yield lambda: self.distances(several)
+
+    def vertex(self, label: str) -> int:
+        """Return the vertex of a label as people write it.
+
+        Raises
+        ------
+        VertexError
+            No vertex has it.
+        """
+        labels = self.graph.labels
+        if labels is not None and labels.dtype.kind == "U":
+            return self.graph.vertex(label)
+        try:
+            return self.graph.vertex(int(label))
+        except ValueError:
+            raise VertexError(f"{label[:LABEL]!r} is no vertex: they go by numbers") from None
+
+    def label(self, vertex: int) -> str:
+        """Return what a vertex is called."""
+        labels = self.graph.labels
+        return str(vertex if labels is None else labels[vertex])[:LABEL]
+
+    def _solved(self, network: Graph | Hierarchy, question: Question, *, predecessors: bool) -> Any:
+        sources = list(question.sources)
+        # (a search from one source is told apart, for it has solvers of its own)
+        asked: Any = sources[0] if len(sources) == 1 else sources
+        return shortest_paths(
+            network,
+            asked,
+            nearest=len(sources) > 1,
+            predecessors=predecessors,
+            device=self.device,
+        )
+
+    # -- versions of the map -------------------------------------------------------------------
+
+    def _version(self, question: Question) -> Graph | Hierarchy:
+        """Return the map with what is closed and with traffic."""
+        network = self.network
+        if question.traffic:
+            network = self._kept((question.traffic,), self._in_traffic, question.traffic)
+        if question.closed:
+            arcs = self.map.arcs[list(question.closed)].ravel()
+            key = (question.traffic, question.closed)
+            network = self._kept(key, network.without_arcs, arcs[arcs >= 0])
+        return network
+
+    def _in_traffic(self, factors: tuple[float, ...]) -> Graph | Hierarchy:
+        weights = self.graph.weights
+        scaled = weights * np.array(factors)[self.map.arc_class]
+        closed = weights == unreached(weights.dtype)
+        if weights.dtype.kind == "i":
+            # (a closed arc weighs the greatest integer, which no float is)
+            scaled = np.rint(np.where(closed, 0, scaled)).astype(np.int64)
+        scaled[closed] = unreached(scaled.dtype)
+        return self.network.with_weights(scaled)
+
+    def _kept(self, key: tuple[Any, ...], make: Any, argument: Any) -> Graph | Hierarchy:
+        with self._lock:
+            if key in self._versions:
+                self._versions.move_to_end(key)
+                return self._versions[key]
+        version: Graph | Hierarchy = make(argument)
+        with self._lock:
+            self._versions[key] = version
+            while len(self._versions) > self._most_versions:
+                self._versions.popitem(last=False)
+        return version
+
+
+def coded(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
+    """Return distances in 16 bits, and the scale to read them by.
+
+    Returns
+    -------
+    values : ndarray of uint16, shape (n,)
+        ``least + step * value``, rounded; `UNREACHED` for none. Integers below 65,535 apart are
+        exact.
+    scale : dict
+        ``least``, ``step``, ``greatest`` and ``reached``, how many are.
+    """
+    missing = unreached(distances.dtype)
+    reached = distances != missing
+    count = int(np.count_nonzero(reached))
+    known = distances if count == distances.size else distances[reached]
+    least = known.min().item() if count else 0
+    greatest = known.max().item() if count else 0
+    span = greatest - least
+    exact = distances.dtype.kind == "i" and span <= GREATEST
+    step = 1.0 if exact or span == 0 else span / GREATEST
+    steps = known - np.float64(least)
+    steps /= step
+    # (rounds as rint does, in a third of the time)
+    steps += 0.5
+    if count == distances.size:
+        values = steps.astype(np.uint16)
+    else:
+        values = np.full(distances.size, UNREACHED, np.uint16)
+        values[reached] = steps.astype(np.uint16)
+    return values, {"least": least, "step": step, "greatest": greatest, "reached": count}
+
+
+def _positions(origin: Array, sources: tuple[int, ...]) -> NDArray[np.uint16]:
+    """Return which source is nearest, by its position among them."""
+    order = np.argsort(sources, kind="stable")
+    found = order[np.searchsorted(sources, np.maximum(origin, min(sources)), sorter=order)]
+    return np.where(origin < 0, UNREACHED, found).astype(np.uint16)

@@ -1,0 +1,261 @@
+"""A result in a browser: served with what can be asked on, or in one file that needs no server."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import sys
+import threading
+import webbrowser
+from contextlib import suppress
+from importlib.resources import files
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+from sssp.graph.graph import Graph
+from sssp.prepared.hierarchy import Hierarchy
+from sssp.apps.page.answers import Answers, Unit, coded
+from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
+from sssp.apps.page.street_map import StreetMap, packed
+from sssp.results.row_access import dense_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sssp.results.trees import ShortestPaths
+
+__all__ = ["OpenPage", "opened", "served", "written"]
+
+#: of the frame in a notebook, in pixels
+FRAME_HEIGHT = 640
+#: of the weights as they are
+PLAIN = Unit("", 1.0)
+METRES = Unit("km", 1000.0)
+#: of gzip; more takes long and saves little
+COMPRESSION = 6
+SCRIPTS = ("drawing.js", "places.js", "page.js")
+
+
+def served(
+    network: Graph | Hierarchy,
+    *,
+    name: str = "",
+    unit: Unit = PLAIN,
+    lengths: NDArray[Any] | None = None,
+    length_unit: Unit = PLAIN,
+    device: str = "auto",
+    host: str = LOOPBACK,
+    port: int = 0,
+    most_waiting: int = MOST_WAITING,
+    result: dict[str, Any] | None = None,
+) -> PageServer:
+    """Return a server for a map, which listens but does not answer yet.
+
+    Parameters
+    ----------
+    network : Graph or Hierarchy
+        With coordinates.
+    name : str
+        Of the map, for people.
+    unit : Unit
+        Of the weights.
+    lengths : ndarray, shape (m,), optional
+        Of every arc, in `length_unit`; None: straight lines.
+    length_unit : Unit
+    device : str
+        As of `sssp.shortest_paths`.
+    host, port, most_waiting
+        As of `PageServer`.
+    result : dict, optional
+        What the page shows first: ``facts`` and arrays ``values``, ``sources``.
+
+    Raises
+    ------
+    ValueError
+        No coordinates.
+    OSError
+        Nothing can listen there.
+    """
+    graph = network.tree_graph
+    streets = StreetMap(graph, lengths)
+    measured = METRES if lengths is None else length_unit
+    head = _head(network, streets, name, unit, measured, lengths is None)
+    arrays = streets.arrays()
+    if result is not None:
+        head["result"] = result["facts"]
+        arrays["values"] = result["values"]
+    answers = Answers(network, streets, device)
+    return PageServer(answers, packed(head, arrays), host, port, most_waiting)
+
+
+def opened(
+    result: ShortestPaths,
+    network: Hierarchy | None,
+    *,
+    row: SupportsIndex,
+    unit: str,
+    name: str,
+    port: int,
+    open_browser: bool | None,
+) -> OpenPage:
+    """Serve a result; as `ShortestPaths.explore`."""
+    if network is not None and getattr(network, "tree_graph", None) is not result.graph:
+        raise ValueError(
+            "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
+        )
+    facts, values = _shown(result, result._row(row))
+    server = served(
+        network or result.graph,
+        name=name,
+        unit=Unit(unit, 1.0),
+        port=port,
+        result={"facts": facts, "values": values},
+    )
+    in_notebook = "ipykernel" in sys.modules
+    return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
+
+
+def written(
+    result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, name: str
+) -> Path:
+    """Write the page with everything in one file; as `ShortestPaths.explore`."""
+    index = result._row(row)
+    facts, values = _shown(result, index)
+    streets = StreetMap(result.graph)
+    arrays = {**streets.arrays(), "values": values}
+    if result.predecessors is not None:
+        tree = dense_row(result.predecessors, index, result.rows, -1)
+        arrays["predecessors"] = tree.astype(np.int32)
+    head = _head(result.graph, streets, name, Unit(unit, 1.0), METRES, True)
+    head |= {"result": facts, "standalone": True, **_labels_of(result.graph)}
+    text = _standalone(packed(head, arrays))
+    file = Path(fspath(path))
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def _shown(result: ShortestPaths, row: int) -> tuple[dict[str, Any], NDArray[np.uint16]]:
+    """Return what the page is told of a row of a result, and the row in 16 bits."""
+    _, distances = result._distances_to_all(row)
+    values, scale = coded(distances)
+    sources, labels = result._sources_of(row), result.graph.labels
+    facts = {
+        **scale,
+        "sources": sources.tolist(),
+        "labels": [str(v if labels is None else labels[v]) for v in sources.tolist()],
+        "method": result.method,
+        "device": result.device,
+    }
+    return facts, values
+
+
+class OpenPage:
+    """A page that is served from this process until it is closed, or the process ends.
+
+    Attributes
+    ----------
+    address : str
+        Where a browser finds it.
+    """
+
+    def __init__(self, server: PageServer, *, open_browser: bool) -> None:
+        self._server: PageServer | None = server
+        self.address = server.address
+        self._thread = threading.Thread(
+            target=server.serve_forever, args=(0.1,), name="sssp page", daemon=True
+        )
+        self._thread.start()
+        if open_browser:
+            with suppress(webbrowser.Error):
+                webbrowser.open(self.address)
+
+    def wait(self) -> None:
+        """Serve until Ctrl-C, at the end of a script, say."""
+        try:
+            self._thread.join()
+        except KeyboardInterrupt:
+            self.close()
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+            self._server = None
+
+    def __enter__(self) -> OpenPage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._server is None else self.address
+        return f"<OpenPage {state}>"
+
+    def _repr_html_(self) -> str:
+        if self._server is None:
+            return f"<code>{html.escape(repr(self))}</code>"
+        return (
+            f'<iframe src="{html.escape(self.address)}" title="sssp" '
+            f'style="width:100%;height:{FRAME_HEIGHT}px;border:0"></iframe>'
+        )
+
+
+def _head(
+    network: Graph | Hierarchy,
+    streets: StreetMap,
+    name: str,
+    unit: Unit,
+    length_unit: Unit,
+    straight: bool,
+) -> dict[str, Any]:
+    """Return what the page has to know beside arrays."""
+    return {
+        "name": name,
+        "vertices": network.n,
+        "arcs": network.m,
+        "unit": unit._asdict(),
+        "length": length_unit._asdict() | {"straight": straight},
+        "prepared": isinstance(network, Hierarchy),
+        "classes": streets.classes,
+    }
+
+
+def _labels_of(graph: Graph) -> dict[str, Any]:
+    """Return what every vertex is called, in short where they are counted."""
+    labels = graph.labels
+    if labels is None or labels.size == 0:
+        return {}
+    if labels.dtype.kind == "i" and (np.diff(labels) == 1).all():
+        return {"first_label": int(labels[0])}
+    return {"labels": [str(label) for label in labels.tolist()]}
+
+
+def _standalone(content: bytes) -> str:
+    """Return the page as one text, with its style, scripts and map inside."""
+    folder = files("sssp.apps.page") / "static"
+
+    def text_of(name: str) -> str:
+        return (folder / name).read_text(encoding="utf-8")
+
+    page = text_of("index.html")
+    icon = base64.b64encode((folder / "icon.svg").read_bytes()).decode("ascii")
+    page = page.replace('href="icon.svg"', f'href="data:image/svg+xml;base64,{icon}"')
+    page = page.replace(
+        '<link rel="stylesheet" href="page.css">', f"<style>\n{text_of('page.css')}</style>"
+    )
+    data = base64.b64encode(gzip.compress(content, COMPRESSION, mtime=0)).decode("ascii")
+    page = page.replace(
+        "<!-- map -->", f'<script type="application/octet-stream" id="map-data">{data}</script>'
+    )
+    for script in SCRIPTS:
+        page = page.replace(
+            f'<script defer src="{script}"></script>', f"<script>\n{text_of(script)}</script>"
+        )
+    return page

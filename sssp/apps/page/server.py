@@ -1,0 +1,412 @@
+"""The server behind the page: one process, on this machine alone unless told otherwise.
+
+======================= ============================================= =====================
+path                    body                                          answer
+======================= ============================================= =====================
+GET ``/`` and its files                                               the page itself
+GET ``/map``                                                          `packed` arrays, once
+POST ``/distances``     ``sources``, ``closed``, ``traffic``          uint16, a vertex each
+POST ``/route``         the same and ``target``                       JSON
+POST ``/certificate``   as ``/distances``                             JSON
+POST ``/vertex``        ``label``                                     JSON
+======================= ============================================= =====================
+
+What people do elsewhere on the web must not reach it: a request has to name this machine as its
+host, or a page of a foreign name that was made to point here would be read like its own; and one
+that comes from another site is refused. Bodies, connections and questions that wait are bounded.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+import socket
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+from urllib.parse import urlsplit
+
+from sssp.errors import SSSPError, VertexError
+from sssp.apps.page.answers import Answer, Answers
+from sssp.apps.page.questions import Question, asked, fields_of
+
+__all__ = ["LOOPBACK", "MOST_BYTES", "MOST_WAITING", "STATIC", "PageServer"]
+
+LOOPBACK = "127.0.0.1"
+#: bytes of a body; questions that wait while one is answered; connections at a time
+MOST_BYTES, MOST_WAITING, MOST_CONNECTIONS = 1 << 16, 64, 256
+#: bytes of a body too long that are read nevertheless; digits of a length that are looked at
+MOST_SKIPPED, DIGITS = 1 << 20, 9
+#: seconds that a connection may be silent, and that what nobody wants is waited for
+PATIENCE, LINGERING = 60.0, 0.2
+#: files of the page, by path, and what they are
+STATIC = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/drawing.js": ("drawing.js", "text/javascript; charset=utf-8"),
+    "/places.js": ("places.js", "text/javascript; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+BINARY = "application/octet-stream"
+#: nothing is loaded from elsewhere, and no other site may take anything from here
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+log = logging.getLogger(__name__)
+
+
+class Refused(Exception):
+    """A request that gets no answer, and why."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Desk:
+    """Answers one question at a time, and lets few wait: a solver takes all threads by itself."""
+
+    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
+        self._places = threading.BoundedSemaphore(most_waiting + 1)
+        self._turn = threading.Lock()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for one's turn.
+
+        Raises
+        ------
+        Refused
+            Too many are waiting.
+        """
+        if not self._places.acquire(blocking=False):
+            raise Refused(
+                HTTPStatus.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again"
+            )
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._places.release()
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the page, and what it asks for.
+
+    Parameters
+    ----------
+    answers : Answers
+    content : bytes
+        What ``/map`` is.
+    host : str
+        The address to listen on, or a name of it.
+    port : int
+        0: any that is free; `address` says which.
+    most_waiting : int
+        Questions that may wait.
+
+    Raises
+    ------
+    OSError
+        Somebody listens there already, or the address is none of this machine.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(
+        self,
+        answers: Answers,
+        content: bytes,
+        host: str = LOOPBACK,
+        port: int = 0,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        self.answers = answers
+        self.host = host.lower()
+        self.desk = Desk(most_waiting)
+        folder = files("sssp.apps.page") / "static"
+        self.files = {
+            path: ((folder / name).read_bytes(), kind) for path, (name, kind) in STATIC.items()
+        }
+        self.files["/map"] = (content, BINARY)
+        self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        if ":" in host:
+            self.address_family = socket.AF_INET6
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Bind without asking a name server what this machine is called."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+
+    def warm_up(self) -> None:
+        """Ask the first question now, and those of other kinds beside what people ask.
+
+        Kernels are loaded, and a device that does not work is told of, before anyone clicks.
+        """
+        questions = self.answers.warm_up()
+        for ask in islice(questions, 1):
+            ask()
+        threading.Thread(target=self._ask_all, args=(questions,), daemon=True).start()
+
+    def _ask_all(self, questions: Iterator[Callable[[], object]]) -> None:
+        for ask in questions:
+            try:
+                with self.desk.turn():
+                    ask()
+            except Exception:
+                # (whoever asks will be told)
+                log.debug("a question has no answer here", exc_info=True)
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        # (no browser goes to "any address")
+        host = "localhost" if self.host in ("", "0.0.0.0", "::") else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other machines may ask."""
+        return not ipaddress.ip_address(str(self.server_address[0])).is_loopback
+
+    def knows_host(self, name: str | None) -> bool:
+        """Tell whether a request names this machine: by a number, as localhost, or as it was told.
+
+        Another name may have been made to point here by whoever owns it.
+        """
+        if name is None:
+            return False
+        if name in ("localhost", self.host):
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Handle a connection in a thread of its own, unless there are too many."""
+        if not self._connections.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Handle a connection, and count it no longer."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._connections.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Take it that a browser has gone away, and keep what else goes wrong for the log."""
+        log.debug("a connection broke", exc_info=True)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    timeout = PATIENCE
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """Send a file, or the map."""
+        # (a body that belongs to no question would be taken for the next request)
+        if {"Content-Length", "Transfer-Encoding"} & {*self.headers}:
+            self.close_connection = True
+        self._answering(self._file)
+
+    def do_POST(self) -> None:
+        """Answer a question."""
+        self._answering(self._reply)
+
+    def version_string(self) -> str:
+        """Name the server, without the version of anything."""
+        return "sssp"
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Keep requests for those who ask for them."""
+        log.debug(format, *arguments)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _answering(self, answer: Callable[[], None]) -> None:
+        self._is_read, self._left = False, 0
+        try:
+            self._check_origin()
+            answer()
+        except Refused as refusal:
+            self._refuse(refusal.status, str(refusal))
+        except VertexError as error:
+            self._refuse(HTTPStatus.NOT_FOUND, str(error))
+        except (SSSPError, ValueError, TypeError) as error:
+            self._refuse(HTTPStatus.BAD_REQUEST, str(error))
+        except OSError:
+            raise
+        except Exception:
+            log.exception("a question without an answer")
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
+
+    def _check_origin(self) -> None:
+        """Refuse what comes by a foreign name, or from a foreign page."""
+        host = self.headers.get("Host", "")
+        if not self.server.knows_host(_name_of(host)):
+            raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "no such host here")
+        origin = self.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            raise Refused(HTTPStatus.FORBIDDEN, "only the page itself may ask")
+
+    def _file(self) -> None:
+        path = urlsplit(self.path).path
+        found = self.server.files.get(path)
+        if found is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "nothing is here")
+        self._send(*found)
+
+    def _reply(self) -> None:
+        question = QUESTIONS.get(self.path)
+        if question is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "nothing is here")
+        kind = self.headers.get_content_type()
+        if kind != "application/json":
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json")
+        fields = fields_of(self._body())
+        with self.server.desk.turn():
+            reply = question(self.server.answers, fields)
+        if isinstance(reply, Answer):
+            facts = json.dumps(reply.facts)
+            values = reply.values.astype("<u2", copy=False).tobytes()
+            self._send(values, BINARY, {"Answer": facts})
+        else:
+            self._send(json.dumps(reply).encode(), "application/json")
+
+    def _body(self) -> bytes:
+        """Return the body of a request, which says how long it is."""
+        length = self._length()
+        if length is None:
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "the body must say how long it is")
+        if length > MOST_BYTES:
+            raise Refused(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body may have {MOST_BYTES:,} bytes"
+            )
+        body = self.rfile.read(length)
+        self._is_read = True
+        if len(body) < length:
+            self.close_connection = True
+            raise Refused(HTTPStatus.BAD_REQUEST, "the body breaks off")
+        return body
+
+    def _length(self) -> int | None:
+        """Return how long the body is; None if nobody knows."""
+        length = self.headers.get("Content-Length", "")
+        if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
+            return None
+        # (what has more digits is too long in any case)
+        return int(length.lstrip("0")[:DIGITS] or 0)
+
+    def _skip_body(self) -> None:
+        """Read a body that nobody wants, for the next request follows on it.
+
+        A connection that closes on what was not read may even take back what was answered.
+        """
+        length = 0 if self.command == "GET" else self._length()
+        if length is None or length > MOST_BYTES:
+            self.close_connection = True
+        self._left = MOST_SKIPPED if length is None else min(length, MOST_SKIPPED)
+        if not self.close_connection:
+            self.rfile.read(self._left)
+            self._left = 0
+
+    def _linger(self) -> None:
+        """Read what was sent along with a request that is refused, while it comes at once."""
+        self.connection.settimeout(LINGERING)
+        with suppress(OSError):
+            while self._left > 0 and (some := self.rfile.read1(self._left)):
+                self._left -= len(some)
+
+    # -- replies -------------------------------------------------------------------------------
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        if not self._is_read:
+            self._skip_body()
+        self._send(json.dumps({"error": message}).encode(), "application/json", {}, status)
+        if self.close_connection:
+            self._linger()
+
+    def _send(
+        self,
+        content: bytes,
+        kind: str,
+        more: dict[str, str] | None = None,
+        status: HTTPStatus = HTTPStatus.OK,
+    ) -> None:
+        self.send_response(status)
+        own = {"Content-Type": kind, "Content-Length": str(len(content))}
+        if self.close_connection:
+            own["Connection"] = "close"
+        for name, value in {**HEADERS, **own, **(more or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+
+def _name_of(host: str) -> str | None:
+    """Return the name in a ``Host`` header, without the port; None if it is none."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return parts.hostname if parts.netloc == host and "@" not in host else None
+    except ValueError:
+        return None
+
+
+def _question(answers: Answers, fields: dict[str, Any]) -> Question:
+    return asked(fields, answers.sizes)
+
+
+def _distances(answers: Answers, fields: dict[str, Any]) -> Answer:
+    return answers.distances(_question(answers, fields))
+
+
+def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
+    question = _question(answers, fields)
+    if question.target is None:
+        raise ValueError("target must be a vertex")
+    return answers.route(question)
+
+
+def _certificate(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
+    return answers.certificate(_question(answers, fields))
+
+
+def _vertex(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
+    label = fields.get("label")
+    if set(fields) != {"label"} or not isinstance(label, str):
+        raise ValueError("label must be a text")
+    return {"vertex": answers.vertex(label)}
+
+
+#: what may be asked, by path
+QUESTIONS: dict[str, Callable[[Answers, dict[str, Any]], Any]] = {
+    "/distances": _distances,
+    "/route": _route,
+    "/certificate": _certificate,
+    "/vertex": _vertex,
+}

@@ -1,0 +1,188 @@
+"""What the page is sent once: where the vertices lie, and the streets between them, by class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.graph import Graph
+from sssp.graph.drawing import street_arcs
+from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
+
+__all__ = ["CLASSES", "SpeedClass", "StreetMap", "packed"]
+
+Array = NDArray[Any]
+
+
+class SpeedClass(NamedTuple):
+    """Streets of similar speed: from `least` times the usual one on."""
+
+    name: str
+    least: float
+
+
+#: what traffic slows down together. Speeds are shares of the median of all arcs: real road
+#: networks have a few speeds and most streets the same, which shares of streets would tear apart
+CLASSES = (
+    SpeedClass("slow", 0.0),
+    SpeedClass("usual", 0.75),
+    SpeedClass("main", 1.25),
+    SpeedClass("fast", 1.75),
+)
+USUAL = 1
+#: of the grid whose cells streets are sorted by, so that neighbours are drawn together
+CELL_BITS = 16
+#: arrays begin at multiples of this, as typed arrays of a browser ask for
+ALIGNMENT = 8
+#: where Mercator's projection ends, in degrees
+MOST_LATITUDE = 85.0
+
+
+class StreetMap:
+    """The streets of a graph, in the order that the page knows them by.
+
+    Parameters
+    ----------
+    graph : Graph
+        With coordinates in degrees.
+    lengths : ndarray, shape (m,), optional
+        Of every arc, in units of their own; None: in metres, straight from vertex to vertex.
+
+    Raises
+    ------
+    ValueError
+        A graph without coordinates, or with none in degrees.
+
+    Attributes
+    ----------
+    positions : ndarray of float32, shape (n, 2)
+        Metres east and north of the middle of the map, by Mercator's projection, true there.
+    streets : ndarray of uint32, shape (s, 2)
+        The vertices at both ends; a street that goes both ways is there once.
+    arcs : ndarray of int64, shape (s, 2)
+        Positions in the graph of the arcs of a street, to and fro; -1 for none.
+    lengths : ndarray of float64, shape (m,)
+        Of every arc.
+    arc_class : ndarray of uint8, shape (m,)
+        Position in `CLASSES` of every arc.
+    """
+
+    def __init__(self, graph: Graph, lengths: Array | None = None) -> None:
+        if graph.coordinates is None:
+            raise ValueError(
+                f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}; on the command "
+                "line --coordinates"
+            )
+        require_degrees(graph.coordinates)
+        self.positions = _projected(graph.coordinates)
+        straight = _straight_metres(graph)
+        self.lengths = straight if lengths is None else lengths.astype(np.float64)
+        self.arc_class = _classes(graph.weights, self.lengths)
+        arcs, twins = street_arcs(graph)
+        ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
+        # fast streets come last, on top of the others
+        cells = _cells(self.positions[ends].mean(axis=1))
+        order = np.lexsort((cells, self.arc_class[arcs]))
+        self.streets = ends[order].astype(np.uint32)
+        self.arcs = np.stack([arcs, twins], axis=1)[order]
+
+    @property
+    def classes(self) -> list[dict[str, Any]]:
+        """Name, share of the arcs and speeds of every class, the empty ones too."""
+        shares = np.bincount(self.arc_class, minlength=len(CLASSES)) / max(self.arc_class.size, 1)
+        bounds = [kind.least for kind in CLASSES]
+        return [
+            {"name": kind.name, "share": share, "from": low, "to": high}
+            for kind, share, low, high in zip(
+                CLASSES, shares.tolist(), bounds, [*bounds[1:], None], strict=True
+            )
+        ]
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what the page is sent."""
+        return {
+            "positions": self.positions,
+            "streets": self.streets,
+            "classes": self.arc_class[self.arcs[:, 0]],
+        }
+
+
+def packed(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """Return arrays as the page unpacks them.
+
+    Four bytes hold the length of a JSON text, little-endian as all numbers here; the text follows:
+    `head`, and under ``arrays`` the name, dtype, length and offset of every array behind it.
+    """
+    listed: list[dict[str, Any]] = []
+    parts: list[bytes] = []
+    offset = 0
+    for name, array in arrays.items():
+        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        listed.append(
+            {"name": name, "dtype": array.dtype.name, "length": array.size, "offset": offset}
+        )
+        padding = -len(content) % ALIGNMENT
+        parts += [content, bytes(padding)]
+        offset += len(content) + padding
+    text = json.dumps({**head, "arrays": listed}).encode("ascii")
+    text += b" " * (-(len(text) + 4) % ALIGNMENT)
+    return b"".join([len(text).to_bytes(4, "little"), text, *parts])
+
+
+def _projected(coordinates: Array) -> NDArray[np.float32]:
+    """Return points in degrees as metres from the middle of their box."""
+    if not len(coordinates):
+        return np.empty((0, 2), np.float32)
+    lon = coordinates[:, 0]
+    lat = np.radians(np.clip(coordinates[:, 1], -MOST_LATITUDE, MOST_LATITUDE))
+    middle = (lon.min() + lon.max()) / 2, (lat.min() + lat.max()) / 2
+    scale = EARTH_RADIUS * np.cos(middle[1])
+    northing = np.arctanh(np.sin(lat)) - np.arctanh(np.sin(middle[1]))
+    metres = np.stack([np.radians(lon - middle[0]), northing], axis=1) * scale
+    projected: NDArray[np.float32] = metres.astype(np.float32)
+    return projected
+
+
+def _straight_metres(graph: Graph) -> NDArray[np.float64]:
+    """Return how far the ends of every arc lie apart on the sphere."""
+    assert graph.coordinates is not None
+    lon, lat = np.radians(graph.coordinates).T
+    tails, heads = graph.tails, graph.indices
+    flat = np.cos(lat)
+    chord = np.sin((lat[heads] - lat[tails]) / 2) ** 2
+    chord += flat[tails] * flat[heads] * np.sin((lon[heads] - lon[tails]) / 2) ** 2
+    metres: NDArray[np.float64] = 2 * EARTH_RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1)))
+    return metres
+
+
+def _classes(weights: Array, lengths: Array) -> NDArray[np.uint8]:
+    """Return the class of every arc, by its speed beside the median."""
+    known = (weights > 0) & (lengths > 0)
+    speeds = np.divide(lengths, weights, where=known, out=np.zeros(weights.size))
+    classes = np.full(weights.size, USUAL, np.uint8)
+    if known.any():
+        shares = speeds[known] / np.median(speeds[known])
+        bounds = [kind.least for kind in CLASSES[1:]]
+        classes[known] = np.searchsorted(bounds, shares, "right")
+    return classes
+
+
+def _cells(points: Array) -> NDArray[np.uint64]:
+    """Return the cell of every point, numbered along Morton's curve, which stays close by."""
+    if not len(points):
+        return np.empty(0, np.uint64)
+    low, side = points.min(axis=0), np.ptp(points, axis=0).max()
+    steps = (points - low) * ((1 << CELL_BITS) - 1) / (side or 1.0)
+    east, north = steps.astype(np.uint64).T
+    return _spread(east) | _spread(north) << np.uint64(1)
+
+
+def _spread(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Set a zero between every two bits."""
+    for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
+        numbers = (numbers | numbers << np.uint64(shift)) & np.uint64(mask)
+    return numbers

@@ -1,0 +1,184 @@
+"""How a command ends: its exit code, and errors as one line on stderr instead of a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+from sssp.apps.terminal.interrupt import INTERRUPTED
+from sssp.errors import SSSPError
+
+__all__ = ["USAGE_ERROR", "in_options", "naming", "on_one_line", "reporting_errors", "tell"]
+
+#: exit code after an error that is the user's to mend, as argparse has it
+USAGE_ERROR = 2
+
+#: Python, as messages of the library have it: keywords, calls, names of theirs and of parameters
+_PYTHON = re.compile(
+    r"(?<![\w.])(?:[a-z_]+=|[a-z_.]+\(|(?:sssp|[ghr])\.[a-z]\w*|[a-z]+_[a-z_]+)", re.ASCII
+)
+#: one of them that may be an option of a command, and the value that stands there
+_KEYWORD = re.compile(r"(?<![\w.-])([a-z_]+)(?:=('[^']*'|[^\s,;)]+))?(?![\w(=])", re.ASCII)
+#: with others in them
+_IN_PARENTHESES = re.compile(r" ?\((?:[^()]|\([^()]*\))*\)")
+#: rooms whose messages are the command line's own
+_OWN = ("sssp.apps.cli.", "sssp.apps.terminal.")
+
+#: what is the user's to mend: files, arguments, memory, packages; anything else is a bug of ours
+_MENDABLE = (
+    SSSPError,
+    OSError,
+    ValueError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+    ImportError,
+)
+
+
+def reporting_errors(
+    program: str, command: Callable[[], int], options: Collection[str] = ()
+) -> int:
+    """Run a command; tell what goes wrong in one line on stderr, without a traceback.
+
+    ``python -X dev`` lets the traceback through.
+
+    Parameters
+    ----------
+    program : str
+        Its name, for the message.
+    command : callable
+        Returns the exit code.
+    options : collection of str
+        What its options are called in Python, as ``block_size``.
+
+    Returns
+    -------
+    int
+        The exit code of the command, or of the error.
+    """
+    if sys.stdout is None:
+        return _refused(program, "stdout is closed: send the output to a file, or to /dev/null")
+    try:
+        code = command()
+    except SystemExit as stop:  # help, or an error that the parser has told
+        raise SystemExit(_flushed(program, int(stop.code or 0))) from None
+    except KeyboardInterrupt:
+        tell(f"{program}: interrupted")
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # whoever read the output has closed it (`sssp info FILE | head -1`), which is no error
+        code = 0
+    except _MENDABLE as error:
+        if sys.flags.dev_mode:
+            raise
+        message = _message(error)
+        if not (isinstance(error, OSError) or _raised_in(error).startswith(_OWN)):
+            message = in_options(message, options)
+        code = _refused(program, message)
+    return _flushed(program, code)
+
+
+def _raised_in(error: BaseException) -> str:
+    """Return the name of the module that has raised an error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals["__name__"])
+
+
+def in_options(message: str, options: Collection[str]) -> str:
+    """Return what the library says as the command line would: by options, or not at all.
+
+    What is wrong stands first and stays; what to do stands behind it, in clauses or parentheses,
+    and goes where it needs Python.
+
+    Parameters
+    ----------
+    message : str
+    options : collection of str
+        What the options of the command are called in Python.
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in options or (value is None and "_" not in name):
+            return found[0]
+        return f"--{name.replace('_', '-')}" + (f" {value.strip(chr(39))}" if value else "")
+
+    def without_python(part: re.Match[str]) -> str:
+        return "" if _PYTHON.search(part[0]) else part[0]
+
+    wrong, *remedies = message.split("; ")
+    remedies = [_KEYWORD.sub(option, remedy) for remedy in remedies]
+    remedies = [_IN_PARENTHESES.sub(without_python, remedy) for remedy in remedies]
+    left = [remedy for remedy in remedies if not _PYTHON.search(remedy)]
+    return "; ".join([wrong, *(remedy.removeprefix("or ") for remedy in left[:1]), *left[1:]])
+
+
+def tell(line: str) -> None:
+    """Print a line on stderr, if there is one and it takes it."""
+    if sys.stderr is not None:
+        try:
+            print(on_one_line(line), file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            _discard(sys.stderr)
+
+
+@contextmanager
+def naming(name: object) -> Iterator[None]:
+    """Name the file in errors that do not, as those that a full disk makes while it is written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(name)) from error
+
+
+def on_one_line(text: str) -> str:
+    """Return a text as one line that is safe to show, whatever names and labels it holds."""
+    line = ": ".join(filter(None, map(str.strip, text.splitlines())))
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+def _refused(program: str, message: str) -> int:
+    tell(f"{program}: error: {on_one_line(message)}")
+    return USAGE_ERROR
+
+
+def _flushed(program: str, code: int) -> int:
+    """Empty stdout."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+    except (OSError, ValueError) as error:
+        _discard(sys.stdout)
+        return code or _refused(program, f"stdout cannot be written: {_message(error)}")
+    return code
+
+
+def _discard(stream: TextIO) -> None:
+    """Throw away what cannot be written; else Python would try again at exit, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _message(error: BaseException) -> str:
+    """Say what is wrong, without the words that only programmers know."""
+    if isinstance(error, UnicodeEncodeError):
+        refused = ascii(error.object[error.start : error.end])
+        return f"the output takes only {error.encoding}, which has no {refused}" + (
+            "" if error.encoding == "utf-8" else "; set PYTHONIOENCODING=utf-8"
+        )
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror + ("" if error.filename is None else f": {error.filename!r}")
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}" if str(error) else "out of memory"
+    return str(error) or type(error).__name__

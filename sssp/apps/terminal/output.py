@@ -1,0 +1,191 @@
+"""Where a command writes: to a file that appears whole or not at all, or to stdout."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from sssp.apps.terminal.arguments import new_file
+from sssp.apps.terminal.interrupt import tidying_up
+from sssp.apps.terminal.outcome import naming, on_one_line, tell
+
+__all__ = ["STDOUT", "Output", "add_output", "chosen_output"]
+
+#: name of an output file that stands for stdout
+STDOUT = Path("-")
+#: formats that a terminal can show
+TEXTS = {"csv", "geojson", "gr", "svg"}
+#: packages that write formats, and the extras that bring them
+EXTRAS = {
+    "parquet": ("pyarrow", "parquet"),
+    "gpkg": ("geopandas", "geo"),
+    "png": ("matplotlib", "plot"),
+    "svg": ("matplotlib", "plot"),
+    "pdf": ("matplotlib", "plot"),
+}
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file to write, or stdout.
+
+    Attributes
+    ----------
+    path : Path
+        `STDOUT` for stdout.
+    format : str
+        One of the command's formats, such as ``"csv"``.
+    """
+
+    path: Path
+    format: str
+
+    @property
+    def is_stdout(self) -> bool:
+        """Whether this is stdout, so that nothing else may be printed there."""
+        return self.path == STDOUT
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message."""
+        return "stdout" if self.is_stdout else on_one_line(str(self.path))
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open it for writing; whatever ends that early, Ctrl-C too, leaves the old file, or none.
+
+        Errors name the file.
+        """
+        with naming(self.name):
+            if self.is_stdout:
+                yield sys.stdout.buffer
+                sys.stdout.buffer.flush()
+                return
+            from sssp.loaders._files import replaced_file
+
+            with tidying_up(), replaced_file(self.path) as stream:
+                yield stream
+
+    def save(self, write: Callable[[Path], object]) -> None:
+        """Let `write`, which itself writes a file in one piece, write this one."""
+        by_name = self.path.name.lower().endswith(f".{self.format}")
+        if self.is_stdout or not by_name or (self.path.exists() and not self.path.is_file()):
+            self.fill(write)
+            return
+        with tidying_up(), naming(self.name):
+            write(self.path)
+
+    def fill(self, write: Callable[[Path], object]) -> None:
+        """Let `write` write a file of its own, with the ending of the format, and take that over.
+
+        For what writes to paths only, or needs to move back and forth.
+        """
+        with tidying_up(), tempfile.TemporaryDirectory(prefix="sssp-") as folder:
+            path = Path(folder, f"output.{self.format}")
+            write(path)
+            with path.open("rb") as content, self.opened() as stream:
+                shutil.copyfileobj(content, stream)
+
+    def summarize(self, lines: Iterable[str]) -> None:
+        """Print what there is to say about the answer: on stderr if that itself is on stdout."""
+        _say(lines, self.is_stdout)
+
+
+def _say(lines: Iterable[str], on_stderr: bool) -> None:
+    if on_stderr:
+        for line in lines:
+            tell(line)
+    else:
+        print(*lines, sep="\n")
+
+
+def add_output(
+    parser: argparse.ArgumentParser,
+    formats: Sequence[str],
+    *,
+    default: Path | None = None,
+    required: bool = False,
+) -> None:
+    """Declare ``--output`` and ``--format``; the first format is that of stdout."""
+    endings = _either(formats)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=_output_path,
+        default=default,
+        required=required,
+        metavar="FILE",
+        help=f"write a {endings} file, whole or not at all; - is stdout, and the summary goes to "
+        f"stderr{'' if default is None else ' (default -)'}",
+    )
+    parser.add_argument(
+        "--format",
+        choices=formats,
+        help=f"what to write, whatever the name of the file (on stdout by default {formats[0]})",
+    )
+
+
+def chosen_output(options: argparse.Namespace, formats: Sequence[str]) -> Output | None:
+    """Return where to write, None for nowhere.
+
+    Raises
+    ------
+    ValueError
+        The name of the file says no format; the format is nothing for a terminal.
+    MissingExtraError
+        The package that writes it is not installed.
+    """
+    path: Path | None = options.output
+    if path is None:
+        if options.format is not None:
+            raise ValueError("--format is that of the output file: name one with -o")
+        return None
+    ending = _ending(path, formats)
+    guessed = options.format is None and ending is None and path != STDOUT
+    # (a pipe or device goes by any name)
+    if guessed and (path.is_file() or not path.exists()):
+        raise ValueError(
+            f"{str(path)!r} must end in {_either(formats)}, or --format say what it is"
+        )
+    output = Output(path, options.format or ending or formats[0])
+    if output.format in EXTRAS:
+        from sssp.graph.extras import imported
+
+        imported(*EXTRAS[output.format])
+    if output.is_stdout and output.format not in TEXTS and sys.stdout.isatty():
+        raise ValueError(f"a .{output.format} file is nothing for a terminal: name a file with -o")
+    return output
+
+
+def _either(formats: Sequence[str]) -> str:
+    *others, last = (f".{name}" for name in formats)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _ending(path: Path, formats: Sequence[str]) -> str | None:
+    """Return the format that the name of a file ends in."""
+    name = path.name.lower()
+    return next((ending for ending in formats if name.endswith(f".{ending}")), None)
+
+
+def _output_path(text: str) -> Path:
+    if text == str(STDOUT):
+        return STDOUT
+    path = new_file(text)
+    return STDOUT if _is_stdout(path) else path
+
+
+def _is_stdout(path: Path) -> bool:
+    """Tell whether a file, such as ``/dev/stdout``, is what stdout leads to."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError):
+        return False

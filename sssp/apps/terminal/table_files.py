@@ -1,0 +1,273 @@
+"""Tables in files: columns in from CSV or Parquet, columns out, block by block."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+from sssp.apps.terminal.output import STDOUT, Output
+from sssp.errors import GraphFormatError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    #: of one length: arrays (masked where something is missing), or lists
+    Columns = Mapping[str, NDArray[Any] | list[Any]]
+
+__all__ = ["Table", "labelled", "read_table", "write_table"]
+
+PARQUET_MAGIC = b"PAR1"
+#: rows of a .csv file that are turned into text at once
+CSV_BLOCK = 1 << 16
+#: number of the file that is stdin
+STDIN = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a file.
+
+    Attributes
+    ----------
+    path : str
+        What to call it in messages.
+    columns : dict of str to list
+        Texts from CSV, whatever it holds from Parquet; None for what is missing there.
+    lines : list of int
+        The line of every row, counted from 1; in Parquet its number.
+    """
+
+    path: str
+    columns: dict[str, list[Any]]
+    lines: Sequence[int]
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.lines)
+
+    def lacks(self, what: str) -> GraphFormatError:
+        """Return the error that a column is not there; it shows those that are."""
+        names = list(self.columns)
+        return GraphFormatError(
+            f"there is no column {what}, but {', '.join(map(repr, names))}{_other_commas(names)}",
+            path=self.path,
+        )
+
+    def refuse(self, row: int, reason: str) -> NoReturn:
+        """Say what is wrong with a row.
+
+        Raises
+        ------
+        GraphFormatError
+            That is it.
+        """
+        raise GraphFormatError(reason, path=self.path, line_number=self.lines[row])
+
+    def numbers(self, column: str) -> list[float]:
+        """Return a column as floats.
+
+        Raises
+        ------
+        GraphFormatError
+            Names the row that holds something else.
+        """
+        found = []
+        for row, value in enumerate(self.columns[column]):
+            try:
+                number = float(value)
+            except (TypeError, ValueError):
+                number = math.nan
+            if not math.isfinite(number):
+                self.refuse(row, f"{column} must be a finite number, not {value!r}")
+            found.append(number)
+        return found
+
+
+def read_table(path: Path) -> Table:
+    """Read a CSV or Parquet file, plain or compressed; ``-`` is stdin.
+
+    Which one it is shows in its first bytes. The first line of CSV holds the names of the columns.
+
+    Raises
+    ------
+    GraphFormatError
+        The file is malformed; names the line.
+    MissingExtraError
+        Parquet without pyarrow.
+    OSError
+        It cannot be read.
+    """
+    name = "stdin" if path == STDOUT else str(path)
+    with _opened(path, name) as stream:
+        if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):
+            return _parquet_table(name, stream)
+        try:
+            text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            return _csv_table(name, text)
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise GraphFormatError(f"neither CSV nor Parquet: {error}", path=name) from None
+
+
+@contextmanager
+def _opened(path: Path, name: str) -> Iterator[Any]:
+    from sssp.loaders._files import DAMAGED_STREAM, decompressing
+
+    try:
+        with open(STDIN if path == STDOUT else path, "rb") as file, decompressing(file) as stream:
+            yield stream
+    except DAMAGED_STREAM as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise GraphFormatError(f"the compressed stream is damaged ({error})", path=name) from None
+
+
+def _csv_table(name: str, text: io.TextIOWrapper) -> Table:
+    reader = csv.reader(text)
+    names = [heading.strip() for heading in next(reader, [])]
+    _check_names(name, names)
+    rows, lines = [], []
+    for cells in reader:
+        if not cells:
+            continue
+        if len(cells) != len(names):
+            raise GraphFormatError(
+                f"{len(cells)} cells under {len(names)} headings{_other_commas(names)}",
+                path=name,
+                line_number=reader.line_num,
+            )
+        rows.append(cells)
+        lines.append(reader.line_num)
+    columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
+    return Table(name, dict(zip(names, columns, strict=True)), lines)
+
+
+def _parquet_table(name: str, stream: BinaryIO) -> Table:
+    from sssp.graph.extras import imported
+
+    arrow, parquet = imported("pyarrow", "parquet"), imported("pyarrow.parquet", "parquet")
+    try:
+        # (on no thread of Arrow's: one that lets go of our bytes while Python ends aborts it)
+        table = parquet.ParquetFile(arrow.BufferReader(stream.read())).read(use_threads=False)
+    except arrow.ArrowException as error:
+        raise GraphFormatError(f"the Parquet file is damaged: {error}", path=name) from None
+    _check_names(name, table.column_names)
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    return Table(name, columns, range(1, table.num_rows + 1))
+
+
+def _other_commas(names: Sequence[str]) -> str:
+    """Say what seems to stand between the columns in place of commas, as spreadsheets write it."""
+    if len(names) != 1:
+        return ""
+    found = next((mark for mark in ";\t|" if mark in names[0]), None)
+    return "" if found is None else f"; write commas between the columns in place of {found!r}"
+
+
+def _check_names(path: str, names: Sequence[str]) -> None:
+    if not names:
+        raise GraphFormatError("the file has no columns; the first line names them", path=path)
+    twins = sorted({name for name in names if names.count(name) > 1})
+    if twins:
+        raise GraphFormatError(f"more than one column is called {twins[0]!r}", path=path)
+
+
+def labelled(labels: NDArray[Any] | None, vertices: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of vertices as a column; without labels, their numbers."""
+    return vertices if labels is None else labels[vertices]
+
+
+def write_table(output: Output, blocks: Iterable[Columns]) -> int:
+    """Write blocks of rows, at least one of them; return how many rows that are.
+
+    The first block is there before the file is opened, for a search compiles at first, and may
+    refuse what it is asked.
+
+    Raises
+    ------
+    MissingExtraError
+        Parquet without pyarrow.
+    """
+    write = {"csv": _write_csv, "npz": _write_npz, "parquet": _write_parquet}[output.format]
+    some = iter(blocks)
+    first = next(some)
+    with output.opened() as stream:
+        return write(stream, chain([first], some))
+
+
+def _length(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def _write_csv(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
+    count = 0
+    for number, columns in enumerate(blocks):
+        if number == 0:
+            stream.write(_csv([columns]))
+        size = _length(columns)
+        for start in range(0, size, CSV_BLOCK):
+            part = (_cells(column[start : start + CSV_BLOCK]) for column in columns.values())
+            stream.write(_csv(zip(*part, strict=True)))
+        count += size
+    return count
+
+
+def _cells(column: NDArray[Any] | list[Any]) -> list[Any]:
+    """Return a part of a column as CSV has it: a list as its parts with blanks between."""
+    if not isinstance(column, list):
+        return list(column.tolist())
+    return [" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in column]
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode()
+
+
+def _write_npz(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
+    import numpy as np
+
+    parts = list(blocks)
+    columns: dict[str, Any] = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+    }
+    np.savez(stream, **columns)
+    return _length(columns)
+
+
+def _write_parquet(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
+    from sssp.graph.extras import imported
+
+    arrow, parquet = imported("pyarrow", "parquet"), imported("pyarrow.parquet", "parquet")
+    count, writer = 0, None
+    for columns in blocks:
+        table = arrow.table({name: _arrow(column) for name, column in columns.items()})
+        if writer is None:
+            writer = parquet.ParquetWriter(stream, table.schema)
+        writer.write_table(table)
+        count += table.num_rows
+    assert writer is not None
+    writer.close()
+    return count
+
+
+def _arrow(column: NDArray[Any] | list[Any]) -> Any:
+    """Return a column as pyarrow has it."""
+    import numpy as np
+
+    from sssp.graph.extras import imported
+
+    arrow = imported("pyarrow", "parquet")
+    if isinstance(column, list):
+        return arrow.array(column)
+    missing = np.ma.getmask(column)
+    values = np.ma.getdata(column)
+    return arrow.array(values, mask=None if missing is np.ma.nomask else missing)

@@ -1,0 +1,283 @@
+"""Vertices as people name them: by labels, by points on the map, by files of either."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sssp.apps.terminal.arguments import no_number, numbers, vertex_of
+from sssp.apps.terminal.outcome import on_one_line, tell
+from sssp.apps.terminal.table_files import Table, read_table
+from sssp.errors import VertexError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sssp.graph.graph import Graph
+
+__all__ = [
+    "Chosen",
+    "add_vertices",
+    "chosen_vertices",
+    "has_points",
+    "points_in",
+    "require_vertices",
+    "vertices_in",
+]
+
+#: ending of a DIMACS file of sources
+SS = ".ss"
+VERTEX = "vertex"
+POINT = ("lon", "lat")
+
+
+@dataclass(frozen=True)
+class Label:
+    """The label of a vertex, as it is typed."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point on the map, in degrees."""
+
+    text: str
+    lon: float
+    lat: float
+
+
+@dataclass(frozen=True)
+class VertexFile:
+    """A file of labels or points."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Vertices, and what there is to say of how they were found.
+
+    Attributes
+    ----------
+    vertices : ndarray of int64, shape (k,)
+    notes : list of str
+        A line for each point.
+    names : ndarray, shape (k,), or None
+        What they are called in the output; None: by their labels.
+    """
+
+    vertices: NDArray[np.int64]
+    notes: list[str]
+    names: NDArray[Any] | None = None
+
+    def some(self, role: str) -> Chosen:
+        """Return the same, unless files without rows have left nothing to search from.
+
+        Raises
+        ------
+        ValueError
+            They have.
+        """
+        if self.vertices.size == 0:
+            raise ValueError(f"the files name no {role}")
+        return self
+
+
+def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
+    """Declare ``--source V``, ``--source-at LON,LAT`` and ``--sources FILE``, or another role.
+
+    All may be repeated and mixed; their order is kept.
+    """
+    dest = f"{role}s"
+    parser.add_argument(
+        f"--{role}", dest=dest, action="append", type=Label, metavar="V", help=f"{help}; repeatable"
+    )
+    parser.add_argument(
+        f"--{role}-at",
+        dest=dest,
+        action="append",
+        type=_point,
+        metavar="LON,LAT",
+        help=f"the vertex nearest to this point, in degrees, as a {role}; repeatable",
+    )
+    parser.add_argument(
+        f"--{dest}",
+        dest=dest,
+        action="append",
+        type=lambda text: VertexFile(Path(text)),
+        metavar="FILE",
+        help=f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
+        f"in columns lon and lat, or from a DIMACS {SS} file; - is CSV on stdin",
+    )
+
+
+def require_vertices(options: argparse.Namespace, *roles: str) -> None:
+    """Complain before the work if nothing is given for a role.
+
+    Raises
+    ------
+    ValueError
+        Names what to give.
+    """
+    for role in roles:
+        if not getattr(options, f"{role}s"):
+            raise ValueError(f"required: --{role} V, --{role}-at LON,LAT or --{role}s FILE")
+
+
+def chosen_vertices(
+    g: Graph, given: Sequence[Label | Point | VertexFile], role: str, id_column: str | None = None
+) -> Chosen:
+    """Return the vertices that arguments name, in their order.
+
+    With `id_column` those of files are called by that column, the others as they are typed.
+
+    Raises
+    ------
+    VertexError
+        No vertex has such a label.
+    GraphFormatError
+        The same in a file, with its line; the file is malformed.
+    ValueError
+        Points, but a graph without coordinates; points that are no degrees.
+    OSError
+        A file cannot be read.
+    """
+    import numpy as np
+
+    parts, notes = [], []
+    names: list[Any] = []
+    for one in given:
+        if isinstance(one, Label):
+            parts.append(np.array([vertex_of(g, one.text)]))
+            names.append(one.text)
+        elif isinstance(one, Point):
+            found, metres = _nearest(g, [one.lon], [one.lat])
+            name = found[0] if g.labels is None else g.labels[found[0]]
+            notes.append(f"{role} at {one.text}: vertex {name}, {metres[0]:,.0f} m away")
+            parts.append(found)
+            names.append(one.text)
+        else:
+            table = _vertex_table(one.path, role)
+            chosen = _in_table(g, table, role)
+            parts.append(chosen.vertices)
+            notes += chosen.notes
+            names += [] if id_column is None else _column(table, id_column)
+    vertices = np.concatenate(parts).astype(np.int64)
+    return Chosen(vertices, notes, None if id_column is None else np.array(names))
+
+
+def _vertex_table(path: Path, role: str) -> Table:
+    if SS not in path.suffixes:
+        return read_table(path)
+    from sssp.loaders import read_ss
+
+    labels = (read_ss(path) + 1).tolist()
+    return Table(str(path), {role: labels}, range(1, len(labels) + 1))
+
+
+def _column(table: Table, name: str) -> list[Any]:
+    if name not in table.columns:
+        raise table.lacks(name)
+    return table.columns[name]
+
+
+def _in_table(g: Graph, table: Table, role: str) -> Chosen:
+    for column in (role, VERTEX):
+        if column in table.columns:
+            return Chosen(vertices_in(g, table, column), [])
+    if has_points(table):
+        return points_in(g, table, what=f"{role}s")
+    raise table.lacks(f"{role} or {VERTEX}, nor lon and lat")
+
+
+def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
+    """Return the vertices of a column of labels.
+
+    Raises
+    ------
+    GraphFormatError
+        No vertex has such a label, or there is none in a row; names the line.
+    """
+    import numpy as np
+
+    values = table.columns[column]
+    texts = g.labels is not None and g.labels.dtype.kind == "U"
+    # (what is missing goes first: it makes floats of all integers beside it)
+    for row, value in enumerate(values):
+        if value is None or value != value or not (texts or str(value).strip()):
+            table.refuse(row, f"{column} is missing; leave such rows out")
+    labels: list[Any] = []
+    for row, value in enumerate(values):
+        try:
+            labels.append(str(value) if texts else _integer(value))
+        except ValueError:
+            table.refuse(row, no_number(value))
+    try:
+        return g.vertices(labels) if labels else np.empty(0, np.int64)
+    except (VertexError, TypeError):  # a number that is none of int64 is no integer to NumPy
+        for row, label in enumerate(labels):
+            try:
+                g.vertex(label)
+            except VertexError as error:
+                table.refuse(row, str(error))
+        raise
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, str):
+        return int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError
+    return value
+
+
+def has_points(table: Table, before: str = "") -> bool:
+    """Tell whether a table has the columns of points, with something before their names."""
+    return all(f"{before}{axis}" in table.columns for axis in POINT)
+
+
+def points_in(g: Graph, table: Table, *, what: str, before: str = "") -> Chosen:
+    """Return the vertices nearest to the points of a table, and how far they are."""
+    lon, lat = (table.numbers(f"{before}{axis}") for axis in POINT)
+    if not lon:
+        import numpy as np
+
+        return Chosen(np.empty(0, np.int64), [])
+    found, metres = _nearest(g, lon, lat)
+    note = (
+        f"{len(lon):,} {what} at points of {on_one_line(table.path)}: their vertices are "
+        f"{metres.mean():,.0f} m away on average, {metres.max():,.0f} m at most"
+    )
+    return Chosen(found, [note])
+
+
+def _nearest(g: Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
+    if g.coordinates is None:
+        raise ValueError(
+            "this graph has no coordinates to find the vertices of points by; name its .co file "
+            "with --coordinates"
+        )
+    with _warnings_told():
+        return g.nearest_vertex(lon, lat, distance=True)
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Tell warnings as lines on stderr, without the place in the code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        tell(f"warning: {warning.message}")
+
+
+def _point(text: str) -> Point:
+    found = numbers(2, "LON,LAT in degrees, as -73.98,40.75")(text)
+    return Point(text, *found)

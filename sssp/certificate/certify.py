@@ -1,0 +1,659 @@
+"""`verify`: an O(m) certificate that a result is right, whatever computed it.
+
+Distances are right if and only if no arc is violated (``d[tail] + w >= d[head]``) and every
+reached vertex hangs on a source by tight arcs (``d[tail] + w == d[head]``): the first makes them
+no greater than any path, the second says that some path has just that length. One search from
+the sources along tight arcs tests both, for it visits every reached vertex or finds one that it
+cannot reach. Cycles of length zero are tight as well, which is why the search starts at the
+sources instead of looking for a tight arc at every vertex. If the result has predecessors, the
+search follows only those arcs, and so finds out whether they are a tree.
+
+Distances to targets alone do not hold enough for that. Such a row is found anew by a plain search
+(see `sssp.certificate.reference`), certified, and compared.
+
+K. Mehlhorn, S. Naeher, "LEDA: A platform for combinatorial and geometric computing" (1999),
+section 7.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.network import own_methods
+from sssp.errors import DistanceOverflowError, VerificationError
+from sssp.graph.check_arrays import is_sparse
+from sssp.graph.csr import arc_position
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, largest_distance, unreached
+from sssp.kernels.jit import njit
+from sssp.methods import METHODS, BreadthFirst
+from sssp.results.check_result import check_form, is_real
+from sssp.certificate.reference import (
+    DROPPED,
+    SINKING,
+    bellman_ford_kernel,
+    dijkstra_kernel,
+    tree_kernel,
+)
+from sssp.results.row_access import dense_row, stored_row
+from sssp.results.trees import ShortestPaths
+from sssp.cpu.tree_sums import TreeSums, arcs_between
+
+__all__ = ["verify"]
+
+#: methods whose sums run from the source outward, so that they agree bit for bit
+OUTWARD = tuple(METHODS)
+#: tolerance of all others, in eps of the distances times n
+ROUNDING = 4
+#: what the kernel found; the place that it returns is an arc for the two arc codes, else a vertex
+RIGHT, BAD_NUMBER, BEYOND, STRAY, BAD_SOURCE, VIOLATED, BAD_ORIGIN, UNCONNECTED = range(8)
+#: states of a vertex in the search
+UNSEEN, SEEN, ROOT = np.int8(0), np.int8(1), np.int8(2)
+ONE = np.uint64(1)
+#: stands for predecessors or origins that a result does not have
+_NO_VERTICES = np.empty(0, INDEX)
+
+
+@njit
+def _certify_kernel(
+    indptr,
+    indices,
+    weights,
+    sources,
+    distances,
+    predecessors,
+    origin,
+    missing,
+    bounds,
+    state,
+    stack,
+):
+    """Certify one row; return a code, and the vertex or arc where it fails.
+
+    `predecessors` and `origin` are empty where there are none. `bounds` holds the greatest
+    distance that a vertex may have, the greatest that no unreached vertex may have, the
+    greatest number that can be added safely, and the tolerance; for integers they are int64,
+    and so are all sums.
+    """
+    greatest, least_missing, largest, tolerance = bounds
+    with_tree, with_origin = predecessors.size > 0, origin.size > 0
+    waiting = 0
+    for v in range(distances.size):
+        state[v] = UNSEEN
+        if distances[v] == missing:
+            if (with_tree and predecessors[v] != -1) or (with_origin and origin[v] != -1):
+                return STRAY, v
+        else:
+            waiting += 1
+            # written so that NaN fails too
+            if not -largest <= distances[v] <= largest:
+                return BAD_NUMBER, v
+            if distances[v] > greatest:
+                return BEYOND, v
+
+    size = 0
+    for source in sources:
+        if not distances[source] <= 0:
+            return BAD_SOURCE, source
+        if distances[source] == 0 and state[source] == UNSEEN:
+            if with_tree and predecessors[source] != -1:
+                return STRAY, source
+            if with_origin and origin[source] != source:
+                return STRAY, source
+            state[source] = ROOT
+            stack[size] = source
+            size += 1
+            waiting -= 1
+
+    while size > 0:
+        size -= 1
+        tail = np.uint32(stack[size])
+        start = distances[tail]
+        for arc in range(indptr[tail], indptr[np.uint64(tail) + ONE]):
+            head = indices[arc]
+            candidate = start + weights[arc]
+            if distances[head] == missing:
+                if candidate <= least_missing:
+                    return VIOLATED, arc
+                continue
+            # (added to the head's distance, for the difference of the two might wrap)
+            if candidate < distances[head] - tolerance:
+                return VIOLATED, arc
+            if candidate > distances[head] + tolerance or state[head] == ROOT:
+                continue
+            if with_origin and origin[tail] != origin[head]:
+                # within a tolerance ties are a matter of luck
+                if tolerance == 0 and origin[tail] < origin[head]:
+                    return BAD_ORIGIN, arc
+                continue
+            if state[head] == UNSEEN and (not with_tree or predecessors[head] == np.int32(tail)):
+                state[head] = SEEN
+                stack[size] = head
+                size += 1
+                waiting -= 1
+
+    if waiting == 0:
+        return RIGHT, 0
+    # the nearest one, since what hangs on it is not connected either
+    culprit = -1
+    for v in range(distances.size):
+        if (
+            state[v] == UNSEEN
+            and distances[v] != missing
+            and (culprit < 0 or distances[v] < distances[culprit])
+        ):
+            culprit = v
+    return UNCONNECTED, culprit
+
+
+def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> None:
+    """Certify that `result` answers its query on `g`.
+
+    Parameters
+    ----------
+    g : Graph
+        The graph that was asked about.
+    result : ShortestPaths
+        From any method and device: one source or many, nearest, limited, with targets, sparse.
+        One on a device is copied to the host.
+    rtol : float, optional
+        How far the two sides of ``d[tail] + w == d[head]`` may lie apart, as a share of the
+        greatest distance of the row. By default 0 for integers, and for methods that add from
+        the source outward: they agree bit for bit. ``4 * eps * n`` for float distances of
+        methods that add in another order (Floyd-Warshall, repeated squaring, Johnson), and for
+        float rows that no sums fulfil exactly, because rounding makes a cycle of length zero
+        seem negative.
+
+    Raises
+    ------
+    VerificationError
+        The result is wrong: a distance that is not the shortest, a vertex that should be
+        reached or should not, predecessors that are not a shortest-path tree, an origin that is
+        not the smallest nearest source, parts that do not belong together. The message names the
+        row, the vertex or arc and the numbers.
+    TypeError
+        `g` is no `Graph`, `result` no `ShortestPaths`, `rtol` no number.
+    ValueError
+        An `rtol` that is not a finite number of 0 or more.
+
+    Notes
+    -----
+    O(n + m) time a row and O(n) memory. A limited result is certified complete as well: no arc
+    leads to an unreached vertex within the limit. Rows with targets do not hold enough to be
+    certified alone: they are found anew by Dijkstra's algorithm, certified, and compared, which
+    takes longer (by Bellman-Ford if a weight is negative); their predecessors must be the tree
+    that the call promises, cut to the paths to the targets. Results of ``breadth-first`` are
+    certified with every weight 1.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5])
+    >>> sssp.verify(g, sssp.shortest_paths(g, 0, predecessors=True))
+    """
+    _check_arguments(g, result, rtol)
+    result = result.to_host()
+    check_form(g, result)
+    certifier = _Certifier(g, result, rtol)
+    # NumPy compares a scalar of its own with a larger number by narrowing that one
+    limit = result.limit.item() if isinstance(result.limit, np.generic) else result.limit
+    for row in _rows_of(result):
+        if result.targets is None:
+            certifier.certify(row, limit)
+        else:
+            certifier.certify_targets(row, result.targets, limit)
+
+
+def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
+    if isinstance(g, ShortestPaths):
+        raise TypeError("verify(g, result) takes the graph first, then the result")
+    if not isinstance(g, Graph):
+        own = "; of a prepared map that is h.graph" if own_methods(g) is not None else ""
+        raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
+    if not isinstance(result, ShortestPaths):
+        raise TypeError(
+            f"result must be what shortest_paths or all_pairs returned, not {type(result).__name__}"
+        )
+    if rtol is None:
+        return
+    if not is_real(rtol):
+        raise TypeError(f"rtol must be a number, not {rtol!r}")
+    if not 0 <= rtol < math.inf:
+        raise ValueError(f"rtol must be a finite number of 0 or more, not {rtol}")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One search: all its sources, and arrays of shape (n,), or (t,) for distances to targets.
+
+    Predecessors of a row with targets may be `branches` instead: the vertices that they are
+    stored for, ascending, and their tails.
+    """
+
+    number: int
+    sources: NDArray[np.int64]
+    distances: NDArray[Any]
+    predecessors: NDArray[np.int32] | None = None
+    branches: tuple[NDArray[Any], NDArray[np.int32]] | None = None
+    origin: NDArray[np.int32] | None = None
+
+
+def _rows_of(result: ShortestPaths) -> Iterator[_Row]:
+    missing, trees = unreached(result.distances.dtype), result.predecessors
+    has_branches = result.targets is not None and is_sparse(trees)
+    has_trees = trees is not None and not has_branches
+    for i in range(result.rows):
+        yield _Row(
+            i,
+            result.sources if result.nearest else result.sources[i : i + 1],
+            dense_row(result.distances, i, result.rows, missing),
+            dense_row(trees, i, result.rows, -1) if has_trees else None,
+            stored_row(trees, i) if has_branches else None,
+            result.origin,
+        )
+
+
+class _Certifier:
+    """Certifies the rows of a result on one graph, with scratch that serves them all."""
+
+    def __init__(self, asked: Graph, result: ShortestPaths, rtol: float | None) -> None:
+        self.asked = asked
+        self.graph = asked.open_part()
+        if result.method == BreadthFirst.name:
+            self.graph = self.graph.with_weights(np.ones(self.graph.m, INT32))
+        floats = result.distances.dtype.kind == "f"
+        rounding = ROUNDING * float(np.finfo(result.distances.dtype).eps) * asked.n if floats else 0
+        outward = result.method in OUTWARD
+        self.rtol = (0 if outward else rounding) if rtol is None else float(rtol)
+        #: for rows that cannot be right exactly
+        self.last_rtol = rounding if rtol is None and self._negative else self.rtol
+        self._state = np.empty(asked.n, np.int8)
+        self._stack = np.empty(asked.n, INDEX)
+
+    @property
+    def _negative(self) -> bool:
+        return self.graph.least_weight < 0
+
+    def certify(self, row: _Row, limit: float | None) -> float:
+        """Raise `VerificationError` unless `row` is right within `limit`; return the `rtol`."""
+        rtol = self.rtol
+        code, place = self._look(row, limit, rtol)
+        if code != RIGHT and rtol < self.last_rtol and not self._has_exact_answer(row, limit):
+            rtol = self.last_rtol
+            code, place = self._look(row, limit, rtol)
+        if code != RIGHT:
+            distances, weights = self._operands(row.distances)
+            failure = _Failure(self.asked, self.graph, row, distances, weights)
+            failure.explain(code, place, limit)
+        return rtol
+
+    def certify_targets(self, row: _Row, targets: NDArray[np.int64], limit: float | None) -> None:
+        """Find the row anew, up to its farthest target, certify it, and compare."""
+        found, limit = self._found_anew(row, targets, limit)
+        rtol = self.certify(found, limit)
+        right = found.distances[targets]
+        apart = _comparable(row.distances) != _comparable(right)
+        if rtol:
+            both = right != unreached(right.dtype)
+            given = row.distances.astype(FLOAT64)
+            gap = np.abs(np.subtract(given, right, out=np.zeros(right.size), where=both))
+            apart &= ~(both & (gap <= self._tolerance(found.distances, rtol)))
+        if apart.any():
+            column = int(np.argmax(apart))
+            raise VerificationError(
+                f"{_name(row)}: target {targets[column]} is given the distance "
+                f"{_shown(row.distances[column])}; it is {_shown(right[column])}"
+            )
+        if row.predecessors is not None or row.origin is not None:
+            tree = replace(found, predecessors=row.predecessors, origin=row.origin)
+            self.certify(tree, limit)
+        if row.branches is not None:
+            self._certify_branches(row, found, targets, rtol)
+
+    def _look(self, row: _Row, limit: float | None, rtol: float) -> tuple[int, int]:
+        distances, weights = self._operands(row.distances)
+        code, place = _certify_kernel(
+            self.graph.indptr.view(np.uint64),
+            self.graph.indices.view(np.uint32),
+            weights,
+            row.sources,
+            distances,
+            _NO_VERTICES if row.predecessors is None else row.predecessors,
+            _NO_VERTICES if row.origin is None else row.origin,
+            unreached(distances.dtype),
+            self._bounds(distances, limit, rtol),
+            self._state,
+            self._stack,
+        )
+        return code, int(place)
+
+    def _tolerance(self, distances: NDArray[Any], rtol: float) -> Any:
+        """Return how far two sums may lie apart, as a number of the row's arithmetic."""
+        number = _arithmetic(distances.dtype)
+        reached = distances[distances != unreached(distances.dtype)]
+        most = float(largest_distance(number)) / 4  # so that what it is added to does not wrap
+        greatest = float(np.abs(reached.astype(FLOAT64)).max(initial=0))
+        return number(min(rtol * greatest, most)) if rtol else number(0)
+
+    def _operands(self, distances: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return distances and weights in one dtype, the wider one if they are integers."""
+        weights = self.graph.weights
+        if distances.dtype.kind == "i":
+            if weights.dtype.kind == "f":
+                raise VerificationError("integer distances cannot be right over float weights")
+            if weights.dtype == INT64:
+                distances = _comparable(distances)
+            heaviest = max(abs(self.graph.least_weight), abs(self.graph.greatest_weight))
+            if heaviest > largest_distance(INT64):
+                raise VerificationError(
+                    f"integer distances over a weight of {heaviest} cannot be certified: "
+                    "sums might wrap"
+                )
+        try:
+            return distances, self.graph.weights_as(distances.dtype)
+        except DistanceOverflowError as error:
+            raise VerificationError(f"distances cannot be {distances.dtype}: {error}") from error
+
+    def _bounds(
+        self, distances: NDArray[Any], limit: float | None, rtol: float
+    ) -> tuple[Any, Any, Any, Any]:
+        """Return the numbers that the kernel wants as `bounds`."""
+        number, tolerance = _arithmetic(distances.dtype), self._tolerance(distances, rtol)
+        largest = largest_distance(number)
+        if limit is None or limit > _greatest(number):
+            return largest, unreached(np.dtype(number)), largest, tolerance
+        bound = number(limit)
+        slack = min(tolerance, number(_greatest(number)) - bound)
+        return bound + slack, bound - tolerance, largest, tolerance
+
+    def _found_anew(
+        self, row: _Row, targets: NDArray[np.int64], limit: float | None
+    ) -> tuple[_Row, float | None]:
+        """Return the row as far as it is final, and the limit up to which it is.
+
+        If all targets are reached, that is what lies no farther than the farthest of them; but
+        with negative weights everything, for paths may pass through vertices farther away than
+        their end.
+        """
+        distances, weights, bound = self._blank(row.distances.dtype, limit)
+        found = _Row(row.number, row.sources, distances)
+        if self._negative:
+            dropped = self._relax(found, weights, bound)
+            if dropped and weights.dtype == INT64 and bound == largest_distance(INT64):
+                self._refuse_return(found, targets, weights)
+                limit = bound
+            return found, limit
+        g = self.graph
+        # (each once, without the sort or the hashing of a million targets for every row)
+        is_wanted = np.zeros(g.n, np.bool_)
+        is_wanted[targets] = True
+        wanted = np.flatnonzero(is_wanted)
+        final = dijkstra_kernel(g.indptr, g.indices, weights, row.sources, wanted, bound, distances)
+        missing = unreached(distances.dtype)
+        if not (distances[wanted] == missing).any():
+            limit = final
+            distances[distances > final] = missing
+        return found, limit
+
+    def _has_exact_answer(self, row: _Row, limit: float | None) -> bool:
+        """Whether sums from the source outward fulfil a row over negative float weights."""
+        distances, weights, bound = self._blank(row.distances.dtype, limit)
+        found = _Row(row.number, row.sources, distances)
+        self._relax(found, weights, bound)
+        return self._look(found, limit, 0)[0] == RIGHT
+
+    def _relax(self, row: _Row, weights: NDArray[Any], bound: Any) -> bool:
+        """Fill in the distances, over negative weights; return whether sums were dropped."""
+        g, dtype = self.graph, weights.dtype
+        tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
+        bounds = -largest_distance(dtype), bound
+        code = bellman_ford_kernel(
+            g.indptr, g.indices, weights, row.sources, bounds, tolerance, row.distances
+        )
+        if code == SINKING:
+            raise VerificationError(
+                f"{_name(row)}: a cycle of negative length is reached, so there is no answer"
+            )
+        return bool(code == DROPPED)
+
+    def _refuse_return(
+        self, row: _Row, targets: NDArray[np.int64], weights: NDArray[np.int64]
+    ) -> None:
+        """Raise if a path might leave int64 arithmetic and come back to a target."""
+        descent = sum(weights[weights < 0].tolist())
+        nearest = largest_distance(INT64).item() + descent
+        if any(distance > nearest for distance in row.distances[targets].tolist()):
+            raise VerificationError(
+                f"{_name(row)}: over negative weights some paths exceed 2**62 on their way, so "
+                "that distances to these targets cannot be certified"
+            )
+
+    def _blank(
+        self, dtype: np.dtype[Any], limit: float | None
+    ) -> tuple[NDArray[Any], NDArray[Any], Any]:
+        """Return unreached distances, in int64 if integers, weights alike, and their bound."""
+        number = _arithmetic(dtype)
+        nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
+        distances, weights = self._operands(nothing)
+        largest = largest_distance(number)
+        bounded = limit is not None and limit < largest.item()
+        return distances, weights, number(limit) if bounded else largest
+
+    def _certify_branches(
+        self, row: _Row, found: _Row, targets: NDArray[np.int64], rtol: float
+    ) -> None:
+        """Compare the paths to the targets with those in a tree of the row found anew."""
+        assert row.branches is not None
+        vertices, tails = row.branches
+        distances, missing = found.distances, unreached(found.distances.dtype)
+        wanted = np.unique(targets[distances[targets] != missing])
+        self._refuse(row, np.setdiff1d(wanted, vertices), "is reached, but no path to it is stored")
+        roots = np.isin(vertices, row.sources) & (distances[vertices] == 0)
+        self._refuse(
+            row,
+            vertices[(tails == -1) != roots],
+            "is stored with a predecessor if it is a source, or without one if it is none",
+        )
+        inner = ~roots
+        places = np.minimum(np.searchsorted(vertices, tails[inner]), max(vertices.size - 1, 0))
+        self._refuse(
+            row,
+            vertices[inner][vertices[places] != tails[inner]],
+            "is stored, but not its predecessor",
+        )
+        leaves = np.ones(vertices.size, np.bool_)
+        leaves[places] = False
+        self._refuse(
+            row,
+            vertices[leaves & ~np.isin(vertices, wanted)],
+            "is stored, but lies on no path to a target",
+        )
+        if rtol and distances.dtype.kind == "f":
+            self._certify_lengths(row, found, wanted, rtol)
+            return
+        wrong = tails != self._promised_tails(row, distances)[vertices]
+        self._refuse(row, vertices[wrong], "has not the predecessor that the call promises")
+
+    def _promised_tails(self, row: _Row, distances: NDArray[Any]) -> NDArray[np.int32]:
+        g = self.graph
+        distances, weights = self._operands(distances)
+        tails: NDArray[np.int32] = np.full(g.n, -1, INDEX)
+        origin = _NO_VERTICES if row.origin is None else row.origin
+        missing = unreached(distances.dtype)
+        tree_kernel(
+            g.indptr,
+            g.indices,
+            weights,
+            row.sources,
+            distances,
+            origin,
+            missing,
+            self._negative,
+            tails,
+        )
+        return tails
+
+    def _certify_lengths(
+        self, row: _Row, found: _Row, wanted: NDArray[np.int64], rtol: float
+    ) -> None:
+        """Raise unless the branches are paths, as long as the distances of their ends."""
+        from scipy.sparse import csr_array
+
+        assert row.branches is not None
+        vertices, tails = row.branches
+        g, inner = self.graph, tails >= 0
+        heads = vertices[inner]
+        arcs = arcs_between(g, tails[inner], heads)
+        self._refuse(row, heads[arcs < 0], "has a predecessor from which no arc leads to it")
+        up = np.where(inner, np.searchsorted(vertices, tails), np.arange(vertices.size))
+        for _ in range(int(vertices.size).bit_length()):
+            up = up[up]
+        self._refuse(row, vertices[inner[up]], "hangs on a cycle of predecessors")
+        branches = csr_array((tails, vertices, [0, vertices.size]), shape=(1, g.n))
+        lengths = np.empty((1, wanted.size), FLOAT64)
+        trees = TreeSums(g, branches, row.sources, wanted, FLOAT64)
+        # (as the search saw them: in float32 what is tiny weighs nothing)
+        dtype = found.distances.dtype
+        weights = g.weights_as(dtype if dtype.kind == "f" else FLOAT64).astype(FLOAT64)
+        trees.skim(range(1), trees.by_head(weights), lengths)
+        gap = np.abs(lengths[0] - found.distances[wanted])
+        too_long = ~(gap <= self._tolerance(found.distances, rtol))
+        self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
+
+    def _refuse(self, row: _Row, vertices: NDArray[Any], what: str) -> None:
+        """Raise if there are such vertices, for the first of them."""
+        if vertices.size:
+            raise VerificationError(f"{_name(row)}: vertex {vertices[0]} {what}")
+
+
+def _arithmetic(dtype: np.dtype[Any]) -> Any:
+    """Return the type in which the kernels add."""
+    return np.int64 if dtype.kind == "i" else dtype.type
+
+
+def _greatest(number: Any) -> Any:
+    """Return the greatest number of an arithmetic, as a Python number: a limit may be larger."""
+    return np.iinfo(number).max if number is np.int64 else np.finfo(number).max.item()
+
+
+class _Failure:
+    """Says in words what the kernel found."""
+
+    def __init__(
+        self,
+        asked: Graph,
+        graph: Graph,
+        row: _Row,
+        distances: NDArray[Any],
+        weights: NDArray[Any],
+    ) -> None:
+        self.asked, self.graph, self.row = asked, graph, row
+        self.distances, self.weights = distances, weights
+
+    def explain(self, code: int, place: int, limit: float | None) -> NoReturn:
+        """Raise the error for the kernel's `code` at a vertex or arc."""
+        reason = {
+            BAD_NUMBER: lambda: f"{self._vertex(place)}, which is no distance",
+            BEYOND: lambda: f"{self._vertex(place)}, beyond the limit of {limit}",
+            STRAY: lambda: self._stray(place),
+            BAD_SOURCE: lambda: f"source {place} is at distance {self._shown(place)}, not 0",
+            VIOLATED: lambda: f"{self._arc(place)}: the distance of its head is too great",
+            BAD_ORIGIN: lambda: self._bad_origin(place),
+            UNCONNECTED: lambda: self._unconnected(place),
+        }[code]()
+        raise VerificationError(f"{_name(self.row)}: {reason}")
+
+    def _stray(self, vertex: int) -> str:
+        predecessors, origin = self.row.predecessors, self.row.origin
+        tree = "" if predecessors is None else f" with predecessor {predecessors[vertex]}"
+        owner = "" if origin is None else f" with origin {origin[vertex]}"
+        role = "source" if vertex in self.row.sources else "unreached vertex"
+        return f"{role} {vertex}{tree}{owner}; a source is its own origin, and the rest must be -1"
+
+    def _bad_origin(self, arc: int) -> str:
+        assert self.row.origin is not None
+        tail, head = self._ends(arc)
+        return (
+            f"{self._arc(arc)}, and is tight: the origin of the head is {self.row.origin[head]}, "
+            f"but the tail's, {self.row.origin[tail]}, is as near and smaller"
+        )
+
+    def _unconnected(self, vertex: int) -> str:
+        """Say why the search did not come to `vertex`, the nearest of those."""
+        if vertex in self.row.sources:
+            return f"source {vertex} is at distance {self._shown(vertex)}, not 0"
+        given = self._vertex(vertex)
+        if self.row.predecessors is None:
+            arc = self._arc_between(self._best_tail(vertex), vertex)
+            if arc is None:
+                return f"{given}, but no arc from a reached vertex enters it"
+            return f"{given}, but no path from a source is as short; the best way: {self._arc(arc)}"
+        tail = int(self.row.predecessors[vertex])
+        arc = self._arc_between(tail, vertex)
+        if arc is None:
+            return f"{given}, but its predecessor is {tail}, and no arc leads from there to it"
+        other = "" if self.row.origin is None else ", or comes from another origin"
+        return (
+            f"{given}, but the arc from its predecessor {tail} is not tight, or leads round a "
+            f"cycle{other}: {self._arc(arc)}"
+        )
+
+    def _best_tail(self, vertex: int) -> int:
+        """Return the tail over which `vertex` is nearest, -1 if no reached vertex is a tail."""
+        arcs = np.flatnonzero(self.graph.indices == vertex)
+        tails = self.graph.tails[arcs]
+        known = self.distances[tails] != unreached(self.distances.dtype)
+        if not known.any():
+            return -1
+        starts = self.distances[tails[known]].astype(_arithmetic(self.distances.dtype))
+        sums = starts + self.weights[arcs[known]]
+        return int(tails[known][np.argmin(sums)])
+
+    def _arc_between(self, tail: int, head: int) -> int | None:
+        """Return the arc that was searched from `tail` to `head`, if there is one."""
+        g = self.graph
+        if not 0 <= tail < g.n:
+            return None
+        place = int(arc_position(g.indptr, g.indices, tail, head))
+        return place if place >= 0 else None
+
+    def _ends(self, arc: int) -> tuple[int, int]:
+        return int(self.graph.tails[arc]), int(self.graph.indices[arc])
+
+    def _arc(self, arc: int) -> str:
+        tail, head = self._ends(arc)
+        place = arc_position(self.asked.indptr, self.asked.indices, tail, head)
+        return (
+            f"arc {place} goes from vertex {tail} at distance {self._shown(tail)} to vertex {head} "
+            f"at distance {self._shown(head)} with weight {self.weights[arc]}"
+        )
+
+    def _vertex(self, vertex: int) -> str:
+        return f"vertex {vertex} is given the distance {self._shown(vertex)}"
+
+    def _shown(self, vertex: int) -> str:
+        return _shown(self.distances[vertex])
+
+
+def _name(row: _Row) -> str:
+    if row.sources.size == 1:
+        return f"row {row.number}, source {row.sources[0]}"
+    return f"row {row.number}, nearest of {row.sources.size} sources"
+
+
+def _shown(distance: Any) -> str:
+    return "unreached" if distance == unreached(distance.dtype) else str(distance)
+
+
+def _comparable(distances: NDArray[Any]) -> NDArray[Any]:
+    """Widen integers, so that unreached equals unreached whatever the dtypes."""
+    if distances.dtype.kind == "f":
+        return distances
+    missing = distances == unreached(distances.dtype)
+    return np.where(missing, unreached(INT64), distances.astype(INT64))

@@ -1,0 +1,345 @@
+"""What every solver of a `MatrixQuery` does before and after: the matrix, predecessors.
+
+Predecessors of integers follow from the distances, as those of one-source searches do: the
+smallest tail among the tight arcs, or fewest arcs (`sssp.cpu.tree`). Floats are added in another
+order here than along a path, so few of their arcs would be tight: the solver carries a matrix of
+tails along, in which ``tails[i, j]`` is the tail of the last arc of the path that ``D[i, j]``
+came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.search import bellman_ford
+from sssp.cpu.team import team_size
+from sssp.cpu.tree import Tree
+from sssp.engine.matrix_request import (
+    MatrixQuery,
+    NegativeDiagonalError,
+    overflowed,
+    threshold,
+)
+from sssp.engine.memory import check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.request import Answer, Query
+from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
+from sssp.kernels.jit import njit
+from sssp.methods import BellmanFord
+
+__all__ = ["Matrix", "solve_matrix", "tails_from_arcs", "tight_tails"]
+
+#: entries of a block of rows that one thread fills at a time
+FILLED = 1 << 18
+#: steps of a kernel in the time that it takes to fill an entry
+FILLING = 32
+#: rows of the initial matrix that predecessors are looked for in at a time, and of the answer
+#: that a thread takes
+TAILS, ROWS = 256, 64
+#: bytes of a cache line
+LINE = 64
+#: arcs that are tried one by one in the time that the whole matrix takes to try as many pairs
+DENSE = 8
+
+
+@njit
+def _settle_kernel(values, above, missing):
+    """Write the public sentinel; return the greatest of the other entries."""
+    zero = values.dtype.type(0)
+    greatest = zero
+    for i in range(values.size):
+        value = values[i]
+        far = value >= above
+        near = zero if far else value
+        greatest = max(greatest, near)
+        values[i] = missing if far else value
+    return greatest
+
+
+@njit
+def _tight_tails_kernel(distances, weights, first, tails, row, end):
+    """Overwrite tails by those among ``first .. first + len(weights)`` that are tight.
+
+    From the last to the first, so that the smallest stays. ``weights`` are rows of the initial
+    matrix, with no arc on the diagonal, and none is 0 or less: a sum that wraps, from a tail
+    that is unreached, is negative and no distance.
+    """
+    number = distances.dtype.type
+    depth = weights.shape[0]
+    for i in range(row, end):
+        ends, found = distances[i], tails[i]
+        for k in range(depth - 1, depth // 4 * 4 - 1, -1):
+            start, arcs = ends[first + k], weights[k]
+            for j in range(ends.size):
+                found[j] = first + k if number(start + arcs[j]) == ends[j] else found[j]
+        for k in range(depth // 4 * 4 - 4, -1, -4):
+            tail = np.int32(first + k)
+            s0, s1 = ends[first + k], ends[first + k + 1]
+            s2, s3 = ends[first + k + 2], ends[first + k + 3]
+            w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+            for j in range(ends.size):
+                distance, best = ends[j], found[j]
+                best = np.int32(tail + 3) if number(s3 + w3[j]) == distance else best
+                best = np.int32(tail + 2) if number(s2 + w2[j]) == distance else best
+                best = np.int32(tail + 1) if number(s1 + w1[j]) == distance else best
+                found[j] = tail if number(s0 + w0[j]) == distance else best
+
+
+@njit
+def _is_tree_kernel(tails, source, distances, missing, marks):
+    """Whether the tails of a row lead from every reached vertex to the source."""
+    marks[:] = 0
+    marks[source] = 2
+    for vertex in range(tails.size):
+        if distances[vertex] == missing:
+            continue
+        place = vertex
+        while place >= 0 and marks[place] == 0:
+            marks[place] = 1
+            place = tails[place]
+        if place < 0 or marks[place] == 1:
+            return False
+        place = vertex
+        while marks[place] == 1:
+            marks[place] = 2
+            place = tails[place]
+    return True
+
+
+class Matrix:
+    """The matrix that a solver works in, and tails where it has to carry them along.
+
+    Attributes
+    ----------
+    distances : ndarray, shape (n, n)
+    tails : ndarray, shape (n, n), int32, or None
+        -1 for none.
+    """
+
+    def __init__(self, n: int, dtype: np.dtype[Any], with_tails: bool) -> None:
+        self.distances = _aligned(n, dtype)
+        self.tails = np.empty((n, n), INDEX) if with_tails else None
+
+    @classmethod
+    def of(cls, query: MatrixQuery, dtype: np.dtype[Any]) -> Matrix:
+        """Return the initial matrix of a query."""
+        n = query.n
+        matrix = cls(n, dtype, query.carries_tails(dtype))
+
+        def fill(rows: range) -> None:
+            block = matrix.distances[rows.start : rows.stop]
+            query.fill(block, rows)
+            if matrix.tails is not None:
+                vertices = np.arange(rows.start, rows.stop, dtype=INDEX)
+                tails = np.where(block < infinity(dtype), vertices[:, np.newaxis], INDEX.type(-1))
+                tails[np.arange(len(rows)), vertices] = -1
+                matrix.tails[rows.start : rows.stop] = tails
+
+        blocks = _blocks(n, max(1, FILLED // max(1, n)))
+        with _workers(team_size(query.threads, FILLING * n * n)) as run:
+            run(fill, blocks)
+        return matrix
+
+    def room(self) -> Matrix:
+        """Return another of this size, not filled."""
+        return Matrix(len(self.distances), self.distances.dtype, self.tails is not None)
+
+    def swap(self, other: Matrix) -> None:
+        """Exchange the arrays."""
+        self.distances, other.distances = other.distances, self.distances
+        self.tails, other.tails = other.tails, self.tails
+
+    def negative_vertex(self) -> int | None:
+        """First vertex whose entry on the diagonal is negative."""
+        vertices = np.flatnonzero(np.diagonal(self.distances) < 0)
+        return int(vertices[0]) if vertices.size else None
+
+
+def _aligned(n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return an empty (n, n) matrix that begins with a cache line, which saves a sixth of a run."""
+    room = np.empty(n * n * dtype.itemsize + LINE, np.uint8)
+    skipped = -room.ctypes.data % LINE
+    return room[skipped : room.size - LINE + skipped].view(dtype).reshape(n, n)
+
+
+def solve_matrix(
+    graph: Graph,
+    query: MatrixQuery,
+    dtype: np.dtype[Any],
+    close: Callable[[Matrix], int],
+    *,
+    copies: int = 1,
+) -> Answer | None:
+    """Answer `query` in one dtype with the solver that `close` is; None if it is too narrow.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
+    dtype : dtype
+    close : callable
+        ``close(matrix)`` brings the matrix to its closure, in place or by giving it other arrays,
+        and returns how many rounds that took. It may stop at a negative entry on the diagonal.
+    copies : int
+        Matrices that it needs, the first included.
+
+    Raises
+    ------
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
+    DeviceError
+        The call needs more memory than it may take.
+    """
+    _plan_memory(query, dtype, copies)
+    matrix = Matrix.of(query, dtype)
+    rounds = close(matrix)
+    vertex = matrix.negative_vertex()
+    if vertex is not None:
+        raise NegativeDiagonalError(vertex)
+    if not _settled(query, matrix.distances):
+        return None
+    tails = matrix.tails
+    if tails is not None:
+        _mend(graph, query, matrix.distances, tails)
+    elif query.predecessors:
+        tails = tight_tails(graph, query, matrix.distances)
+    stats = {"rounds": np.full(query.n, rounds, np.int64)}
+    return Answer(narrowed(matrix.distances, query.dtype), tails, stats=stats)
+
+
+def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
+    entries = query.n * query.n
+    tails = copies if query.carries_tails(dtype) else int(query.predecessors)
+    matrices = copies * dtype.itemsize
+    if dtype == INT64 and query.dtype != INT64:
+        matrices = max(matrices, dtype.itemsize + INT32.itemsize)
+    needed = entries * (matrices + tails * INDEX.itemsize)
+    parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
+    check_memory(parts, query.memory_limit, query.device, query.advice)
+
+
+def _settled(query: MatrixQuery, distances: NDArray[Any]) -> bool:
+    """Write the public sentinel; False if the dtype was too narrow."""
+    above = threshold(distances.dtype, distances.min(initial=0))
+    if above is None:
+        return False
+    number = distances.dtype.type
+    missing = unreached(distances.dtype)
+    greatest = _settle_kernel(distances.reshape(-1), number(above), missing)
+    return not overflowed(distances.dtype, above, greatest, query.heaviest)
+
+
+def tight_tails(graph: Graph, query: MatrixQuery, distances: NDArray[Any]) -> NDArray[np.int32]:
+    """Find the predecessors of final integer distances.
+
+    Parameters
+    ----------
+    graph : Graph
+        Of the query.
+    query : MatrixQuery
+    distances : ndarray, shape (n, n)
+        In a working dtype.
+
+    Returns
+    -------
+    ndarray, shape (n, n), int32
+    """
+    n = query.n
+    tails = np.full((n, n), -1, INDEX)
+    sparse = query.source is graph and graph.m * DENSE < n * n
+    if sparse or not query.positive:
+        tails_from_arcs(graph, np.arange(n), distances, tails, query.threads)
+    else:
+        _tails_from_matrix(query, distances, tails)
+    return tails
+
+
+def tails_from_arcs(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    distances: NDArray[Any],
+    tails: NDArray[np.int32],
+    threads: int,
+) -> None:
+    """Fill `tails`, -1 everywhere on entry, as searches from the sources of the rows do."""
+    dtype = distances.dtype
+    arcs = unsigned_arcs(graph, dtype)
+
+    def find(rows: range) -> None:
+        for i in rows:
+            row = distances[i]
+            reached = np.flatnonzero(row != unreached(dtype)).astype(INDEX)
+            tree = Tree(graph, arcs, sources[i : i + 1], row, reached, largest_distance(dtype))
+            tree.predecessors(None, tails[i])
+
+    with _workers(threads) as run:
+        run(find, _blocks(sources.size, ROWS))
+
+
+def _tails_from_matrix(
+    query: MatrixQuery, distances: NDArray[Any], tails: NDArray[np.int32]
+) -> None:
+    dtype = distances.dtype
+    with _workers(team_size(query.threads, query.n**3)) as run:
+        for rows in reversed(_blocks(query.n, TAILS)):
+            weights = np.empty((len(rows), query.n), dtype)
+            query.fill(weights, rows)
+            weights[np.arange(len(rows)), rows] = infinity(dtype)
+
+            def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
+                _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
+
+            run(find, _blocks(query.n, ROWS))
+
+
+def _mend(
+    graph: Graph, query: MatrixQuery, distances: NDArray[Any], tails: NDArray[np.int32]
+) -> None:
+    """Replace rows of tails that are no tree, which rounding on cycles of length zero can cause.
+
+    They get the tree of a search from their source.
+    """
+    missing, marks = unreached(distances.dtype), np.empty(query.n, np.int8)
+    broken = [
+        i for i in range(query.n) if not _is_tree_kernel(tails[i], i, distances[i], missing, marks)
+    ]
+    if not broken:
+        return
+    sources = np.array(broken, np.int64)
+    rows = Query(sources, dtype=distances.dtype, predecessors=True, threads=query.threads)
+    answer = bellman_ford.solve(graph, rows, BellmanFord(), distances.dtype)
+    assert answer is not None  # the matrix has no distance that overflows
+    tails[sources] = answer.predecessors
+
+
+def _blocks(n: int, step: int) -> list[range]:
+    return [range(first, min(first + step, n)) for first in range(0, n, step)]
+
+
+@contextmanager
+def _workers(threads: int) -> Iterator[Callable[[Callable[[range], None], list[range]], None]]:
+    """Lend ``run(work, blocks)``, which calls `work` for every block of rows."""
+    if threads == 1:
+
+        def run(work: Callable[[range], None], blocks: list[range]) -> None:
+            for rows in blocks:
+                work(rows)
+
+        yield run
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+
+        def run_side_by_side(work: Callable[[range], None], blocks: list[range]) -> None:
+            for _ in executor.map(work, blocks):
+                pass
+
+        yield run_side_by_side

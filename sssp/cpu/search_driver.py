@@ -1,0 +1,435 @@
+"""Runs a search over all rows of a query on the CPU, in several threads.
+
+Every one-source method is a kernel of the form::
+
+    kernel(indptr, indices, weights, sources, targets, bound,
+           distances, reached, counters, *options, *scratch) -> (status, count)
+
+- ``indptr`` uint64, ``indices`` uint32, ``weights`` in the dtype of the distances. Unsigned,
+  because Numba tests every signed index for a wrap-around from the end.
+- ``sources`` int64: where the search starts, all at distance 0.
+- ``targets`` int64: where not empty, the search may stop once every vertex at or below the
+  distance of the farthest target is final.
+- ``bound``: greatest distance of interest. A candidate above it is dropped; if its head was
+  unreached then, the status is `CLIPPED`. What that means is not the kernel's business
+  (`sssp.engine.overflow`).
+- ``distances``: all unreached on entry.
+- ``reached`` int32: on return its first ``count`` entries are the vertices whose entry in
+  ``distances`` has changed, in any order, so that a short search costs nothing in n. After
+  `NEGATIVE_CYCLE` they are the vertices of one cycle.
+- ``counters`` int64: what the method counts, in the order of its ``statistics``.
+
+This module does the rest once for all of them: threads, memory, whether the dtype was wide
+enough, trees, and handing finished rows to the form of the answer (`sssp.engine.outputs`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cpu.solved_rows import HostRows
+from sssp.cpu.tree import Tree, branches_of, may_tie, reset
+from sssp.cpu.walks import walks_to
+from sssp.engine.cycles import error_of
+from sssp.engine.outputs import make_form
+from sssp.engine.memory import check_memory
+from sssp.engine.overflow import OverflowTest
+from sssp.engine.progress import progress_bar
+from sssp.engine.request import Answer, Query, Walks
+from sssp.engine.workers import HEARING
+from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
+from sssp.methods import Method
+
+__all__ = ["COUNTERS", "Rows", "Scratch", "Search", "SingleRows", "solve_rows"]
+
+#: scratch that a graph keeps between calls, in bytes; beyond it workers allocate anew
+KEPT_SCRATCH = 256 << 20
+#: words of ``counters``
+COUNTERS = 8
+NO_TARGETS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A method, ready to run on one graph in one dtype.
+
+    Attributes
+    ----------
+    kernel : callable
+        Of the form that the module's docstring gives.
+    options : tuple
+        Numbers and arrays that every call of the kernel gets.
+    scratch : callable
+        ``scratch(n)`` makes the arrays of one worker.
+    """
+
+    kernel: Callable[..., tuple[int, int]]
+    options: tuple[Any, ...] = ()
+    scratch: Callable[[int], tuple[NDArray[Any], ...]] = lambda n: ()
+
+
+@cache
+def _bytes_per_vertex(scratch: Callable[[int], tuple[NDArray[Any], ...]]) -> int:
+    return sum([array.nbytes for array in scratch(1)])
+
+
+class Scratch:
+    """Memory of one worker: clean, that is all unreached and without predecessors, between rows."""
+
+    def __init__(self, n: int, dtype: np.dtype[Any], extra: tuple[NDArray[Any], ...]) -> None:
+        self.distances = np.full((1, n), unreached(dtype), dtype)
+        self.predecessors = np.full((1, n), -1, INDEX)
+        self.reached = np.empty(n, INDEX)
+        self.counters = np.zeros(COUNTERS, np.int64)
+        self.extra = extra
+        arrays = (self.distances, self.predecessors, self.reached, *extra)
+        self.nbytes = sum([array.nbytes for array in arrays])
+
+
+class _ScratchPool:
+    """Scratch of a graph, whatever it weighs, leased to one worker at a time.
+
+    Whoever does not give it back, because of an exception, may have left it dirty: it is dropped.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: dict[Any, list[Scratch]] = {}
+        self._kept = 0
+
+    def take(self, key: Any) -> Scratch | None:
+        """Lend scratch, if there is any that is free."""
+        with self._lock:
+            free = self._free.get(key)
+            if not free:
+                return None
+            scratch = free.pop()
+            self._kept -= scratch.nbytes
+            return scratch
+
+    def give_back(self, key: Any, scratch: Scratch) -> None:
+        """Keep scratch for the next call, if it is not too much."""
+        with self._lock:
+            if self._kept + scratch.nbytes <= KEPT_SCRATCH:
+                self._kept += scratch.nbytes
+                self._free.setdefault(key, []).append(scratch)
+
+
+def solve_rows(
+    graph: Graph, query: Query, method: Method, dtype: np.dtype[Any], search: Search
+) -> Answer | None:
+    """Answer `query` in one dtype; None if a distance may be too long for it.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    query : Query
+    method : Method
+        Whose ``statistics`` the search counts.
+    dtype : dtype
+    search : Search
+
+    Raises
+    ------
+    NegativeCycleError
+        A source reaches a cycle of negative length.
+    DeviceError
+        The answer needs more memory than the call may take.
+    """
+    return _SearchedRows(graph, query, method, dtype, search).run()
+
+
+class Rows:
+    """One pass over all rows of a query in one dtype; subclasses say how some are found."""
+
+    def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
+        self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
+        self.bound = query.bound(dtype)
+        self.unseen = unreached(dtype)
+        self.form = make_form(graph.n, query, dtype)
+        self.counts = np.zeros((len(method.statistics), query.rows), np.int64)
+        # set by one thread, and seen by the others after the row in hand
+        self.overflow = self.stop = False
+
+    @property
+    def worker_bytes(self) -> int:
+        """What a worker's scratch takes."""
+        raise NotImplementedError
+
+    @property
+    def least_bytes(self) -> int:
+        """What it takes for the smallest question of the kind."""
+        return self.worker_bytes
+
+    def lease(self) -> Any:
+        """Return the scratch of a worker."""
+        raise NotImplementedError
+
+    def give_back(self, scratch: Any) -> None:
+        """Take a scratch back, clean as it was."""
+
+    def solve(self, rows: range, scratch: Any) -> None:
+        """Find rows, and hand them to the form."""
+        raise NotImplementedError
+
+    def run(self) -> Answer | None:
+        """Return the answer, or None after an overflow."""
+        threads = self._plan_threads()
+        rows = self.query.rows
+        if rows == 1:
+            self._work(iter([range(1)]), lambda count: None)
+        else:
+            blocks = self.blocks(threads)
+            with progress_bar(rows, self.query.progress) as advance:
+                if threads <= 1:
+                    self._work(blocks, advance)
+                else:
+                    self._work_in_threads(blocks, threads, advance)
+        if self.overflow:
+            return None
+        answer = self.form.answer()
+        answer.stats = dict(zip(self.method.statistics, self.counts, strict=True))
+        return answer
+
+    def blocks(self, threads: int) -> Iterator[range]:
+        """Yield the rows that `solve` gets together."""
+        return (range(row, row + 1) for row in range(self.query.rows))
+
+    def _plan_threads(self) -> int:
+        """Take as many workers as pay and fit into the memory limit."""
+        query, each = self.query, self.worker_bytes
+        # (fewer rows, or less of each, do not help where not even one search fits)
+        fits = self.least_bytes <= query.memory_limit
+        needed = {"the answer": self.form.nbytes, "a search": each}
+        check_memory(needed, query.memory_limit, "cpu", query.advice if fits else "")
+        free = query.memory_limit - self.form.nbytes
+        return max(1, min(query.threads, query.rows, free // max(each, 1)))
+
+    def _work_in_threads(
+        self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
+    ) -> None:
+        shared = _SharedIterator(blocks)
+        with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+            try:
+                futures = [executor.submit(self._work, shared, advance) for _ in range(threads)]
+                # with a timeout, for else Ctrl-C is not heard on every system
+                while wait(futures, HEARING, return_when=FIRST_EXCEPTION).not_done:
+                    if any(f.done() and f.exception() for f in futures):
+                        break
+            finally:
+                # Ctrl-C, or a worker's exception: the others end after the row in hand
+                self.stop = True
+            for future in futures:
+                future.result()
+
+    def _work(self, blocks: Iterator[range], advance: Callable[[int], object]) -> None:
+        scratch = self.lease()
+        for rows in blocks:
+            if self.stop or self.overflow:
+                break
+            self.solve(rows, scratch)
+            advance(len(rows))
+        self.give_back(scratch)
+
+    def sources_of(self, row: int) -> NDArray[np.int64]:
+        """Return where a row starts."""
+        query = self.query
+        return query.sources if query.nearest else query.sources[row : row + 1]
+
+
+class SingleRows(Rows):
+    """Rows that are found one by one, each with its tree where one is wanted.
+
+    Attributes
+    ----------
+    extra : callable
+        ``extra(n)`` makes what a worker needs beside distances and predecessors.
+    """
+
+    extra: Callable[[int], tuple[NDArray[Any], ...]]
+
+    @cached_property
+    def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
+        """The arcs that searches and trees go along."""
+        return unsigned_arcs(self.graph, self.dtype)
+
+    @property
+    def worker_bytes(self) -> int:
+        """What a worker's scratch takes."""
+        each = self.dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(self.extra)
+        return self.graph.n * each
+
+    @property
+    def _key(self) -> Any:
+        return self.dtype, self.method.name, self.worker_bytes
+
+    @property
+    def _pool(self) -> _ScratchPool:
+        # (one for all weights of a graph: a version asks little, and asks once)
+        return self.graph._shared("cpu scratch", _ScratchPool)
+
+    def lease(self) -> Scratch:
+        """Return the scratch of a worker."""
+        n = self.graph.n
+        return self._pool.take(self._key) or Scratch(n, self.dtype, self.extra(n))
+
+    def give_back(self, scratch: Scratch) -> None:
+        """Keep a scratch for the next call."""
+        self._pool.give_back(self._key, scratch)
+
+    def finish(
+        self,
+        rows: range,
+        distances: NDArray[Any],
+        reached: NDArray[np.int32],
+        scratch: Scratch,
+        *,
+        goes_back: bool = False,
+    ) -> None:
+        """Complete one row, with what is reached in any order, and hand it to the form.
+
+        If it `goes_back` from targets, just the paths to them are reached, and the predecessors are
+        there already.
+        """
+        query, sources = self.query, self.sources_of(rows.start)
+        self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
+        found = HostRows(rows, query.targets_of(rows.start), distances, [reached])
+        if query.wants_tree and goes_back:
+            found.branches = [branches_of(np.sort(reached), scratch.predecessors[0])]
+        elif query.wants_tree:
+            self._find_tree(found, sources, scratch)
+        elif query.predecessors:
+            found.walks = self._walks(found, sources, scratch)
+        self.form.take(found)
+        if found.predecessors is scratch.predecessors:
+            reset(scratch.predecessors[0], reached, -1)
+
+    def _find_tree(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> None:
+        """Complete a search: origins and predecessors."""
+        distances, reached = found.distances[0], found.reached_vertices[0]
+        final = self._final(distances, found.targets)
+        tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
+        if self.query.nearest:
+            found.origin = tree.origins()
+        if not self.query.predecessors:
+            return
+        if found.targets is not None and self._branches_suffice(tree):
+            found.branches = [tree.branches(found.targets, scratch.predecessors[0])]
+        else:
+            place = self.form.tree_place(found.rows)
+            found.predecessors = scratch.predecessors if place is None else place
+            if place is not None:
+                place[0].fill(-1)
+            tree.predecessors(found.origin, found.predecessors[0], self.query.fewest_arcs)
+
+    def _branches_suffice(self, tree: Tree) -> bool:
+        """Whether the paths to the targets can be found without those to all other vertices."""
+        query = self.query
+        if query.nearest or query.fewest_arcs:
+            return False
+        farthest = tree.final
+        if farthest == self.bound and tree.reached.size:
+            farthest = tree.distances[tree.reached].max()
+        return not may_tie(self.graph, farthest, self.dtype)
+
+    def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> Walks:
+        """Return the paths of a trip's row to its own targets."""
+        assert found.targets is not None
+        return walks_to(
+            self.graph,
+            self.arcs,
+            sources,
+            found.targets,
+            found.distances[0],
+            found.reached_vertices[0],
+            self.bound,
+            scratch.predecessors[0],
+        )
+
+    def _final(self, distances: NDArray[Any], targets: NDArray[np.int64] | None) -> Any:
+        """Greatest distance up to which a row is final: that of the farthest target, if reached.
+
+        Over negative arcs a path may pass through vertices farther away than its end, so then
+        all the row is needed, and the search has completed it.
+        """
+        if targets is None or targets.size == 0 or self.graph.least_weight < 0:
+            return self.bound
+        farthest = distances[targets].max()
+        return farthest if farthest < self.unseen else self.bound
+
+
+class _SearchedRows(SingleRows):
+    """Rows that the kernel of a search finds, one by one."""
+
+    def __init__(
+        self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any], search: Search
+    ) -> None:
+        super().__init__(graph, query, method, dtype)
+        self.search = search
+        self.extra = search.scratch
+        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
+
+    def overflowed(
+        self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
+    ) -> bool:
+        """Whether a row misses something because the dtype is too narrow for it."""
+        return bool(self.test.concerns(dropped)) and self.test.overflowed(
+            self.arcs, distances, reached, row
+        )
+
+    def solve(self, rows: range, scratch: Scratch) -> None:
+        """Search from the sources of one row."""
+        sources, targets = self.sources_of(rows.start), self.query.targets_of(rows.start)
+        place = self.form.place(rows)
+        distances = scratch.distances if place is None else place
+        row = distances[0]
+        if place is not None:
+            row.fill(self.unseen)
+        status, count = self.search.kernel(
+            *self.arcs,
+            sources,
+            NO_TARGETS if targets is None else targets,
+            self.bound,
+            row,
+            scratch.reached,
+            scratch.counters,
+            *self.search.options,
+            *scratch.extra,
+        )
+        reached = scratch.reached[:count]
+        if status == NEGATIVE_CYCLE:
+            self.stop = True
+            raise error_of(int(sources[0]), reached)
+        if status == OVERFLOW or self.overflowed(rows.start, row, reached, status == CLIPPED):
+            self.overflow = True
+        else:
+            self.finish(rows, distances, reached, scratch)
+        if place is None:
+            reset(row, reached, self.unseen)
+
+
+class _SharedIterator:
+    """Hands out blocks of rows to several threads, each once."""
+
+    def __init__(self, blocks: Iterator[range]) -> None:
+        self._blocks = blocks
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[range]:
+        return self
+
+    def __next__(self) -> range:
+        with self._lock:
+            return next(self._blocks)

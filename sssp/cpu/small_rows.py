@@ -1,0 +1,216 @@
+"""Kernels of `sssp.csgraph`: from SciPy's matrices to arcs, small searches, SciPy's numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sssp.cpu.search_driver import COUNTERS
+from sssp.cpu.search.bellman_ford import bellman_ford_kernel
+from sssp.cpu.search.dijkstra import dijkstra_kernel
+from sssp.cpu.tree import fewest_arcs_kernel, origins_kernel
+from sssp.kernels.dtypes import INT32
+from sssp.kernels.jit import njit
+from sssp.kernels.status import DONE
+
+__all__ = [
+    "LARGEST",
+    "both_ways_kernel",
+    "counts_kernel",
+    "dense_kernel",
+    "floats_kernel",
+    "integers_kernel",
+    "look_kernel",
+    "nearest_kernel",
+    "null_kernel",
+    "rounds_kernel",
+    "rows_kernel",
+]
+
+#: the greatest number that is an int32 and weighs less than a closed arc
+LARGEST = float(np.iinfo(INT32).max - 1)
+#: entries of a dense matrix up to here count as 0, which is no arc
+#: (`numpy.ma.masked_values`, by which SciPy tells)
+NOTHING = 1e-8
+
+
+@njit
+def integers_kernel(weights, integers):
+    """Copy floats to int32; return whether they all are what they were."""
+    same = True
+    for i in range(weights.size):
+        weight = weights[i]
+        same &= (abs(weight) <= LARGEST) & (np.floor(weight) == weight)
+        integers[i] = np.int32(weight)
+    return same
+
+
+@njit
+def both_ways_kernel(indptr, indices, firsts, heads, arcs):
+    """Give every arc a second one that goes the other way.
+
+    ``firsts`` int64, shape (n + 1,), is zero on entry; ``heads`` and ``arcs``, shape (2 m,), get
+    the heads and which of the given arcs they belong to.
+    """
+    n = firsts.size - 1
+    for tail in range(n):
+        firsts[tail + 1] += indptr[tail + 1] - indptr[tail]
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            firsts[indices[arc] + 1] += 1
+    for vertex in range(n):
+        firsts[vertex + 1] += firsts[vertex]
+    places = firsts[:-1].copy()
+    for tail in range(n):
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            heads[places[tail]], arcs[places[tail]] = head, arc
+            places[tail] += 1
+            heads[places[head]], arcs[places[head]] = tail, arc
+            places[head] += 1
+
+
+@njit
+def rows_kernel(indptr, indices, weights, sources, bound, distances, predecessors, null):
+    """Search from one source after the other, over weights of 0 or more.
+
+    ``distances`` float64, shape (k, n), and ``predecessors`` int32, shape (k, n), or (0, n) where
+    they are not wanted, are written here.
+    """
+    n = distances.shape[1]
+    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
+    distances[:] = np.inf
+    predecessors[:] = null
+    for row in range(sources.size):
+        source, lengths = sources[row : row + 1], distances[row]
+        _, count = dijkstra_kernel(
+            indptr, indices, weights, source, source[:0], bound, lengths, reached, counters
+        )
+        if predecessors.shape[0] > 0:
+            tails = predecessors[row]
+            fewest_arcs_kernel(
+                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
+            )
+            tails[source[0]] = null
+
+
+@njit
+def nearest_kernel(
+    indptr, indices, weights, sources, bound, distances, predecessors, origin, null
+):  # fmt: skip
+    """Search from all sources together, which ascend; arguments as of `rows_kernel`.
+
+    ``origin`` int32, shape (n,), gets the nearest source, if predecessors are wanted.
+    """
+    n = distances.shape[1]
+    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
+    distances[:] = np.inf
+    predecessors[:] = null
+    origin[:] = -1
+    if sources.size == 0:
+        return
+    lengths = distances[0]
+    _, count = dijkstra_kernel(
+        indptr, indices, weights, sources, sources[:0], bound, lengths, reached, counters
+    )
+    if predecessors.shape[0] > 0:
+        tails = predecessors[0]
+        origins_kernel(
+            indptr, indices, weights, sources, lengths, bound, 0.0, origin, np.empty(n, np.int32)
+        )
+        fewest_arcs_kernel(
+            indptr, indices, weights, sources, lengths, reached[:count], bound, 0.0, origin, tails
+        )
+
+
+@njit
+def rounds_kernel(
+    indptr, indices, weights, sources, everywhere, bound, distances, predecessors, null
+):
+    """Search as `rows_kernel`, over weights of any sign; return whether all is well.
+
+    It is not if a cycle may be negative, or a sum is out of bounds. ``everywhere`` int64: where a
+    search begins that comes before all others, to see of all cycles that none is negative.
+    """
+    n = distances.shape[1]
+    reached, counters = np.empty(n, np.int32), np.zeros(COUNTERS, np.int64)
+    scratch = np.empty((5, n), np.int32)
+    distances[:] = np.inf
+    predecessors[:] = null
+    before = np.full(n, np.inf)
+    for row in range(-1, sources.size):
+        source, lengths = everywhere, before
+        if row >= 0:
+            source, lengths = sources[row : row + 1], distances[row]
+        counters[:] = 0
+        status, count = bellman_ford_kernel(
+            indptr, indices, weights, source, np.inf, bound, lengths, reached, counters,
+            True, bound, scratch[0], scratch[1], scratch[2], scratch[3], scratch[4],
+        )  # fmt: skip
+        if status != DONE:
+            return False
+        if row >= 0 and predecessors.shape[0] > 0:
+            tails = predecessors[row]
+            found = fewest_arcs_kernel(
+                indptr, indices, weights, source, lengths, reached[:count], bound, 0.0, None, tails
+            )
+            if found != count:
+                return False
+            tails[source[0]] = null
+    return True
+
+
+@njit
+def floats_kernel(values, missing, unit, floats):
+    """Copy integers, divided by `unit` and rounded down, to floats; what is missing is inf."""
+    for i in range(values.size):
+        value = values[i]
+        if value == missing:
+            floats[i] = np.inf
+        else:
+            floats[i] = value if unit == 1 else value // unit
+
+
+@njit
+def null_kernel(vertices, null):
+    """Write `null` in place of what is no vertex."""
+    for i in range(vertices.size):
+        if vertices[i] < 0:
+            vertices[i] = null
+
+
+@njit
+def dense_kernel(given, dense):
+    """Copy a matrix, infinity for what is no arc; the two may be the same."""
+    for i in range(given.size):
+        weight = given[i]
+        dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
+
+
+@njit
+def look_kernel(matrix):
+    """Return least and greatest entry, or 0, but infinity; whether all are numbers, and integers.
+
+    Minus infinity is no number here.
+    """
+    least = greatest = 0.0
+    proper, whole = True, True
+    for i in range(matrix.size):
+        weight = matrix[i]
+        if weight == np.inf:
+            continue
+        proper &= weight > -np.inf
+        whole &= np.floor(weight) == weight
+        least, greatest = min(least, weight), max(greatest, weight)
+    return least, greatest, proper, whole
+
+
+@njit
+def counts_kernel(weights, unit, counts, absent):
+    """Write every weight times `unit`, plus 1 for the arc unless that is 1; `absent` for inf."""
+    number = counts.dtype.type
+    step = 0 if unit == 1 else 1
+    for i in range(weights.size):
+        weight = weights[i]
+        if weight == np.inf:
+            counts[i] = absent
+        else:
+            counts[i] = number(np.int64(weight) * unit + step)

@@ -1,0 +1,650 @@
+"""New weights for a structure: customization (Dibbelt, Strasser and Wagner 2016, section 4).
+
+Every chordal arc gets two weights, that of the shortest way up along it and that of the way down,
+in two passes over the triangles of chordal arcs. Say v is below x and x below y:
+
+- *basic*, upward: the arc between x and y falls to the way over v. Then whatever is a shortest
+  path is as short as some way that climbs and then descends.
+- *perfect*, downward: the arcs above v fall to the ways over x and y. Then every chordal arc
+  weighs what its ends are apart.
+
+Both walk over the middle vertex x, mark the arcs above it once, and run through what is left of the
+list of every v below: it is contiguous. Basic then writes arcs above x alone, perfect writes arcs
+above lower vertices alone, so subtrees go side by side (`sssp.order.tasks`).
+
+An arc that perfect has made shorter is no use to a sweep, for there is a way without it that is
+as short. What is left, about three arcs in four, is packed. (To drop an arc that is merely as long
+as another way would be wrong: its two sides may each be the other's reason.)
+
+Where a weight is negative, the first pass stops at a cycle below zero: once all that is below the
+two ends of an arc is done, such a cycle shows as an arc whose two ways add up to less than nothing.
+If there is none, a climb and a sweep from all vertices at once, with nothing pruned, give every
+vertex a potential (Johnson 1977), and weights between potentials are not negative: all that
+follows, here and in questions, goes on with those, and shifts its results back.
+
+Integers: INF is no way. It bounds all sums of weights >= 0 by twice that, so nothing needs to be
+tested before adding. A sum of two weights of arcs that reaches INF is dropped; that was none if
+every weight is below half of it, which is looked at afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.workers import in_order
+from sssp.order.structure import NO_SLOT, Structure
+from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
+from sssp.kernels.jit import njit
+
+__all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
+
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+#: greater than the number of any arc
+ALL = np.uint64(1) << np.uint64(40)
+#: parts, for every thread, that work is cut into where no tree says how
+PARTS = 4
+#: arcs that are packed in one call, at most
+MOST_AT_ONCE = 1 << 20
+#: bytes of a line of cache, where an array begins
+LINE = 64
+UINT32 = np.dtype(np.uint32)
+#: weights that a layer of changes may hold in any case, and as a part of all
+FEW, HELD_SHARE = 10_000, 12
+
+
+class PackedArcs(NamedTuple):
+    """The arcs that sweeps need, of every rank, to ranks above it.
+
+    Attributes
+    ----------
+    first : ndarray, shape (n + 1,), uint32
+    ends : ndarray, uint32
+        The rank above.
+    weights : ndarray, of the dtype of the distances
+    """
+
+    first: NDArray[np.uint32]
+    ends: NDArray[np.uint32]
+    weights: NDArray[Any]
+
+
+class Whole:
+    """All weights of a customization: where versions with some other weights are found.
+
+    Attributes
+    ----------
+    basic, perfect : ndarray, shape (2 c,)
+        Up and down along every chordal arc. A change writes here, and takes it back.
+    tops : ndarray, shape (2,)
+        How many ranks have no packed arc up, and how many none down.
+    deepest : int
+        No way up has more arcs.
+    greatest : float
+        The greatest basic weight.
+    lock : Lock
+        Held during a change.
+    """
+
+    def __init__(
+        self,
+        basic: NDArray[Any],
+        perfect: NDArray[Any],
+        up: PackedArcs,
+        down: PackedArcs,
+        tops: NDArray[np.int64],
+        deepest: int,
+        greatest: float,
+    ) -> None:
+        self.basic, self.perfect, self.tops = basic, perfect, tops
+        self.deepest, self.greatest = deepest, greatest
+        self._up, self._down = up, down
+        self.lock = threading.Lock()
+        self._vertices_above: NDArray[np.uint32] | None = None
+
+    def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
+        """Return the vertex at the upper end of every packed arc down; made once, then kept."""
+        with self.lock:
+            if self._vertices_above is None:
+                self._vertices_above = order[down.ends].view(np.uint32)
+            return self._vertices_above
+
+    @cached_property
+    def climbs(self) -> NDArray[np.float64]:
+        """The length of the longest way up from every rank, and of that down to it."""
+        return _climbs(self._up, self._down)
+
+    @cached_property
+    def longest(self) -> float:
+        """No way that climbs and then descends is longer."""
+        return float(self.climbs.max(axis=1, initial=0).sum())
+
+    @property
+    def n(self) -> int:
+        """Number of ranks."""
+        return self._up.first.size - 1
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes, but for scratch."""
+        return self.basic.nbytes + self.perfect.nbytes + 2 * self.n * FLOAT64.itemsize
+
+    @property
+    def most_held(self) -> int:
+        """Weights that a layer may hold: beyond them customizing anew will soon have paid."""
+        return max(FEW, self.basic.size // HELD_SHARE)
+
+    @cached_property
+    def scratch(self) -> tuple[NDArray[Any], ...]:
+        """Scratch of changes, clean between them.
+
+        Of every rank: a number, whether it is touched, a place; of every chordal arc whether it is
+        marked; room for ranks that wait.
+        """
+        n = self.n
+        marks = np.zeros(self.basic.size // 2, np.uint8)
+        heap = np.empty(min(n, self.most_held), np.int64)
+        return np.empty(n, np.uint32), np.zeros(n, np.uint8), np.empty(n, INDEX), marks, heap
+
+    @cached_property
+    def log(self) -> tuple[NDArray[Any], ...]:
+        """Where a change writes down what was: ranks, where each begins, weights, and counts."""
+        ranks = min(self.n, self.most_held)
+        held = np.empty((2, self.most_held), self.basic.dtype)
+        return np.empty(ranks, np.uint32), np.empty(ranks, np.int64), held, np.zeros(4, np.int64)
+
+
+class Metric(NamedTuple):
+    """Weights of a hierarchy in one dtype.
+
+    Attributes
+    ----------
+    up, down : PackedArcs
+        Arcs that lead up from a rank, and those that lead down to it.
+    fits : bool
+        Whether no sum, here or in a sweep, can leave the dtype: no way that climbs and then
+        descends is that long.
+    joined : bool
+        Whether every vertex reaches every other.
+    potentials : ndarray, shape (n,), or None
+        Of every vertex, where a weight is negative: a way from u to v is longer than its arcs here
+        by ``potentials[v] - potentials[u]``.
+    whole : Whole or None
+        What versions with some other weights are made from; None where weights are negative.
+    """
+
+    up: PackedArcs
+    down: PackedArcs
+    fits: bool
+    joined: bool
+    potentials: NDArray[Any] | None = None
+    whole: Whole | None = None
+
+    def reversed(self) -> Metric:
+        """Return the weights of the reversed graph, from which no versions are made."""
+        back = None if self.potentials is None else -self.potentials
+        return self._replace(up=self.down, down=self.up, potentials=back, whole=None)
+
+
+_NO_ARCS = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0))
+#: where sums may leave the dtype from the start
+NO_METRIC = Metric(_NO_ARCS, _NO_ARCS, False, False)
+
+
+class _CycleBelowZeroError(Exception):
+    """Work may end: there is no shortest way."""
+
+
+@njit
+def _first_weights_kernel(low, high, slots, arc_weights, weights, inf):
+    """Give directed chordal arcs the weights of the graph's arcs low..high-1.
+
+    `weights` comes with INF everywhere.
+    """
+    for arc in range(low, high):
+        slot = slots[arc]
+        # (a closed arc weighs more)
+        if slot != NO_SLOT and arc_weights[arc] < inf:
+            weights[slot] = arc_weights[arc]
+
+
+@njit
+def _from_arc(lower, first, end, arc):
+    """Return where in a list of arcs from below those from `arc` on begin."""
+    while first < end:
+        middle = (first + end) >> ONE
+        if lower[middle, 0] < arc:
+            first = middle + ONE
+        else:
+            end = middle
+    return first
+
+
+@njit
+def _added(one, other, inf):
+    """Return the sum of two weights, of which INF is no way; None: neither is negative."""
+    if inf is None:
+        return one + other
+    return one + other if one < inf and other < inf else inf
+
+
+@njit(slp_vectorize=True)
+def _basic_kernel(
+    low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
+):
+    """Let the arcs above the ranks low..high-1 fall to the ways over lower vertices.
+
+    Returns whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
+    what was found until then are simple ways.
+
+    Arguments
+    ---------
+    arc_low, arc_high : uint64; of lower vertices, those whose arcs are from the one up to the other
+    first, upper, lower_first, lower : of the structure, unsigned
+    weights : shape (2 c,)
+        Up and down along every arc; those above these ranks are written.
+    above : shape (n,), uint32, of one worker
+        Where the arc to every rank above is; scratch.
+    inf : INF, where a weight may be negative
+    """
+    number = weights.dtype.type
+    for x in range(np.uint64(low), np.uint64(high)):
+        for arc in range(first[x], first[x + ONE]):
+            above[upper[arc]] = arc
+        end = lower_first[x + ONE]
+        for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
+            below = np.uint64(lower[k, 0])
+            if below >= arc_high:
+                break
+            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            for other in range(below + ONE, np.uint64(lower[k, 1])):
+                up = TWO * np.uint64(above[upper[other]])
+                down = up + ONE
+                # both ways are read before one is written, so that the compiler makes one of them
+                far_climb, far_descent = weights[TWO * other], weights[TWO * other + ONE]
+                to_above, from_above = weights[up], weights[down]
+                weights[up] = min(to_above, number(_added(descent, far_climb, inf)))
+                weights[down] = min(from_above, number(_added(climb, far_descent, inf)))
+        if inf is not None:
+            for arc in range(first[x], first[x + ONE]):
+                if number(_added(weights[TWO * arc], weights[TWO * arc + ONE], inf)) < 0:
+                    return True
+    return False
+
+
+@njit
+def _potentials_kernel(first, upper, weights, inf, potentials):
+    """Find how near every rank is to the nearest of all, each at 0; `potentials` comes as zeros."""
+    number = weights.dtype.type
+    n = np.uint64(potentials.size)
+    for v in range(n):
+        for arc in range(first[v], first[v + ONE]):
+            if weights[TWO * arc] < inf:
+                candidate = number(potentials[v] + weights[TWO * arc])
+                potentials[upper[arc]] = min(potentials[upper[arc]], candidate)
+    for i in range(n):
+        v = n - ONE - i
+        for arc in range(first[v], first[v + ONE]):
+            if weights[TWO * arc + ONE] < inf:
+                candidate = number(potentials[upper[arc]] + weights[TWO * arc + ONE])
+                potentials[v] = min(potentials[v], candidate)
+
+
+@njit
+def _between_potentials_kernel(first, upper, weights, inf, potentials):
+    """Make weights what they are between potentials: never negative, but for rounding."""
+    number = weights.dtype.type
+    for v in range(np.uint64(potentials.size)):
+        for arc in range(first[v], first[v + ONE]):
+            height = number(potentials[upper[arc]] - potentials[v])
+            up, down = weights[TWO * arc], weights[TWO * arc + ONE]
+            if up < inf:
+                weights[TWO * arc] = max(number(0), number(up - height))
+            if down < inf:
+                weights[TWO * arc + ONE] = max(number(0), number(down + height))
+
+
+@njit(slp_vectorize=True)
+def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
+    """Let arcs from below fall to the ways over the ranks low..high-1, downward.
+
+    Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
+    lower vertices are read and written.
+    """
+    number = weights.dtype.type
+    x = np.uint64(high)
+    while x > np.uint64(low):
+        x -= ONE
+        end = lower_first[x + ONE]
+        if lower_first[x] == end:
+            continue
+        for arc in range(first[x], first[x + ONE]):
+            above[upper[arc]] = arc
+        for k in range(_from_arc(lower, lower_first[x], end, arc_low), end):
+            below = np.uint64(lower[k, 0])
+            if below >= arc_high:
+                break
+            climb, descent = weights[TWO * below], weights[TWO * below + ONE]
+            for other in range(below + ONE, np.uint64(lower[k, 1])):
+                up = TWO * np.uint64(above[upper[other]])
+                down = up + ONE
+                there = TWO * other
+                back = there + ONE
+                to_above, from_above = weights[up], weights[down]
+                far_climb, far_descent = weights[there], weights[back]
+                climb = min(climb, number(far_climb + from_above))
+                descent = min(descent, number(far_descent + to_above))
+                weights[there] = min(far_climb, number(climb + to_above))
+                weights[back] = min(far_descent, number(descent + from_above))
+            weights[TWO * below] = climb
+            weights[TWO * below + ONE] = descent
+
+
+@njit
+def _count_kernel(start, end, basic, weights, inf):
+    """Count the arcs start..end-1 that are kept, up and down; return the greatest basic weight too.
+
+    In loops that the compiler turns into vector operations.
+    """
+    nothing = weights.dtype.type(0)
+    basic, weights = basic[2 * start : 2 * end], weights[2 * start : 2 * end]
+    greatest = nothing
+    for slot in range(basic.size):
+        greatest = max(greatest, basic[slot] if basic[slot] < inf else nothing)
+    both = ups = 0
+    for slot in range(basic.size):
+        kept = np.int64((basic[slot] < inf) & (weights[slot] == basic[slot]))
+        both += kept
+        ups += kept & ~slot & 1
+    return ups, both - ups, greatest
+
+
+@njit
+def _pack_kernel(
+    low, high, first, upper, basic, weights, inf, up_place, up_end, up_first, up_ends, up_weights,
+    down_place, down_end, down_first, down_ends, down_weights,
+):  # fmt: skip
+    """Pack what is kept of the ranks low..high-1, from ``up_place`` and ``down_place`` on.
+
+    What is not kept is written too, where the next arc will stand, so that no branch depends on the
+    weights; but for what comes after the last, at ``up_end`` and ``down_end``.
+    """
+    up_place, down_place = np.uint64(up_place), np.uint64(down_place)
+    v = np.uint64(low)
+    for arc in range(first[v], first[np.uint64(high)]):
+        while first[v] == arc:
+            up_first[v], down_first[v] = up_place, down_place
+            v += ONE
+        up, down = weights[TWO * arc], weights[TWO * arc + ONE]
+        basic_up, basic_down = basic[TWO * arc], basic[TWO * arc + ONE]
+        if up_place < up_end:
+            up_ends[up_place] = upper[arc]
+            up_weights[up_place] = up
+            up_place += np.uint64((basic_up < inf) & (up == basic_up))
+        if down_place < down_end:
+            down_ends[down_place] = upper[arc]
+            down_weights[down_place] = down
+            down_place += np.uint64((basic_down < inf) & (down == basic_down))
+    while v < np.uint64(high):
+        up_first[v], down_first[v] = up_place, down_place
+        v += ONE
+
+
+@njit
+def _climbs_kernel(first, ends, weights, climbs):
+    """Find the length of the longest way up from every rank along packed arcs."""
+    v = np.uint64(climbs.size)
+    while v > ZERO:
+        v -= ONE
+        climb = 0.0
+        for arc in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
+            climb = max(climb, climbs[ends[arc]] + weights[arc])
+        climbs[v] = climb
+
+
+def _climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
+    """Return the length of the longest way up from every rank, and of that down to it."""
+    found = np.empty((2, up.first.size - 1))
+    for arcs, climbs in zip((up, down), found, strict=True):
+        _climbs_kernel(*arcs, climbs)
+    return found
+
+
+def customized(
+    structure: Structure,
+    slots: NDArray[np.uint32],
+    arc_weights: NDArray[Any],
+    dtype: np.dtype[Any],
+    threads: int,
+    *,
+    signed: bool = False,
+) -> Metric | None:
+    """Find the weights of a structure for those of the graph's arcs.
+
+    Parameters
+    ----------
+    structure : Structure
+    slots : ndarray, shape (m,), uint32
+        `slots_of` the graph.
+    arc_weights : ndarray, shape (m,), of `dtype`
+        Closed arcs weigh the greatest number of the dtype, or infinity.
+    dtype : dtype
+    threads : int
+    signed : bool
+        Whether a weight may be negative. No simple way may be longer than half of what the dtype
+        holds then.
+
+    Returns
+    -------
+    Metric or None
+        None: there is a cycle below zero.
+
+    Notes
+    -----
+    O(triangles) time.
+    """
+    work = _Customization(structure, dtype, threads)
+    work.begin(slots, arc_weights)
+    try:
+        work.find_basic(signed=signed)
+    except _CycleBelowZeroError:
+        return None
+    potentials = work.potentials() if signed else None
+    work.find_perfect()
+    return work.packed(potentials)
+
+
+class _Customization:
+    """Weights in the making, and the passes over them.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (2 c,)
+        Up and down along every chordal arc.
+    basic : the same
+        As they are before the perfect pass.
+    """
+
+    def __init__(self, structure: Structure, dtype: np.dtype[Any], threads: int) -> None:
+        self.structure, self.tasks, self.threads = structure, structure.tasks, threads
+        self.dtype, self.inf, self.n = dtype, infinity(dtype), structure.order.size
+        self.first, self.upper = structure.first.view(np.uint64), structure.upper.view(np.uint32)
+        self.lower_first, self.lower = structure.lower_first.view(np.uint64), structure.lower
+        self.arcs = (self.first, self.upper, self.lower_first, self.lower)
+        self.deepest = max(1, int(structure.depth.max(initial=0)))
+        self.weights: NDArray[Any] = np.empty(2 * self.upper.size, dtype)
+        self.basic = np.empty_like(self.weights)
+        self._spare: list[NDArray[np.uint32]] = []
+
+    def _scratch(self) -> NDArray[np.uint32]:
+        return np.empty(self.n, np.uint32)
+
+    def begin(self, slots: NDArray[np.uint32], arc_weights: NDArray[Any]) -> None:
+        """Give chordal arcs the weights of the graph's arcs."""
+
+        def clear(piece: tuple[int, int]) -> None:
+            low, high = piece
+            self.weights[2 * int(self.first[low]) : 2 * int(self.first[high])] = self.inf
+
+        def bring(arcs: tuple[int, int]) -> None:
+            _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
+
+        for _ in in_order(clear, self._pieces(), self.threads):
+            pass
+        cuts = np.linspace(0, slots.size, PARTS * self.threads + 1).astype(int).tolist()
+        for _ in in_order(bring, pairwise(cuts), self.threads):
+            pass
+
+    def find_basic(self, *, signed: bool) -> None:
+        """Do the basic pass.
+
+        Raises
+        ------
+        _CycleBelowZeroError
+            There is one.
+        """
+        if signed:
+            self.tasks.upward(self._find_signed, self.threads, self._scratch)
+        else:
+            self.tasks.upward(
+                self._find_basic, self.threads, self._scratch, self._find_basic_together
+            )
+
+    def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
+        if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
+            raise _CycleBelowZeroError
+
+    def _find_basic(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
+        self._call(_basic_kernel, ZERO, ALL, low, high, above)
+        self._keep_basic(low, high)
+
+    def _keep_basic(self, low: int, high: int) -> None:
+        """Copy the weights above ranks that are done, while they are at hand."""
+        arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
+        self.basic[arcs] = self.weights[arcs]
+
+    def _call(
+        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: NDArray[np.uint32]
+    ) -> None:
+        """Do a pass over some ranks, and over lower vertices whose arcs are from start to end."""
+        kernel(low, high, start, end, *self.arcs, self.weights, above)
+
+    def _part(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
+        above = self._spare.pop() if self._spare else self._scratch()
+        self._call(kernel, start, end, low, high, above)
+        self._spare.append(above)
+
+    def _find_basic_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
+        # over what is below the range, every rank by itself; then over what is within
+        inside = self.first[low]
+        below = partial(self._part, _basic_kernel, ZERO, inside)
+        for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
+            part.result()
+        self._part(_basic_kernel, inside, ALL, low, high)
+        self._keep_basic(low, high)
+
+    def potentials(self) -> NDArray[Any]:
+        """Find potentials, and go over to the weights between them."""
+        found = np.zeros(self.n, self.dtype)
+        _potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
+        _between_potentials_kernel(self.first, self.upper, self.weights, self.inf, found)
+        self._keep_basic(0, self.n)
+        return found
+
+    def find_perfect(self) -> None:
+        """Do the perfect pass."""
+        find = partial(self._call, _perfect_kernel, ZERO, ALL)
+        self.tasks.downward(find, self.threads, self._scratch, self._find_perfect_together)
+
+    def _find_perfect_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
+        # within the range; then for what is below, some vertices by themselves
+        inside = self.first[low]
+        self._part(_perfect_kernel, inside, ALL, low, high)
+        middle = (low + high) // 2
+        ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
+        ends = ends[ends < inside]
+        cuts = np.unique(ends[:: max(1, ends.size // (PARTS * self.threads))]).astype(np.uint64)
+        parts = [
+            pool.submit(self._part, _perfect_kernel, start, end, low, high)
+            for start, end in pairwise([ZERO, *cuts, inside])
+        ]
+        for part in parts:
+            part.result()
+
+    def packed(self, potentials: NDArray[Any] | None) -> Metric:
+        """Pack what is kept."""
+        pieces = self._pieces()
+        counts = list(in_order(self._count, pieces, self.threads))
+        begins: NDArray[np.int64] = np.zeros((len(pieces) + 1, 2), np.int64)
+        for piece, (ups, downs, _) in enumerate(counts):
+            begins[piece + 1] = begins[piece] + (ups, downs)
+        up, down = _room(self.n, begins[-1].tolist(), self.dtype)
+
+        def pack(piece: int) -> None:
+            (up_place, down_place), (up_end, down_end) = begins[piece : piece + 2].tolist()
+            _pack_kernel(
+                *pieces[piece], self.first, self.upper, self.basic, self.weights, self.inf,
+                up_place, up_end, *up, down_place, down_end, *down,
+            )  # fmt: skip
+
+        for _ in in_order(pack, range(len(pieces)), self.threads):
+            pass
+        below = 0.0 if potentials is None else float(potentials.min(initial=0))
+        greatest = float(max(count[2] for count in counts))
+        fits = self._fits(up, down, greatest, below)
+        # who has no way up is a top, and a source comes to all that have a way down from there
+        firsts = up.first, down.first
+        tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
+        joined = bool((tops == 1).all())
+        if potentials is None:
+            whole = Whole(self.basic, self.weights, up, down, tops, self.deepest, greatest)
+            return Metric(up, down, fits, joined, whole=whole)
+        return Metric(up, down, fits, joined, potentials[self.structure.rank])
+
+    def _pieces(self) -> list[tuple[int, int]]:
+        """Cut the ranks where there are about as many arcs each."""
+        arcs = self.upper.size
+        pieces = max(PARTS * self.threads, arcs // MOST_AT_ONCE)
+        cuts = np.searchsorted(self.first, np.linspace(0, arcs, pieces + 1)[1:-1].astype(np.uint64))
+        return list(pairwise([0, *np.unique(cuts[(cuts > 0) & (cuts < self.n)]).tolist(), self.n]))
+
+    def _count(self, piece: tuple[int, int]) -> tuple[int, int, Any]:
+        low, high = piece
+        start, end = int(self.first[low]), int(self.first[high])
+        ups, downs, greatest = _count_kernel(start, end, self.basic, self.weights, self.inf)
+        return ups, downs, greatest
+
+    def _fits(self, up: PackedArcs, down: PackedArcs, greatest: float, below: float) -> bool:
+        """Whether every way that climbs and descends fits, between potentials from `below` on.
+
+        Ways have no more arcs than the tree is deep; if that does not tell, they are measured.
+        """
+        most = safe_length(self.dtype)
+        if 2.0 * self.deepest * greatest - 2.0 * below < most:
+            return True
+        with np.errstate(over="ignore"):  # (an infinite sum does not fit)
+            longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
+        return max(longest, 2.0 * greatest) - 2.0 * below < most
+
+
+def _room(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
+    """Return room for arcs up and for arcs down: in one piece, which comes in large pages."""
+    parts: list[tuple[int, np.dtype[Any]]] = []
+    for size in sizes:
+        parts += [(n + 1, UINT32), (size, UINT32), (size, dtype)]
+    ends = np.cumsum([-(-size * kind.itemsize // LINE) * LINE for size, kind in parts]).tolist()
+    memory = np.empty(ends[-1], np.uint8)
+    arrays: list[NDArray[Any]] = [
+        memory[begin : begin + size * kind.itemsize].view(kind)
+        for begin, (size, kind) in zip([0, *ends], parts, strict=False)
+    ]
+    room = [PackedArcs(*arrays[:3]), PackedArcs(*arrays[3:])]
+    for packed, size in zip(room, sizes, strict=True):
+        packed.first[n] = size
+    return room

@@ -1,0 +1,714 @@
+"""Other weights on some arcs: only what depends on them is found anew, and kept as a layer.
+
+The two passes of a customization, restricted (Dibbelt, Strasser and Wagner 2016, section 6.4 of the
+basic one; both in `sssp.cpu.sweep.customization`):
+
+- *basic*, upward: a rank waits for its turn if an arc above it may have changed. If a triangle that
+  supported the arc has become longer, or its street has, the arc is found anew from all of its
+  triangles; else it takes the least of what came. What has changed is handed on to the arcs that
+  the rank's arcs make triangles with.
+- *perfect*, downward: a rank has its turn if an arc above it has another basic weight, or if its
+  arcs make a triangle with one whose perfect weight has changed. All its arcs are done anew, in the
+  steps of the full pass, so that floats come out the same to the bit.
+
+One closed street changes some dozens of weights among millions, and copying these would take far
+longer than finding them. So a version of a map shares the arrays of the map that it comes from, its
+*base*, and has a layer over them: the ranks whose arcs weigh something else, with all arcs above
+them, packed like those of the base. Whatever climbs or sweeps passes the ranks in order, and takes
+the arcs of those from the layer.
+
+The weights that are found on the way, of all chordal arcs, are kept once for a base. A version is
+made there: its layer is laid on, the arcs are changed, the difference is taken off as a new layer,
+and all is as it was; in one compiled call, so that nothing can come between.
+
+When a layer has grown large, or much has to be found, customizing anew is faster: `changed` then
+returns None. What hangs on scattered arcs is told from the ranks above them, before any is touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.csr import arc_position
+from sssp.graph.graph import Graph
+from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
+from sssp.order.structure import NO_SLOT, Structure
+from sssp.cpu.sweep.sweeps import Arcs, flattened
+from sssp.kernels.dtypes import infinity, safe_length
+from sssp.kernels.jit import njit
+
+__all__ = ["MOST_CHANGES", "Layer", "LayeredMetric", "changed", "unchanged"]
+
+#: changed arcs, from which on a customization is faster
+MOST_CHANGES = 10_000
+#: weights that may stand above changed arcs, up to the root, in any case, and as a part of all: of
+#: arcs here and there about half of them change, and with more than that a change proved too much
+FEW, ABOVE_SHARE = 30_000, 8
+#: triangles that may be looked at for a change, at most, which takes 0.2 s. To look at as many as
+#: there are takes half as long as to customize on one core, as long as on two
+MANY = 50_000_000
+#: of a rank: nothing, its weights are written down, it waits for its turn besides
+UNTOUCHED, TOUCHED, WAITS = 0, 1, 2
+#: entries of ``counts``: ranks written down, their weights, ranks that wait, triangles looked at
+NOTES, HELD, WAITING, LOOKED = 0, 1, 2, 3
+
+
+class Layer(NamedTuple):
+    """What a version has in place of the arcs of its base.
+
+    Attributes
+    ----------
+    ranks : ndarray, shape (p,), uint32
+        Ranks with other arcs or weights, ascending.
+    weights : ndarray, shape (2, t)
+        Basic and perfect weights of all chordal arcs above these ranks, up and down alternating.
+    up, down : PackedArcs
+        Those that sweeps need, by place in `ranks`.
+    """
+
+    ranks: NDArray[np.uint32]
+    weights: NDArray[Any]
+    up: PackedArcs
+    down: PackedArcs
+
+
+class LayeredMetric(NamedTuple):
+    """Weights of a hierarchy in one dtype: those of a base, but for a layer.
+
+    Attributes
+    ----------
+    base : Metric
+    layer : Layer
+    joined : bool
+        As of `Metric`.
+    """
+
+    base: Metric
+    layer: Layer
+    joined: bool
+
+    @property
+    def fits(self) -> bool:
+        """Whether no sum can leave the dtype."""
+        return self.base.fits
+
+    @property
+    def potentials(self) -> NDArray[Any] | None:
+        """Potentials, where a weight is negative."""
+        return self.base.potentials
+
+    @property
+    def up(self) -> Arcs:
+        """The arcs up, as kernels want them: of the base, changed ranks, theirs."""
+        return (*self.base.up, self.layer.ranks, *self.layer.up)
+
+    @property
+    def down(self) -> Arcs:
+        """The arcs down, likewise."""
+        return (*self.base.down, self.layer.ranks, *self.layer.down)
+
+    def reversed(self) -> LayeredMetric:
+        """Return the weights of the reversed graph, from which no version is made."""
+        layer = self.layer
+        return LayeredMetric(
+            self.base.reversed(), layer._replace(up=layer.down, down=layer.up), self.joined
+        )
+
+    def down_to_vertices(self, order: NDArray[np.int32]) -> Arcs:
+        """Return the arcs down, whose ends are vertices in place of ranks."""
+        whole, own = self.base.whole, self.layer.down
+        if whole is None:
+            ends = order[self.base.down.ends].view(np.uint32)
+        else:
+            ends = whole.vertices_above(self.base.down, order)
+        base = self.base.down._replace(ends=ends)
+        own = own._replace(ends=order[own.ends].view(np.uint32))
+        return (*base, self.layer.ranks, *own)
+
+    def flat(self) -> Metric:
+        """Return the same without a layer: copies, if there is one."""
+        if not self.layer.ranks.size:
+            return self.base
+        up, down = flattened(self.up), flattened(self.down)
+        return self.base._replace(up=up, down=down, joined=self.joined, whole=None)
+
+
+def unchanged(metric: Metric) -> LayeredMetric:
+    """Return weights with a layer that holds nothing."""
+    dtype = metric.up.weights.dtype
+    nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
+    layer = Layer(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
+    return LayeredMetric(metric, layer, metric.joined)
+
+
+# ---- ranks that wait for their turn: a heap, the least number first
+
+
+@njit
+def _push(heap, size, number):
+    """Add a number to a heap of `size` numbers."""
+    place = size
+    while place > 0 and heap[(place - 1) >> 1] > number:
+        heap[place] = heap[(place - 1) >> 1]
+        place = (place - 1) >> 1
+    heap[place] = number
+
+
+@njit
+def _pop(heap, size):
+    """Take the least number from a heap of `size` numbers."""
+    least, number = heap[0], heap[size - 1]
+    place, child = 0, 1
+    while child < size - 1:
+        if child + 1 < size - 1 and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= number:
+            break
+        heap[place] = heap[child]
+        place, child = child, 2 * child + 1
+    heap[place] = number
+    return least
+
+
+# ---- a change
+#
+# Kernels hand on their arrays in tuples:
+#   structure : order, first, upper, lower_first, lower
+#   graph : indptr, indices, weights
+#   both : basic and perfect weights, shape (2 c,) each
+#   scratch : of `Whole.scratch`; clean between changes
+#   log : what was before the change: ranks, where their weights begin in what is held; that, basic
+#         and perfect weights, shape (2, t); counts, int64
+
+
+@njit
+def _wait_for(rank, number, structure, both, scratch, log):
+    """Let a rank wait for its turn, its weights written down; return whether there is room."""
+    first, (basic, perfect) = structure[1], both
+    _, states, places, _, heap = scratch
+    ranks, begins, held, counts = log
+    if states[rank] == UNTOUCHED:
+        start, end = 2 * first[rank], 2 * first[rank + 1]
+        note, place = counts[NOTES], counts[HELD]
+        if note == ranks.size or place + end - start > held.shape[1]:
+            return False
+        for i in range(end - start):
+            held[0, place + i] = basic[start + i]
+            held[1, place + i] = perfect[start + i]
+        ranks[note], begins[note], places[rank] = rank, place, note
+        counts[NOTES] = note + 1
+        counts[HELD] = place + end - start
+    if states[rank] != WAITS:
+        states[rank] = WAITS
+        _push(heap, counts[WAITING], number)
+        counts[WAITING] += 1
+    return True
+
+
+@njit
+def _next(scratch, log):
+    """Return the number of the rank whose turn it is."""
+    heap, counts = scratch[-1], log[-1]
+    number = _pop(heap, counts[WAITING])
+    counts[WAITING] -= 1
+    return number
+
+
+@njit
+def _swap(ranks, count, begins, held, first, both):
+    """Exchange the weights above the first `count` ranks for those in `held`."""
+    basic, perfect = both
+    for note in range(count):
+        rank, place = np.int64(ranks[note]), begins[note]
+        for i in range(2 * first[rank], 2 * first[rank + 1]):
+            basic[i], held[0, place] = held[0, place], basic[i]
+            perfect[i], held[1, place] = held[1, place], perfect[i]
+            place += 1
+
+
+@njit
+def _own_weight(tail, head, graph, inf):
+    """Return the weight of the graph's arc between two vertices; INF if none is open."""
+    indptr, indices, weights = graph
+    arc = arc_position(indptr, indices, tail, head)
+    if arc < 0 or not weights[arc] < inf:
+        return inf
+    return weights[arc]
+
+
+@njit
+def _renew(v, structure, graph, inf, basic, scratch, counts):
+    """Find the basic weights of marked arcs above a rank from all their triangles."""
+    order, first, upper, lower_first, lower = structure
+    above, marks = scratch[0], scratch[3]
+    number = basic.dtype.type
+    for arc in range(first[v], first[v + 1]):
+        x = upper[arc]
+        above[x] = arc
+        if marks[arc]:
+            for down in range(2):
+                tail, head = (order[x], order[v]) if down else (order[v], order[x])
+                basic[2 * arc + down] = _own_weight(tail, head, graph, inf)
+    for k in range(lower_first[v], lower_first[v + 1]):
+        below, end = np.int64(lower[k, 0]), np.int64(lower[k, 1])
+        climb, descent = basic[2 * below], basic[2 * below + 1]
+        for other in range(below + 1, end):
+            arc = np.int64(above[upper[other]])
+            if marks[arc]:
+                up, down = 2 * arc, 2 * arc + 1
+                basic[up] = min(basic[up], number(descent + basic[2 * other]))
+                basic[down] = min(basic[down], number(basic[2 * other + 1] + climb))
+        counts[LOOKED] += end - below
+    for arc in range(first[v], first[v + 1]):
+        marks[arc] = 0
+
+
+@njit
+def _differs(arc, place, before, now):
+    """Whether an arc has other weights than stand from `place` on."""
+    return before[place] != now[2 * arc] or before[place + 1] != now[2 * arc + 1]
+
+
+@njit
+def _basic_pass(structure, graph, inf, both, scratch, log, most):
+    """Give their turns to the ranks that wait, upward; return whether that was not too much."""
+    _, first, upper, _, _ = structure
+    _, states, places, marks, _ = scratch
+    _, begins, held, counts = log
+    basic, before = both[0], held[0]
+    while counts[WAITING] > 0:
+        v = _next(scratch, log)
+        states[v] = TOUCHED
+        start, end, note = first[v], first[v + 1], begins[places[v]]
+        for arc in range(start, end):
+            if marks[arc]:
+                _renew(v, structure, graph, inf, basic, scratch, counts)
+                break
+        for one in range(start, end):
+            x, place = np.int64(upper[one]), note + 2 * (one - start)
+            arc = first[x]
+            one_differs = _differs(one, place, before, basic)
+            for other in range(one + 1, end):
+                far = note + 2 * (other - start)
+                if not (one_differs or _differs(other, far, before, basic)):
+                    continue
+                while upper[arc] != upper[other]:
+                    arc += 1
+                counts[LOOKED] += 1
+                for down in range(2):
+                    # from x down to v and up again, or that way back
+                    was = before[place + 1 - down] + before[far + down]
+                    now = basic[2 * one + 1 - down] + basic[2 * other + down]
+                    slot = 2 * arc + down
+                    falls = now < basic[slot]
+                    if not (falls or (now > was and was <= basic[slot])):
+                        continue
+                    if not _wait_for(x, x, structure, both, scratch, log):
+                        return False
+                    if falls:
+                        basic[slot] = now
+                    else:
+                        marks[arc] = 1
+        if counts[LOOKED] > most:
+            return False
+    return True
+
+
+@njit
+def _make_perfect(v, structure, both, counts):
+    """Find the perfect weights above a rank from its basic ones: the steps of the full pass."""
+    _, first, upper, _, _ = structure
+    basic, perfect = both
+    number = basic.dtype.type
+    start, end = first[v], first[v + 1]
+    for i in range(2 * start, 2 * end):
+        perfect[i] = basic[i]
+    for one in range(end - 1, start - 1, -1):
+        climb, descent = perfect[2 * one], perfect[2 * one + 1]
+        arc = first[upper[one]]
+        for other in range(one + 1, end):
+            while upper[arc] != upper[other]:
+                arc += 1
+            to_above, from_above = perfect[2 * arc], perfect[2 * arc + 1]
+            far_climb, far_descent = perfect[2 * other], perfect[2 * other + 1]
+            climb = min(climb, number(far_climb + from_above))
+            descent = min(descent, number(to_above + far_descent))
+            perfect[2 * other] = min(far_climb, number(climb + to_above))
+            perfect[2 * other + 1] = min(far_descent, number(from_above + descent))
+        perfect[2 * one] = climb
+        perfect[2 * one + 1] = descent
+        counts[LOOKED] += end - one
+
+
+@njit
+def _tail(arc, first, above):
+    """Return the rank below `above` whose arc it is."""
+    low, high = np.int64(0), np.int64(above)
+    while low + 1 < high:
+        middle = (low + high) >> 1
+        if first[middle] <= arc:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@njit
+def _concerns(one, other, arc, place, before, perfect):
+    """Whether an arc that has changed was, or is, on a shortest way between ends of two others.
+
+    These lead up from one rank, to the lower and to the upper end of the arc.
+    """
+    climb, descent = perfect[2 * one], perfect[2 * one + 1]
+    far_climb, far_descent = perfect[2 * other], perfect[2 * other + 1]
+    up = min(before[place], perfect[2 * arc])
+    down = min(before[place + 1], perfect[2 * arc + 1])
+    return (
+        climb + up <= far_climb
+        or up + far_descent <= descent
+        or far_climb + down <= climb
+        or down + descent <= far_descent
+    )
+
+
+@njit
+def _perfect_pass(structure, both, scratch, log, most, exact):
+    """Give their turns to all ranks that are written down, and on; as `_basic_pass`, downward."""
+    order, first, upper, lower_first, lower = structure
+    _, states, places, marks, _ = scratch
+    ranks, begins, held, counts = log
+    perfect, before = both[1], held[1]
+    last = order.size - 1
+    for note in range(counts[NOTES]):
+        rank = np.int64(ranks[note])
+        _wait_for(rank, last - rank, structure, both, scratch, log)
+    while counts[WAITING] > 0:
+        v = last - _next(scratch, log)
+        states[v] = TOUCHED
+        _make_perfect(v, structure, both, counts)
+        start, end, note = first[v], first[v + 1], begins[places[v]]
+        some = False
+        for arc in range(start, end):
+            marks[arc] = _differs(arc, note + 2 * (arc - start), before, perfect)
+            some |= marks[arc] != 0
+        if not some:
+            continue
+        for k in range(lower_first[v], lower_first[v + 1]):
+            below, arc = np.int64(lower[k, 0]), start
+            for other in range(below + 1, np.int64(lower[k, 1])):
+                while upper[arc] != upper[other]:
+                    arc += 1
+                if marks[arc] and (
+                    not exact
+                    or _concerns(below, other, arc, note + 2 * (arc - start), before, perfect)
+                ):
+                    u = _tail(below, first, v)
+                    if not _wait_for(u, last - u, structure, both, scratch, log):
+                        return False
+                    break
+            counts[LOOKED] += arc - start
+        for arc in range(start, end):
+            marks[arc] = 0
+        if counts[LOOKED] > most:
+            return False
+    return True
+
+
+@njit
+def _is_much_above(slots, first, parent, states, most):
+    """Whether the ranks from some arcs up to the root have more than `most` weights."""
+    held = 0
+    for is_clearing in range(2):
+        for slot in slots:
+            rank = -1 if slot == NO_SLOT else _tail(np.int64(slot >> 1), first, parent.size)
+            while rank >= 0 and (states[rank] == TOUCHED) == (is_clearing == 1):
+                states[rank] = UNTOUCHED if is_clearing else TOUCHED
+                held += 0 if is_clearing else 2 * (first[rank + 1] - first[rank])
+                rank = np.int64(parent[rank])
+            if held > most and not is_clearing:
+                break
+    return held > most
+
+
+@njit
+def _begin(arcs, slots, structure, graph, both, scratch, log):
+    """Let some arcs weigh what they weigh in the graph; return whether there is room."""
+    order, first = structure[0], structure[1]
+    basic, marks = both[0], scratch[3]
+    for i in range(arcs.size):
+        slot = slots[i]
+        if slot == NO_SLOT:
+            continue
+        v = _tail(np.int64(slot >> 1), first, order.size)
+        if not _wait_for(v, v, structure, both, scratch, log):
+            return False
+        weight = graph[2][arcs[i]]
+        if weight <= basic[slot]:
+            basic[slot] = weight
+        else:
+            marks[slot >> 1] = 1
+    return True
+
+
+@njit
+def _change_kernel(
+    arcs, slots, structure, graph, inf, both, scratch, log, layer_ranks, layer_begins, layer_held,
+    parent, above, most, exact,
+):  # fmt: skip
+    """Change some arcs of a version; return how many ranks have other weights, -1: it is too much.
+
+    Arguments
+    ---------
+    arcs, slots : which arcs of the graph, and where they stand among the directed chordal arcs
+    structure, graph, both, scratch, log : see above; `both` are those of the base, before and after
+    layer_ranks, layer_begins, layer_held : the version's layer; scratch
+    parent : of every rank, -1 for roots
+    above : weights that may stand above the arcs, up to the root
+    most : triangles that may be looked at
+    exact : whether sums are exact; a way that is too long before and after needs no turn then
+
+    On return the log has the ranks with their new weights.
+    """
+    ranks, begins, held, counts = log
+    first = structure[1]
+    for i in range(counts.size):
+        counts[i] = 0
+    if _is_much_above(slots, first, parent, scratch[1], above):
+        return -1
+    _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
+    is_done = (
+        _begin(arcs, slots, structure, graph, both, scratch, log)
+        and _basic_pass(structure, graph, inf, both, scratch, log, most)
+        and _perfect_pass(structure, both, scratch, log, most, exact)
+    )
+    _, states, _, marks, _ = scratch
+    _swap(ranks, counts[NOTES], begins, held, first, both)
+    _swap(layer_ranks, layer_ranks.size, layer_begins, layer_held, first, both)
+    for note in range(counts[NOTES]):
+        rank = np.int64(ranks[note])
+        states[rank] = UNTOUCHED
+        for arc in range(first[rank], first[rank + 1]):
+            marks[arc] = 0
+    return counts[NOTES] if is_done else -1
+
+
+# ---- the new layer
+
+
+@njit
+def _is_base(place, weights, start, end, both):
+    """Whether weights that are written down are those of the base."""
+    for i in range(start, end):
+        at = place + i - start
+        if weights[0, at] != both[0][i] or weights[1, at] != both[1][i]:
+            return False
+    return True
+
+
+@njit
+def _merge_kernel(
+    new_ranks, new_begins, new_weights, ranks, begins, weights, first, both, merged, merged_weights
+):
+    """Merge new weights above some ranks with those of a layer; return how many ranks and weights.
+
+    Both lists of ranks are ascending; new ones count before old ones, and what is as in the base is
+    left out.
+    """
+    count = held = 0
+    new = old = 0
+    while new < new_ranks.size or old < ranks.size:
+        is_new = old == ranks.size or (new < new_ranks.size and new_ranks[new] <= ranks[old])
+        if is_new:
+            rank, place = np.int64(new_ranks[new]), new_begins[new]
+            old += old < ranks.size and ranks[old] == new_ranks[new]
+            new += 1
+        else:
+            rank, place = np.int64(ranks[old]), begins[old]
+            old += 1
+        source = new_weights if is_new else weights
+        start, end = 2 * first[rank], 2 * first[rank + 1]
+        if _is_base(place, source, start, end, both):
+            continue
+        merged[count] = rank
+        count += 1
+        for row in range(2):
+            for i in range(end - start):
+                merged_weights[row, held + i] = source[row, place + i]
+        held += end - start
+    return count, held
+
+
+@njit
+def _pack_layer_kernel(
+    ranks, weights, first, upper, inf, up_first, up_ends, up_weights, down_first, down_ends,
+    down_weights,
+):  # fmt: skip
+    """Pack what is kept of the arcs above some ranks; return the greatest basic weight."""
+    place = 0
+    up_place = down_place = np.uint32(0)
+    greatest = weights.dtype.type(0)
+    for i in range(ranks.size):
+        rank = np.int64(ranks[i])
+        for arc in range(first[rank], first[rank + 1]):
+            up, down = weights[0, place], weights[0, place + 1]
+            if up < inf:
+                greatest = max(greatest, up)
+                if weights[1, place] == up:
+                    up_ends[up_place] = upper[arc]
+                    up_weights[up_place] = up
+                    up_place += np.uint32(1)
+            if down < inf:
+                greatest = max(greatest, down)
+                if weights[1, place + 1] == down:
+                    down_ends[down_place] = upper[arc]
+                    down_weights[down_place] = down
+                    down_place += np.uint32(1)
+            place += 2
+        up_first[i + 1] = up_place
+        down_first[i + 1] = down_place
+    return greatest
+
+
+@njit
+def _rise_kernel(ranks, first, ends, weights, climbs):
+    """By how much ways up may have become longer; `climbs` are those of the base."""
+    rise = 0.0
+    for i in range(ranks.size):
+        climb = 0.0
+        for arc in range(first[i], first[i + 1]):
+            climb = max(climb, climbs[ends[arc]] + weights[arc])
+        # (a way passes a rank once, so its length rises by no more than all these together)
+        rise += max(0.0, climb - climbs[ranks[i]])
+    return rise
+
+
+def changed(
+    version: LayeredMetric,
+    structure: Structure,
+    graph: Graph,
+    arcs: NDArray[np.int64],
+    slots: NDArray[np.uint32],
+) -> LayeredMetric | None:
+    """Find the weights of a version some of whose arcs weigh something else.
+
+    Parameters
+    ----------
+    version : LayeredMetric
+        Without negative weights.
+    structure : Structure
+    graph : Graph
+        What it is to be the version of; no weight is negative.
+    arcs : ndarray, shape (k,)
+        All arcs that weigh something else, none twice.
+    slots : ndarray, shape (k,), uint32
+        Where they stand among the directed chordal arcs.
+
+    Returns
+    -------
+    LayeredMetric or None
+        None: customizing anew is faster, or must tell whether the dtype is wide enough.
+    """
+    base, layer, whole = version.base, version.layer, version.base.whole
+    if whole is None or not base.fits:
+        return None
+    dtype = base.up.weights.dtype
+    inf, first = infinity(dtype), structure.first
+    lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
+    above = max(FEW, whole.basic.size // ABOVE_SHARE)
+    begins = _begins(layer.ranks, first)
+    most = min(max(FEW, structure.triangles), MANY)
+    with whole.lock:
+        both, log = (whole.basic, whole.perfect), whole.log
+        count = _change_kernel(
+            arcs, slots, lists, (graph.indptr, graph.indices, graph.weights_as(dtype)), inf, both,
+            whole.scratch, log, layer.ranks, begins, layer.weights.copy(), structure.parent, above,
+            most, dtype.kind == "i",
+        )  # fmt: skip
+        if count < 0:
+            return None
+        ascending = np.argsort(log[0][:count])
+        new_ranks, new_begins = log[0][ascending], log[1][ascending]
+        ranks: NDArray[np.uint32] = np.empty(count + layer.ranks.size, np.uint32)
+        weights: NDArray[Any] = np.empty((2, int(log[3][HELD]) + layer.weights.shape[1]), dtype)
+        count, held = _merge_kernel(
+            new_ranks,
+            new_begins,
+            log[2],
+            layer.ranks,
+            begins,
+            layer.weights,
+            first,
+            both,
+            ranks,
+            weights,
+        )
+    if held > whole.most_held:
+        return None
+    return _packed(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())
+
+
+def _begins(ranks: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the weights of every rank begin in those of a layer."""
+    begins = np.zeros(ranks.size, np.int64)
+    np.cumsum(2 * (first[ranks[:-1] + 1] - first[ranks[:-1]]), out=begins[1:])
+    return begins
+
+
+def _packed(
+    base: Metric,
+    whole: Whole,
+    structure: Structure,
+    ranks: NDArray[np.uint32],
+    weights: NDArray[Any],
+) -> LayeredMetric | None:
+    """Return a version with the packed layer, if it is sure to fit into the dtype."""
+    dtype, arcs = weights.dtype, weights.shape[1] // 2
+    up, down = (
+        PackedArcs(
+            np.zeros(ranks.size + 1, np.uint32), np.empty(arcs, np.uint32), np.empty(arcs, dtype)
+        )
+        for _ in range(2)
+    )
+    greatest = float(
+        _pack_layer_kernel(
+            ranks, weights, structure.first, structure.upper, infinity(dtype), *up, *down
+        )
+    )
+    up, down = (
+        PackedArcs(a.first, a.ends[: a.first[-1]], a.weights[: a.first[-1]]) for a in (up, down)
+    )
+    if not _fits(whole, ranks, up, down, greatest):
+        return None
+    layer = Layer(ranks, weights, up, down)
+    tops = whole.tops + [
+        int(_tops(own.first).sum()) - int((before.first[ranks + 1] == before.first[ranks]).sum())
+        for own, before in ((up, base.up), (down, base.down))
+    ]
+    return LayeredMetric(base, layer, bool((tops == 1).all()))
+
+
+def _fits(
+    whole: Whole,
+    ranks: NDArray[np.uint32],
+    up: PackedArcs,
+    down: PackedArcs,
+    greatest: float,
+) -> bool:
+    """Whether it is sure that every way of a version fits: by depth, else by measure."""
+    most = safe_length(up.weights.dtype)
+    if 2.0 * whole.deepest * max(whole.greatest, greatest) < most:
+        return True
+    rises = [
+        _rise_kernel(ranks, *arcs, climbs)
+        for arcs, climbs in zip((up, down), whole.climbs, strict=True)
+    ]
+    return bool(max(whole.longest + sum(rises), 2.0 * greatest) < most)
+
+
+def _tops(first: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Return which ranks have no arc."""
+    empty: NDArray[np.bool_] = first[1:] == first[:-1]
+    return empty

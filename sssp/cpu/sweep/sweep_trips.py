@@ -1,0 +1,244 @@
+"""Distances of single trips on a hierarchy: two climbs that meet.
+
+From the source along arcs up, and from the target along arcs down, both only to ancestors in the
+elimination tree. The shortest way leads over an ancestor of both (Dibbelt, Strasser and Wagner
+2016, section 5), and those are the beginning of both paths from the root: so the distances to the
+ancestors of a vertex, from the root on, are a label, and a trip is the least sum of two labels over
+what their vertices have in common.
+
+Climbs go in groups of `LANES`. Their vertices are sorted, so that neighbours have most ancestors in
+common, and the arcs of an ancestor are gone through once for all. In order of rank they come by
+themselves: the path of a vertex is followed up to where that of the next one joins it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.memory import check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.progress import progress_bar
+from sssp.engine.request import Answer, Query
+from sssp.engine.workers import in_order
+from sssp.order.structure import Structure
+from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
+from sssp.kernels.dtypes import INT64, infinity, unreached
+from sssp.kernels.jit import njit
+from sssp.methods import Method
+
+if TYPE_CHECKING:
+    from sssp.prepared.hierarchy import Hierarchy
+
+__all__ = ["solve_trips"]
+
+#: bytes of the labels of a piece of work, and trips of one at most
+LABEL_BYTES, MOST_TRIPS = 64 << 20, 1 << 15
+ONE = np.uint64(1)
+
+
+@njit
+def _ancestors_kernel(group, parent, inf, block, path):
+    """Write down the ancestors of sorted ranks, ascending, themselves among them; return how many.
+
+    Their rows of `block` are made INF, but for 0 in the lane of every rank.
+    """
+    count = 0
+    for i in range(group.size):
+        following = group[i + 1] if i + 1 < group.size else parent.size
+        rank = group[i]
+        # (an ancestor beyond the next rank is one of that too)
+        while 0 <= rank < following:
+            path[count] = rank
+            count += 1
+            block[rank, :] = inf
+            rank = parent[rank]
+    for lane in range(group.size):
+        block[group[lane], lane] = 0
+    return count
+
+
+@njit(slp_vectorize=True)
+def _relax_path_kernel(path, offset, first, ends, weights, block):
+    """Relax the arcs of ascending ranks, all lanes of a flat `block` at once.
+
+    The arcs of a rank begin at ``first[rank - offset]``.
+    """
+    number = block.dtype.type
+    for rank in path:
+        start = np.uint64(rank) * WIDE
+        own = block[start : start + WIDE]
+        a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
+        a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
+        a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
+        a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
+        place = rank - offset
+        for arc in range(np.uint64(first[place]), np.uint64(first[place + 1])):
+            above = np.uint64(ends[arc]) * WIDE
+            far, w = block[above : above + WIDE], weights[arc]
+            b0, b1 = min(far[0], number(a0 + w)), min(far[1], number(a1 + w))
+            b2, b3 = min(far[2], number(a2 + w)), min(far[3], number(a3 + w))
+            b4, b5 = min(far[4], number(a4 + w)), min(far[5], number(a5 + w))
+            b6, b7 = min(far[6], number(a6 + w)), min(far[7], number(a7 + w))
+            b8, b9 = min(far[8], number(a8 + w)), min(far[9], number(a9 + w))
+            b10, b11 = min(far[10], number(a10 + w)), min(far[11], number(a11 + w))
+            b12, b13 = min(far[12], number(a12 + w)), min(far[13], number(a13 + w))
+            b14, b15 = min(far[14], number(a14 + w)), min(far[15], number(a15 + w))
+            far[0], far[1], far[2], far[3] = b0, b1, b2, b3
+            far[4], far[5], far[6], far[7] = b4, b5, b6, b7
+            far[8], far[9], far[10], far[11] = b8, b9, b10, b11
+            far[12], far[13], far[14], far[15] = b12, b13, b14, b15
+
+
+@njit
+def _relax_layered_path_kernel(
+    path, first, ends, weights, changed, own_first, own_ends, own_weights, block
+):
+    """Relax the arcs of ascending ranks, of a base and a layer."""
+    done = 0
+    place = place_from(path[0], changed) if path.size else 0
+    while place < changed.size and changed[place] <= path[-1]:
+        rank = changed[place]
+        here = done + place_from(rank, path[done:])
+        if path[here] == rank:
+            _relax_path_kernel(path[done:here], 0, first, ends, weights, block)
+            _relax_path_kernel(
+                path[here : here + 1], rank - place, own_first, own_ends, own_weights, block
+            )
+            done = here + 1
+        place += 1
+    _relax_path_kernel(path[done:], 0, first, ends, weights, block)
+
+
+@njit
+def _labels_kernel(
+    ranks, parent, depth, first, ends, weights, changed, own_first, own_ends, own_weights, inf,
+    block, path, labels,
+):  # fmt: skip
+    """Find the label of every rank.
+
+    Arguments
+    ---------
+    ranks : ascending, none twice
+    parent, depth : of every rank in the elimination tree
+    first, ends, weights, changed, own_first, own_ends, own_weights : the arcs up, or down
+    block : shape (n, LANES), scratch
+    path : shape (n,), int32, scratch
+    labels : shape (ranks, greatest depth + 1); entry i is the distance to the ancestor of depth i
+    """
+    for start in range(0, ranks.size, LANES):
+        group = ranks[start : start + LANES]
+        count = _ancestors_kernel(group, parent, inf, block, path)
+        _relax_layered_path_kernel(
+            path[:count], first, ends, weights, changed, own_first, own_ends, own_weights,
+            block.reshape(block.size),
+        )  # fmt: skip
+        for lane in range(group.size):
+            rank = np.int64(group[lane])
+            while rank >= 0:
+                labels[start + lane, depth[rank]] = block[rank, lane]
+                rank = np.int64(parent[rank])
+
+
+@njit
+def _meet_kernel(
+    sources, targets, ranks, target_ranks, parent, depth, chain, there, back, inf, bound, unseen,
+    distances,
+):  # fmt: skip
+    """Find trips from labels.
+
+    Arguments
+    ---------
+    sources, targets : of every trip, which label
+    ranks, target_ranks : of every label
+    parent, depth, chain : of every rank in the elimination tree
+    there, back : labels of sources and targets
+    distances : of every trip, written
+    """
+    number = distances.dtype.type
+    for i in range(sources.size):
+        one, other = np.int64(ranks[sources[i]]), np.int64(target_ranks[targets[i]])
+        # the lowest ancestor of both: chains are left upward until it is the same one
+        while one >= 0 and other >= 0 and chain[one] != chain[other]:
+            if chain[one] < chain[other]:
+                one = np.int64(parent[chain[one]])
+            else:
+                other = np.int64(parent[chain[other]])
+        least = inf
+        if one >= 0 and other >= 0:
+            common = np.int64(depth[max(one, other)]) + 1
+            up, down = there[sources[i], :common], back[targets[i], :common]
+            for k in range(common):
+                least = min(least, number(up[k] + down[k]))
+        distances[i] = least if least <= bound else unseen
+
+
+class _Climbs:
+    """Scratch of a worker."""
+
+    def __init__(self, n: int, dtype: np.dtype[Any]) -> None:
+        self.block = lanes_memory(n, LANES, dtype)
+        self.path = np.empty(n, np.int32)
+
+    def labels(
+        self, structure: Structure, arcs: Arcs, ranks: NDArray[np.int32], inf: Any
+    ) -> NDArray[Any]:
+        """Return the label of every rank."""
+        labels: NDArray[Any] = np.empty((ranks.size, structure.height), self.block.dtype)
+        _labels_kernel(
+            ranks, structure.parent, structure.depth, *arcs, inf, self.block, self.path, labels
+        )
+        return labels
+
+
+def solve_trips(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]) -> Answer:
+    """Find the distances of trips, those of every source together.
+
+    O(arcs to ancestors) time a source and a target, `LANES` at a time, and O(depth) a trip.
+    """
+    assert query.targets is not None
+    assert query.shares is not None
+    structure, metric, inf = hierarchy.structure, hierarchy.layered(dtype), infinity(dtype)
+    targets = structure.rank[query.targets]
+    sources = np.repeat(structure.rank[query.sources], np.diff(query.shares))
+    found: NDArray[Any] = np.empty(targets.size, dtype)
+    label_bytes = 2 * structure.height * dtype.itemsize
+    piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
+    each = hierarchy.n * (LANES * dtype.itemsize + 4) + min(piece, targets.size) * label_bytes
+    held = found.nbytes + query.beside
+    check_memory({"the trips": held, "the climbs": each}, query.memory_limit, "cpu", query.advice)
+    pieces = range(0, targets.size, piece)
+    threads = min(query.threads, len(pieces), (query.memory_limit - held) // max(each, 1))
+    spare: list[_Climbs] = []
+
+    def solve(low: int) -> int:
+        part = slice(low, min(low + piece, targets.size))
+        climbs = spare.pop() if spare else _Climbs(hierarchy.n, dtype)
+        starts, start_of = np.unique(sources[part], return_inverse=True)
+        ends, end_of = np.unique(targets[part], return_inverse=True)
+        _meet_kernel(
+            start_of, end_of, starts, ends, structure.parent, structure.depth, structure.chain,
+            climbs.labels(structure, metric.up, starts, inf),
+            climbs.labels(structure, metric.down, ends, inf),
+            inf, query.bound(dtype), unreached(dtype), found[part],
+        )  # fmt: skip
+        spare.append(climbs)
+        return part.stop - low
+
+    with progress_bar(targets.size, query.progress, "trip") as advance:
+        for done in in_order(solve, pieces, max(1, int(threads))):
+            advance(done)
+    if metric.potentials is not None:
+        ends = metric.potentials[query.targets]
+        starts = np.repeat(metric.potentials[query.sources], np.diff(query.shares))
+        reached = found != unreached(dtype)
+        found[reached] += (ends - starts)[reached]
+    counts = np.zeros((len(method.statistics), query.rows), INT64)
+    if query.rows:
+        passed = structure.depth[targets] + 1
+        counts[0] = structure.depth[structure.rank[query.sources]] + 1
+        counts[0] += np.add.reduceat(np.append(passed, 0), query.shares[:-1])
+    stats = dict(zip(method.statistics, counts, strict=True))
+    return Answer(narrowed(found, query.dtype), stats=stats)

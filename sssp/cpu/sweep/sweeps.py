@@ -1,0 +1,483 @@
+"""Distances from sources on a hierarchy: a climb and a sweep.
+
+Delling, Goldberg, Nowatzyk and Werneck, "PHAST" (2011), on the elimination tree of Dibbelt,
+Strasser and Wagner (2016).
+
+A source climbs: whatever a way up leads to is an ancestor in the elimination tree, so its ways up
+are found along one path of the tree, without a queue. Then all ranks are swept from the top: what
+is above a vertex is final when its turn comes, and its distance is the least over the arcs from
+there, or what the source's climb brought. Both only add and compare along arrays that lie in order
+of rank.
+
+Many sources are swept `LANES` at a time: side by side in memory, a vertex after the other, so that
+one vector instruction serves them all. Their distances stand in order of vertex right away. Ranks
+that are no ancestors of a source get no entry before they are swept, so nothing is filled first.
+
+With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
+Goldberg and Werneck 2011). The selection is packed anew, once a call.
+
+Arcs come as those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`): first, ends and weights
+by rank, then the ranks that have others, ascending, and first, ends and weights by place among
+those. A kernel passes the ranks in order, and so these too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.frozen import frozen
+from sssp.cpu.sweep.customization import PackedArcs
+from sssp.kernels.dtypes import INDEX
+from sssp.kernels.jit import njit
+
+__all__ = [
+    "LANES",
+    "WIDE",
+    "Arcs",
+    "Selection",
+    "climb_all_kernel",
+    "climb_kernel",
+    "climb_lanes_kernel",
+    "close_kernel",
+    "cut_kernel",
+    "everything",
+    "flattened",
+    "lanes_memory",
+    "least_over_arcs",
+    "place_from",
+    "selected",
+    "shift_kernel",
+    "sweep_kernel",
+    "sweep_lanes_kernel",
+    "sweep_within_kernel",
+]
+
+#: sources that are swept side by side: a cache line of int32
+LANES = 16
+ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)
+#: greater than any rank
+ALL = np.uint64(1) << np.uint64(40)
+#: arcs of a base and a layer, as kernels take them
+Arcs = tuple[NDArray[Any], ...]
+
+
+@njit
+def place_from(rank, ranks):
+    """Return the place of the first of ascending `ranks` that is no less than a rank."""
+    low, high = np.int64(0), ranks.size
+    while low < high:
+        middle = (low + high) >> 1
+        if ranks[middle] < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit
+def _relax(distance, start, end, ends, weights, distances):
+    """Relax some arcs up from a rank at a distance."""
+    number = distances.dtype.type
+    for arc in range(np.uint64(start), np.uint64(end)):
+        candidate = number(distance + weights[arc])
+        if candidate < distances[ends[arc]]:
+            distances[ends[arc]] = candidate
+
+
+@njit
+def climb_kernel(
+    source, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances
+):
+    """Find the ways up from a source; return how many ranks were passed.
+
+    Arguments
+    ---------
+    source : rank
+    parent : of every rank in the elimination tree
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs up
+    distances : shape (n,), at INF; written at ancestors of the source
+    """
+    distances[source] = 0
+    passed = 0
+    rank = np.int64(source)
+    place = place_from(rank, ranks)
+    while rank >= 0:
+        while place < ranks.size and ranks[place] < rank:
+            place += 1
+        distance = distances[rank]
+        if distance < inf:
+            if place < ranks.size and ranks[place] == rank:
+                start, end = own_first[place], own_first[place + 1]
+                _relax(distance, start, end, own_ends, own_weights, distances)
+            else:
+                _relax(distance, first[rank], first[rank + 1], ends, weights, distances)
+        passed += 1
+        rank = np.int64(parent[rank])
+    return passed
+
+
+@njit
+def climb_all_kernel(first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances):
+    """Find the ways up from all ranks with a distance, in one pass from below."""
+    place = 0
+    for rank in range(distances.size):
+        is_own = place < ranks.size and ranks[place] == rank
+        distance = distances[rank]
+        if distance < inf:
+            if is_own:
+                start, end = own_first[place], own_first[place + 1]
+                _relax(distance, start, end, own_ends, own_weights, distances)
+            else:
+                _relax(distance, first[rank], first[rank + 1], ends, weights, distances)
+        place += is_own
+
+
+@njit
+def least_over_arcs(least, start, end, ends, weights, distances):
+    """Return the least distance over some arcs down to a rank, or what it has."""
+    number = distances.dtype.type
+    for arc in range(np.uint64(start), np.uint64(end)):
+        least = min(least, number(distances[ends[arc]] + weights[arc]))
+    return least
+
+
+@njit
+def sweep_kernel(
+    first, ends, weights, ranks, own_first, own_ends, own_weights, distances, greatest, order, row,
+    unseen,
+):  # fmt: skip
+    """Sweep all ranks for one source (or several together); return how many are reached.
+
+    Arguments
+    ---------
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought, INF elsewhere; written
+    greatest : what is above is unreached
+    order : the place in `row` of every rank
+    row : shape (n,), written
+    unseen : what stands for unreached there
+    """
+    reached = 0
+    place = ranks.size
+    following = np.uint64(ranks[place - 1]) if place else ALL
+    rank = np.uint64(distances.size)
+    end = np.uint64(first[rank])
+    while rank > ZERO:
+        rank -= ONE
+        start = np.uint64(first[rank])
+        if rank == following:
+            place -= 1
+            own, own_end = own_first[place], own_first[place + 1]
+            least = least_over_arcs(distances[rank], own, own_end, own_ends, own_weights, distances)
+            following = np.uint64(ranks[place - 1]) if place else ALL
+        else:
+            least = least_over_arcs(distances[rank], start, end, ends, weights, distances)
+        end = start
+        distances[rank] = least
+        row[order[rank]] = least if least <= greatest else unseen
+        reached += least <= greatest
+    return reached
+
+
+@njit
+def sweep_within_kernel(
+    source, size, upper_first, upper, first, ends, weights, ranks, own_first, own_ends, own_weights,
+    distances, inf, bound, order, row, reached, visited,
+):  # fmt: skip
+    """Sweep for one source as far as distances do not exceed a bound.
+
+    A subtree without the source, from whose root all chordal arcs lead up to ranks beyond the
+    bound, is passed over: whatever leads into it comes from those.
+
+    Arguments
+    ---------
+    source : rank
+    size : of the subtree of every rank
+    upper_first, upper : chordal arcs of the structure
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought; INF again afterwards
+    bound : greatest distance of interest
+    order : the vertex of every rank
+    row : by vertex, written where a distance is within the bound
+    reached : shape (n,), int32: the vertices where that is; written
+    visited : shape (n,), int32: the ranks that were looked at; written
+
+    Returns
+    -------
+    int, int
+        Numbers of vertices reached and of ranks looked at.
+    """
+    found = looked_at = 0
+    rank = distances.size - 1
+    place = ranks.size - 1
+    while rank >= 0:
+        while place >= 0 and ranks[place] > rank:
+            place -= 1
+        least = distances[rank]
+        if place >= 0 and ranks[place] == rank:
+            start, end = own_first[place], own_first[place + 1]
+            least = least_over_arcs(least, start, end, own_ends, own_weights, distances)
+        else:
+            least = least_over_arcs(least, first[rank], first[rank + 1], ends, weights, distances)
+        distances[rank] = least
+        visited[looked_at] = rank
+        looked_at += 1
+        if least <= bound:
+            row[order[rank]] = least
+            reached[found] = order[rank]
+            found += 1
+        elif not rank - size[rank] < source <= rank:
+            is_far = True
+            for arc in range(upper_first[rank], upper_first[rank + 1]):
+                if distances[upper[arc]] <= bound:
+                    is_far = False
+                    break
+            if is_far:
+                rank -= size[rank] - 1
+        rank -= 1
+    for i in range(looked_at):
+        distances[visited[i]] = inf
+    return found, looked_at
+
+
+@njit
+def climb_lanes_kernel(
+    sources, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances,
+    places, is_open, block, start, lanes, passed,
+):  # fmt: skip
+    """Let every source climb, and bring what it found into a lane of its own.
+
+    Arguments
+    ---------
+    sources : ranks
+    parent, ..., distances : of `climb_kernel`; distances are INF again afterwards
+    places : the place in `block` of every rank; -1: none
+    is_open : shape (places,), uint8: whether anything stands in a row of the block; written
+    block : shape (places, lanes of all); `lanes` of them from `start` on are written
+    passed : shape (sources,): how many ranks were passed
+    """
+    for lane in range(sources.size):
+        passed[lane] = climb_kernel(
+            sources[lane], parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+            inf, distances,
+        )  # fmt: skip
+        rank = np.int64(sources[lane])
+        while rank >= 0:
+            place = places[rank]
+            if place >= 0:
+                if not is_open[place]:
+                    is_open[place] = 1
+                    for other in range(start, start + lanes):
+                        block[place, other] = inf
+                block[place, start + lane] = distances[rank]
+            distances[rank] = inf
+            rank = np.int64(parent[rank])
+
+
+@njit
+def close_kernel(sources, parent, places, is_open):
+    """Forget who has climbed."""
+    for source in sources:
+        rank = np.int64(source)
+        while rank >= 0:
+            if places[rank] >= 0:
+                is_open[places[rank]] = 0
+            rank = np.int64(parent[rank])
+
+
+@njit(slp_vectorize=True)
+def _sweep_lanes_kernel(first, ends, weights, order, is_open, block, stride, lanes, inf):
+    """Sweep some ranks that follow each other; their arcs begin where `first` says."""
+    number = block.dtype.type
+    rank = np.uint64(order.size)
+    end = np.uint64(first[rank])
+    while rank > ZERO:
+        rank -= ONE
+        start = np.uint64(first[rank])
+        place = np.uint64(order[rank])
+        for lane in range(ZERO, lanes, WIDE):
+            own = block[place * stride + lane : place * stride + lane + WIDE]
+            if is_open[place]:
+                a0, a1, a2, a3 = own[0], own[1], own[2], own[3]
+                a4, a5, a6, a7 = own[4], own[5], own[6], own[7]
+                a8, a9, a10, a11 = own[8], own[9], own[10], own[11]
+                a12, a13, a14, a15 = own[12], own[13], own[14], own[15]
+            else:
+                a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = inf
+                a8 = a9 = a10 = a11 = a12 = a13 = a14 = a15 = inf
+            for arc in range(start, end):
+                above = np.uint64(ends[arc]) * stride + lane
+                far, w = block[above : above + WIDE], weights[arc]
+                a0, a1 = min(a0, number(far[0] + w)), min(a1, number(far[1] + w))
+                a2, a3 = min(a2, number(far[2] + w)), min(a3, number(far[3] + w))
+                a4, a5 = min(a4, number(far[4] + w)), min(a5, number(far[5] + w))
+                a6, a7 = min(a6, number(far[6] + w)), min(a7, number(far[7] + w))
+                a8, a9 = min(a8, number(far[8] + w)), min(a9, number(far[9] + w))
+                a10, a11 = min(a10, number(far[10] + w)), min(a11, number(far[11] + w))
+                a12, a13 = min(a12, number(far[12] + w)), min(a13, number(far[13] + w))
+                a14, a15 = min(a14, number(far[14] + w)), min(a15, number(far[15] + w))
+            own[0], own[1], own[2], own[3] = a0, a1, a2, a3
+            own[4], own[5], own[6], own[7] = a4, a5, a6, a7
+            own[8], own[9], own[10], own[11] = a8, a9, a10, a11
+            own[12], own[13], own[14], own[15] = a12, a13, a14, a15
+        end = start
+
+
+@njit
+def sweep_lanes_kernel(
+    first, ends, weights, ranks, own_first, own_ends, own_weights, order, is_open, block, stride,
+    lanes, inf,
+):  # fmt: skip
+    """Sweep many sources side by side, `LANES` at a time.
+
+    Arguments
+    ---------
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank of a
+        selection; ends are places in `block`
+    order : the place of every rank
+    is_open : by place, whether a climb brought anything
+    block : flat; by place, rows of `stride` entries; written
+    stride, lanes : uint64; `lanes` first entries of every row are swept, a multiple of `LANES`
+    """
+    high = order.size
+    for i in range(ranks.size):
+        place = ranks.size - 1 - i
+        rank = np.int64(ranks[place])
+        _sweep_lanes_kernel(
+            first[rank + 1 : high + 1], ends, weights, order[rank + 1 : high], is_open, block,
+            stride, lanes, inf,
+        )  # fmt: skip
+        _sweep_lanes_kernel(
+            own_first[place : place + 2], own_ends, own_weights, order[rank : rank + 1], is_open,
+            block, stride, lanes, inf,
+        )  # fmt: skip
+        high = rank
+    _sweep_lanes_kernel(
+        first[: high + 1], ends, weights, order[:high], is_open, block, stride, lanes, inf
+    )
+
+
+@njit
+def cut_kernel(block, start, end, greatest, unseen):
+    """Make unreached what is above the greatest distance, in some lanes of every place."""
+    for place in range(block.shape[0]):
+        row = block[place, start:end]
+        for lane in range(row.size):
+            row[lane] = row[lane] if row[lane] <= greatest else unseen
+
+
+@njit
+def shift_kernel(block, start, heights, source_heights, unseen):
+    """Add the potential of every place, and take off that of every lane's source."""
+    number = block.dtype.type
+    for place in range(block.shape[0]):
+        for i in range(source_heights.size):
+            distance = block[place, start + i]
+            if distance != unseen:
+                block[place, start + i] = number(distance + heights[place] - source_heights[i])
+
+
+def lanes_memory(places: int, lanes: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return a matrix whose groups of lanes begin with cache lines."""
+    size, line = places * lanes * dtype.itemsize, LANES * dtype.itemsize
+    flat = np.empty(size + line, np.uint8)
+    start = -flat.ctypes.data % line
+    return flat[start : start + size].view(dtype).reshape(places, lanes)
+
+
+# ---- what is swept
+
+
+class Selection(NamedTuple):
+    """Ranks that are swept, and the arcs down to them.
+
+    Attributes
+    ----------
+    places : ndarray, shape (n,), int32
+        Of every rank, where its distances stand in a block; -1: it is not swept.
+    order : ndarray, shape (s,), int32
+        The places of the ranks that are swept, ascending by rank.
+    arcs : tuple of ndarrays
+        Those down, of a base and a layer; ends are places.
+    """
+
+    places: NDArray[np.int32]
+    order: NDArray[np.int32]
+    arcs: Arcs
+
+
+@njit
+def _mark_ancestors_kernel(ranks, parent, places):
+    """Mark some ranks and all above them with 0; return how many. `places` comes as -1."""
+    count = 0
+    for rank in ranks:
+        above = rank
+        while above >= 0 and places[above] < 0:
+            places[above] = 0
+            count += 1
+            above = parent[above]
+    return count
+
+
+@njit
+def _select_kernel(
+    places, first, ends, weights, ranks, own_first, own_ends, own_weights, chosen_first,
+    chosen_ends, chosen,
+):  # fmt: skip
+    """Number the marked ranks, and copy their arcs; without room for any, count these."""
+    place = changes = 0
+    arcs = np.uint64(0)
+    for rank in range(np.uint64(places.size)):
+        is_own = changes < ranks.size and ranks[changes] == rank
+        changes += is_own
+        if places[rank] < 0:
+            continue
+        places[rank] = place
+        start, end = np.uint64(first[rank]), np.uint64(first[rank + ONE])
+        if is_own:
+            start, end = np.uint64(own_first[changes - 1]), np.uint64(own_first[changes])
+        if chosen.size:
+            # (what is above has its place by now: the counting pass gave it)
+            for arc in range(start, end):
+                place_above = places[own_ends[arc] if is_own else ends[arc]]
+                chosen_ends[arcs + arc - start] = place_above
+                chosen[arcs + arc - start] = own_weights[arc] if is_own else weights[arc]
+        arcs += end - start
+        place += 1
+        chosen_first[place] = arcs
+
+
+def everything(arcs: Arcs, order: NDArray[np.int32]) -> Selection:
+    """Return the selection of all ranks, the places of ranks being vertices; `arcs` lead there."""
+    return Selection(order, order, arcs)
+
+
+def selected(arcs: Arcs, parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Selection:
+    """Return the selection of some ranks and their ancestors, in places of their own.
+
+    O(n) time, and that of copying their arcs.
+    """
+    # (read-only like the arrays of a selection of all, so that kernels take both as one type)
+    places = np.full(parent.size, -1, INDEX)
+    count = _mark_ancestors_kernel(ranks, parent, places)
+    chosen = _chosen(arcs, places, count)
+    nothing = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen.ends[:0], chosen.weights[:0]
+    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *nothing))
+
+
+def flattened(arcs: Arcs) -> PackedArcs:
+    """Return arcs of a base and a layer as those of a base alone."""
+    n = arcs[0].size - 1
+    return _chosen(arcs, np.zeros(n, INDEX), n)
+
+
+def _chosen(arcs: Arcs, places: NDArray[np.int32], count: int) -> PackedArcs:
+    """Return the arcs of marked ranks; `places` are written."""
+    first, dtype = np.zeros(count + 1, np.uint32), arcs[2].dtype
+    _select_kernel(places, *arcs, first, np.empty(0, np.uint32), np.empty(0, dtype))
+    chosen = PackedArcs(first, np.empty(first[-1], np.uint32), np.empty(first[-1], dtype))
+    _select_kernel(places, *arcs, *chosen)
+    return chosen

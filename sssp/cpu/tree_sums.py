@@ -1,0 +1,534 @@
+"""Sums along shortest-path trees, over many rows: from the root down, or from the leaves up.
+
+An order in which every vertex comes before its tail follows from the numbers of children alone:
+the leaves first, then whoever has no child left. A load sends flows up in this order, a skim adds
+values down in the opposite one, O(n) a row; rows that store some vertices only cost time in those.
+Leaves are taken up a few thousand vertices at a time, and what hangs on them at once, so that both
+passes stay near in memory. The kernels avoid branches that depend on the numbers, for a processor
+cannot guess them.
+
+Floats are added in an order that follows from the trees alone, whatever the number of threads:
+rows are cut into blocks by what they hold, and the flows of the blocks are added in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import DistanceOverflowError
+from sssp.graph.arc_orders import order_of_heads
+from sssp.graph.check_arrays import is_sparse
+from sssp.graph.csr import arc_position, sealed
+from sssp.graph.input_rows import picked
+from sssp.kernels.dtypes import INDEX, OFFSET, unreached
+from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.engine.exact_sums import joined
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["TreeSums", "add_at", "arcs_between", "check_arc_values", "flow_on_input"]
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+#: children that the root of a row gets: more than there are
+ROOT = np.iinfo(np.int32).max
+#: places in which those without children are looked for at a time: what is around them fits a cache
+CHUNK = np.uint64(2048)
+#: what `_arc_into` may look at beyond the last arc
+BEYOND = 3
+#: least number of vertices and columns that a block of rows holds, for calling a kernel to pay
+WORTH_A_CALL = 1 << 16
+#: blocks that are enough to spread over threads, and what none needs to hold to be worth its costs
+BLOCKS, PLENTY = 64, 1 << 23
+
+
+@njit
+def _arcs_kernel(indptr, indices, tails, heads, arcs):
+    """Find the arc from every tail to its head; -1 where there is no tail."""
+    for i in range(heads.size):
+        tail = tails[i]
+        arcs[i] = -1 if tail < 0 else arc_position(indptr, indices, tail, heads[i])
+
+
+@njit
+def add_at(sums, places, values):
+    """``numpy.add.at`` of one axis, which warns of nothing: whoever calls looks at the sums."""
+    for i in range(places.size):
+        sums[places[i]] += values[i]
+
+
+@njit(**UNCOUNTED)
+def _arc_into(indptr, tails, head, tail):
+    """Return where the arc from `tail` stands among the arcs by head; any arc if there is none.
+
+    Most vertices have few: those are looked at side by side, what lies beyond them as well, so
+    that no branch depends on where it is found.
+    """
+    first = np.uint64(indptr[head])
+    other = np.uint64(tails[first] != tail)
+    others = other & np.uint64(tails[first + ONE] != tail)
+    place = first + other + others + (others & np.uint64(tails[first + TWO] != tail))
+    if tails[place] != tail:
+        place = np.uint64(max(arc_position(indptr, tails, head, tail), 0))
+    return place
+
+
+@njit
+def _note_places(vertices, place_of):
+    """Write down the place of every vertex, where some are stored."""
+    if vertices is not None:
+        for place in range(vertices.size):
+            place_of[vertices[place]] = place
+
+
+@njit(**UNCOUNTED)
+def _place(vertices, place_of, vertex):
+    """Return the place of a vertex; beyond all if it is not stored."""
+    if vertices is None:
+        return np.uint32(vertex)
+    place = place_of[vertex]
+    if place < vertices.size and vertices[place] == vertex:
+        return place
+    return np.uint32(vertices.size)  # what stands there comes from another row
+
+
+@njit(**UNCOUNTED)
+def _count_child(place, vertices, tails, place_of, up, children):
+    """Count a place as a child of the one above it; return whether it has a tail.
+
+    Without one it is its own child, and so never comes to have none.
+    """
+    has_tail = tails[place] >= 0
+    if vertices is None:
+        above = np.uint32(tails[place] if has_tail else place)
+    else:
+        above = np.uint32(place_of[tails[place]] if has_tail else place)
+        up[place] = above
+    children[above] += 1
+    return has_tail
+
+
+@njit
+def _mark_roots(roots, tails, children):
+    """Tell roots from what is not reached, where all vertices are stored."""
+    for root in roots:
+        if tails[root] < 0:
+            children[root] = ROOT
+
+
+@njit
+def _order_upward(up, children, order, flows):
+    """Order places so that each comes before the one above it; return how many there are.
+
+    Flows, if there are any, are sent up. Places without children are looked for in one chunk after
+    the other, and whoever comes to have none follows at once, while what is around it is at hand.
+    """
+    size, at, first = np.uint64(0), np.uint64(0), np.uint64(0)
+    while first < children.size:
+        last = min(first + CHUNK, np.uint64(children.size))
+        for place in range(first, last):
+            order[size] = place
+            size += np.uint64(children[place] == 0)
+        while at < size:
+            place = order[at]
+            at += ONE
+            above = np.uint32(up[place])
+            if flows is not None:
+                flows[above] += flows[place]
+            left = children[above] - np.int32(1)
+            comes = left == 0
+            children[above] = left - np.int32(comes)  # not to be found by its chunk as well
+            order[size] = above
+            size += np.uint64(comes)
+        first = last
+    return size
+
+
+@njit
+def _bring_values(arcs, values, vertices, tails, without_tail, place_of, up, children, total):
+    """Write down the value of the arc from every place's tail, and count children."""
+    indptr, arc_tails = arcs
+    for place in range(np.uint64(tails.size)):
+        has_tail = _count_child(place, vertices, tails, place_of, up, children)
+        head = place if vertices is None else np.uint64(vertices[place])
+        value = values[_arc_into(indptr, arc_tails, head, tails[place])]
+        total[place] = value if has_tail else without_tail
+
+
+@njit
+def _add_downward(up, order, size, total):
+    """Add to every place the sum of the one above it; return whether a sum is not finite."""
+    zero = total.dtype.type(0)
+    is_odd = False
+    while size > 0:
+        size -= ONE
+        place = order[size]
+        found = total[place] + total[np.uint32(up[place])]
+        total[place] = found
+        is_odd |= found - found != zero
+    return is_odd
+
+
+@njit
+def _write_sums(vertices, columns, missing, place_of, total, sums):
+    """Write the sums of places into the columns of a row."""
+    if columns is not None:
+        for column in range(columns.size):
+            place = _place(vertices, place_of, columns[column])
+            sums[column] = total[place] if place < total.size else missing
+    elif vertices is not None:
+        sums[:] = missing
+        for place in range(vertices.size):
+            sums[vertices[place]] = total[place]
+
+
+@njit
+def _odd_column(vertices, tails, columns, place_of, sums):
+    """Return the first column with a sum that is not finite, -1 if there is none."""
+    for column in range(sums.size):
+        place = _place(vertices, place_of, column if columns is None else columns[column])
+        has_tail = place < tails.size and tails[place] >= 0
+        if has_tail and sums[column] - sums[column] != 0:
+            return column
+    return -1
+
+
+@njit
+def _skim_kernel(
+    arcs, values, roots, first_roots, starts, vertices, tails, columns, missing, scratch, sums
+):
+    """Add values of the arcs from the root to every column, row by row.
+
+    Return row and column of the first sum that is not finite, -1 where all are.
+
+    =========== ============= ====== ========================================================
+    argument    shape         dtype  written by
+    =========== ============= ====== ========================================================
+    arcs        (n + 1,), m   ints   host: arcs by head: where those of each begin, tails
+    values      (m,)          number host: in that order
+    roots       (roots,)      int64  host: sources
+    first_roots (rows + 1,)   int64  host: where those of each row begin
+    starts      (rows + 1,)   int64  host: where the stored vertices of each row begin
+    vertices    (starts[-1],) int32  host: stored vertices; None: all n in every row
+    tails       (starts[-1],) int32  host: their predecessors
+    columns     (width,)      int64  host: the vertices that are asked for; None: all n
+    missing     scalar        number host: what stands where no path leads
+    scratch     (n + 1,) each        here: ``place_of``, ``up``, ``children``, ``order``, and the
+                                     sums of the places
+    sums        (rows, width) number here
+    =========== ============= ====== ========================================================
+    """
+    place_of, up_of_stored, children, order, total_of_stored = scratch
+    zero = type(missing)(0)
+    for row in range(starts.size - 1):
+        first, last = starts[row], starts[row + 1]
+        own = None if vertices is None else vertices[first:last]
+        own_tails = tails[first:last]
+        up = own_tails if vertices is None else up_of_stored
+        # where all that is stored is asked for, sums are found in place
+        in_place = vertices is None and columns is None
+        total = sums[row] if in_place else total_of_stored[: last - first]
+        left = children[: last - first]
+        left[:] = 0
+        _note_places(own, place_of)
+        without_tail = missing if vertices is None else zero
+        _bring_values(
+            arcs, values, own, own_tails, without_tail, place_of, up_of_stored, left, total
+        )
+        if vertices is None:
+            for root in roots[first_roots[row] : first_roots[row + 1]]:
+                if own_tails[root] < 0:
+                    total[root] = zero
+        size = _order_upward(up, left, order, None)
+        is_odd = _add_downward(up, order, size, total)
+        _write_sums(own, columns, missing, place_of, total, sums[row])
+        if is_odd:
+            column = _odd_column(own, own_tails, columns, place_of, sums[row])
+            if column >= 0:
+                return row, column
+    return -1, -1
+
+
+@njit
+def _take_volumes(vertices, tails, columns, volumes, place_of, children, flows):
+    """Write the volumes of a row to their places; return whether all can travel."""
+    nothing = flows.dtype.type(0)
+    may_travel = True
+    if vertices is None and columns is None:
+        for place in range(tails.size):
+            volume = volumes[place]
+            is_lost = tails[place] < 0 and children[place] != ROOT
+            flows[place] = volume
+            may_travel &= volume == nothing or (not is_lost and volume - volume == nothing)
+        return may_travel
+    flows[:] = nothing
+    for column in range(volumes.size):
+        volume = volumes[column]
+        if volume != nothing:
+            place = _place(vertices, place_of, column if columns is None else columns[column])
+            if place == tails.size or volume - volume != nothing:
+                return False
+            if vertices is None and tails[place] < 0 and children[place] != ROOT:
+                return False
+            flows[place] += volume
+    return may_travel
+
+
+@njit
+def _spread_flows(arcs, vertices, tails, flows, loads):
+    """Add the flow through every place that has a tail to the arc from there."""
+    indptr, arc_tails = arcs
+    for place in range(np.uint64(tails.size)):
+        if tails[place] >= 0:
+            head = place if vertices is None else np.uint64(vertices[place])
+            loads[_arc_into(indptr, arc_tails, head, tails[place])] += flows[place]
+
+
+@njit
+def _load_kernel(
+    arcs, volumes, roots, first_roots, starts, vertices, tails, columns, scratch, loads
+):
+    """Send volumes along the trees, row by row, and add them to the loads of the arcs.
+
+    Return the first row with a volume that cannot travel, -1 if there is none.
+
+    =========== ============= ====== ========================================================
+    argument    shape         dtype  written by
+    =========== ============= ====== ========================================================
+    arcs, roots, first_roots,        as of `_skim_kernel`
+    starts, vertices, tails,
+    columns
+    volumes     (rows, width) number host: what travels from the root to each column
+    scratch     (n + 1,) each        as of `_skim_kernel`; last the flows of the places
+    loads       (m,)          number host: zeros; here, in order of the arcs by head
+    =========== ============= ====== ========================================================
+    """
+    place_of, up_of_stored, children, order, flows_of_stored = scratch
+    for row in range(starts.size - 1):
+        first, last = starts[row], starts[row + 1]
+        own = None if vertices is None else vertices[first:last]
+        own_tails = tails[first:last]
+        up = own_tails if vertices is None else up_of_stored
+        flows, left = flows_of_stored[: last - first], children[: last - first]
+        left[:] = 0
+        _note_places(own, place_of)
+        for place in range(np.uint64(own_tails.size)):
+            _count_child(place, own, own_tails, place_of, up_of_stored, left)
+        if vertices is None:
+            _mark_roots(roots[first_roots[row] : first_roots[row + 1]], own_tails, left)
+        if not _take_volumes(own, own_tails, columns, volumes[row], place_of, left, flows):
+            return row
+        _order_upward(up, left, order, flows)
+        _spread_flows(arcs, own, own_tails, flows, loads)
+    return -1
+
+
+def arcs_between(graph: Graph, tails: NDArray[Any], heads: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the arc from every tail to its head, which must exist; -1 for a tail of -1."""
+    arcs: NDArray[np.int64] = np.empty(heads.size, OFFSET)
+    _arcs_kernel(graph.indptr, graph.indices, tails, heads, arcs)
+    return arcs
+
+
+def check_arc_values(graph: Graph, shape: tuple[int, ...]) -> None:
+    """Refuse values that are not one an arc.
+
+    Raises
+    ------
+    ValueError
+        The message says how to bring them there.
+    """
+    if shape == (graph.m,):
+        return
+    hint = "they stand at the positions of graph.indices"
+    if shape == (graph.input_arcs,):
+        hint = "values[graph.arc_origin] brings one value an input row there"
+    raise ValueError(f"expected values, one an arc: shape ({graph.m},), not {shape}; {hint}")
+
+
+def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the flow on every row of the input, from the parts of the loads of the arcs.
+
+    Raises
+    ------
+    DistanceOverflowError
+        A flow does not fit the result.
+    """
+    on_input = [np.zeros(graph.input_arcs, load.dtype) for load in loads]
+    for total, load in zip(on_input, loads, strict=True):
+        add_at(total, graph.arc_origin, load)
+    flow = joined(on_input, "volumes on an arc")
+    if not np.isfinite(flow).all():
+        raise DistanceOverflowError("volumes on an arc add up to more than float64 holds")
+    return flow
+
+
+class _Trees(NamedTuple):
+    """Shortest-path trees of some rows, over all vertices or over those that are stored.
+
+    Attributes
+    ----------
+    roots : ndarray, int64
+        Sources.
+    first_roots : ndarray, shape (rows + 1,), int64
+        Where those of each row begin.
+    starts : ndarray, shape (rows + 1,), int64
+        Where the vertices of each row begin.
+    vertices : ndarray, shape (starts[-1],), int32, or None
+        The stored vertices, with the tail of each among them; None: all n in every row.
+    tails : ndarray, shape (starts[-1],), int32
+        Their predecessors.
+    """
+
+    roots: NDArray[np.int64]
+    first_roots: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    vertices: NDArray[np.int32] | None
+    tails: NDArray[np.int32]
+
+
+class TreeSums:
+    """Sums along the trees of a result, block of rows by block of rows, in any thread.
+
+    Parameters
+    ----------
+    graph : Graph
+    predecessors : ndarray, shape (rows, n), or csr_array, shape (rows, n)
+    sources : ndarray, int64
+        One a row, or all of the one row.
+    columns : ndarray, shape (width,), int64, or None
+        The vertices that are asked for; None: all.
+    dtype : dtype
+        Of the numbers, int64 or float64.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        predecessors: Any,
+        sources: NDArray[np.int64],
+        columns: NDArray[np.int64] | None,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.graph, self.predecessors, self.sources = graph, predecessors, sources
+        self.columns = None if columns is None else sealed(columns)
+        self.width = graph.n if columns is None else columns.size
+        self.rows: int = predecessors.shape[0]
+        self.missing = unreached(dtype)
+        self.dtype = dtype
+        indptr, tails, self._order = order_of_heads(graph)
+        self._arcs = indptr, sealed(_lengthened(tails))
+        self._free: list[tuple[NDArray[Any], ...]] = []
+
+    def blocks(self, least: int = 0) -> Iterator[range]:
+        """Cut the rows where `least` vertices and columns are together, and enough for a call."""
+        if is_sparse(self.predecessors):
+            stored = self.predecessors.indptr
+        else:
+            stored = np.arange(self.rows + 1) * self.graph.n
+        ends = stored + np.arange(self.rows + 1) * self.width
+        least = max(least, WORTH_A_CALL, min(int(ends[-1]) // BLOCKS, PLENTY))
+        first = 0
+        while first < self.rows:
+            last = int(np.searchsorted(ends, ends[first] + least))
+            yield range(first, min(last, self.rows))
+            first = last
+
+    def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the arcs in the order in which `skim` takes them."""
+        return sealed(_lengthened(picked(values, self._order)))
+
+    def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
+        """Loads as `load` leaves them, in the graph's order of arcs."""
+        ordered = np.empty(self.graph.m, loads.dtype)
+        ordered[self._order] = loads
+        return ordered
+
+    def skim(self, rows: range, values: NDArray[Any], sums: NDArray[Any]) -> tuple[int, int] | None:
+        """Add values of the arcs along the way to every column.
+
+        Parameters
+        ----------
+        rows : range
+        values : ndarray
+            As `by_head` gives them.
+        sums : ndarray, shape (rows, width)
+            Filled, with what stands for unreached where no path leads.
+
+        Returns
+        -------
+        tuple of two ints, or None
+            Row, counted from the first of `rows`, and column of the first sum that is not finite.
+        """
+        with self._scratch() as scratch:
+            row, column = _skim_kernel(
+                self._arcs,
+                values,
+                *self._trees(rows),
+                self.columns,
+                self.missing,
+                scratch,
+                sums,
+            )
+        return None if row < 0 else (row, column)
+
+    def load(self, rows: range, volumes: NDArray[Any], loads: NDArray[Any]) -> int | None:
+        """Send volumes along the way to every column, and add them up.
+
+        Parameters
+        ----------
+        rows : range
+        volumes : ndarray, shape (rows, width)
+        loads : ndarray, shape (m,)
+            Flow on every arc, added to, in the order that `by_tail` undoes.
+
+        Returns
+        -------
+        int or None
+            The first row, counted from the first of `rows`, with a volume that is not finite or
+            leads to what is not reached.
+        """
+        with self._scratch() as scratch:
+            row = _load_kernel(
+                self._arcs, sealed(volumes), *self._trees(rows), self.columns, scratch, loads
+            )
+        return None if row < 0 else int(row)
+
+    def _trees(self, rows: range) -> _Trees:
+        if self.rows == self.sources.size:
+            roots = self.sources[rows.start : rows.stop]
+            first_roots = np.arange(len(rows) + 1)
+        else:
+            roots, first_roots = self.sources, np.array([0, self.sources.size])
+        if is_sparse(self.predecessors):
+            starts = self.predecessors.indptr[rows.start : rows.stop + 1].astype(OFFSET)
+            stored = slice(starts[0], starts[-1])
+            vertices = sealed(self.predecessors.indices[stored].astype(INDEX, copy=False))
+            tails = self.predecessors.data[stored]
+        else:
+            starts = np.arange(len(rows) + 1) * self.graph.n
+            vertices = None
+            tails = self.predecessors[rows.start : rows.stop].reshape(-1)
+        return _Trees(sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails))
+
+    @contextmanager
+    def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Lend memory of one worker; what a row reads it has written, so small rows cost little."""
+        try:
+            memory = self._free.pop()
+        except IndexError:
+            size = self.graph.n + 1
+            dtypes = np.uint32, INDEX, INDEX, np.uint32, self.dtype
+            memory = tuple(np.empty(size, dtype) for dtype in dtypes)
+        yield memory
+        self._free.append(memory)
+
+
+def _lengthened(of_arcs: NDArray[Any]) -> NDArray[Any]:
+    """Append what `_arc_into` may look at: as a tail it is none, not even that of a root."""
+    return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))

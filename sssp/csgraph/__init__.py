@@ -1,0 +1,503 @@
+"""A drop-in for the shortest paths of `scipy.sparse.csgraph`: the same answers, sooner.
+
+::
+
+    from sssp.csgraph import dijkstra        # in place of scipy.sparse.csgraph
+
+Signatures, dtypes, shapes, -9999 for no predecessor, errors and warnings are those of the SciPy
+that is installed, and what it takes for a graph means the same here: dense, masked and sparse
+matrices of every format, stored zeros, NaN and infinity. Distances are float64, equal to the bit
+where weights are integers (n - 1 of the heaviest up to 2^53), and where they are not and are added
+up from the source outward, as by `dijkstra` and `bellman_ford`; `floyd_warshall`, and `johnson`
+over negative weights, agree within rounding.
+
+What is more: several sources are searched in all cores, and a GPU where ``device=`` says so (see
+`sssp.shortest_paths`). Among several shortest paths the tree takes the fewest arcs, then the
+smallest predecessor, whatever the method; SciPy takes what its heap comes to. A negative cycle is
+found by its exact sum, so that rounding does not feign one, as it does in SciPy with
+``directed=False``.
+
+Where SciPy has the last word, it is asked: negative weights for `dijkstra`, `yen`, matrices that
+hold minus infinity. Nothing in SciPy is changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csgraph as scipy_csgraph
+from scipy.sparse.csgraph._validation import validate_graph
+
+from sssp import errors
+from sssp.csgraph import scipy_matrix as dense
+from sssp.csgraph.scipy_arcs import arcs_of, csr_of
+from sssp.csgraph.scipy_rows import Found, nearest_of, rows_of
+from sssp.kernels.dtypes import INDEX, INT64
+from sssp.methods import BellmanFord, Johnson, Method
+
+__all__ = [
+    "NegativeCycleError",
+    "bellman_ford",
+    "construct_dist_matrix",
+    "dijkstra",
+    "floyd_warshall",
+    "johnson",
+    "reconstruct_path",
+    "shortest_path",
+    "yen",
+]
+
+
+class NegativeCycleError(errors.NegativeCycleError, scipy_csgraph.NegativeCycleError):
+    """A cycle of negative length: `sssp.errors.NegativeCycleError`, and SciPy's as well.
+
+    Attributes
+    ----------
+    cycle : list of int
+        The vertices of one such cycle, in order; empty where SciPy has found it.
+    """
+
+    def __init__(self, message: str = "", cycle: Sequence[int] = ()) -> None:
+        super().__init__(message, cycle)
+
+
+def shortest_path(
+    csgraph: Any,
+    method: Literal["auto", "FW", "D", "BF", "J"] = "auto",
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    indices: ArrayLike | None = None,
+    *,
+    device: str = "auto",
+) -> Any:
+    """Find shortest paths; `scipy.sparse.csgraph.shortest_path`.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, overwrite, indices
+        As in SciPy.
+    method : {"auto", "FW", "D", "BF", "J"}
+        Which of `floyd_warshall`, `dijkstra`, `bellman_ford` and `johnson` is called; ``"auto"``
+        chooses by SciPy's rule.
+    device : str
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    dist_matrix : ndarray, shape (n, n) or (..., n) for `indices` of shape (...), float64
+    predecessors : the same, int32
+        If `return_predecessors`.
+
+    Raises
+    ------
+    NegativeCycleError, ValueError, TypeError
+        As SciPy raises them.
+    DeviceError
+        The device cannot be used.
+
+    Examples
+    --------
+    >>> graph = [[0, 5, 20], [0, 0, 5], [0, 0, 0]]
+    >>> shortest_path(graph, "D", indices=0).tolist()
+    [0.0, 5.0, 10.0]
+    """
+    if method == "auto":
+        method = _method_for(csgraph, directed, indices)
+    if method == "FW":
+        if indices is not None:
+            _check(csgraph, directed)
+            raise ValueError("Cannot specify indices with method == 'FW'.")
+        return floyd_warshall(
+            csgraph, directed, return_predecessors, unweighted, overwrite, device=device
+        )
+    if method == "D":
+        return dijkstra(csgraph, directed, indices, return_predecessors, unweighted, device=device)
+    if method == "BF":
+        return bellman_ford(
+            csgraph, directed, indices, return_predecessors, unweighted, device=device
+        )
+    if method == "J":
+        return johnson(csgraph, directed, indices, return_predecessors, unweighted, device=device)
+    _check(csgraph, directed)
+    raise ValueError(f"unrecognized method '{method}'")
+
+
+def _check(csgraph: Any, directed: bool) -> None:
+    """Raise what SciPy raises for what is no graph."""
+    plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
+    if not plain or csgraph.shape[0] != csgraph.shape[1]:
+        validate_graph(csgraph, directed, copy_if_dense=True)
+
+
+def _method_for(csgraph: Any, directed: bool, indices: ArrayLike | None) -> Any:
+    """Choose by SciPy's rule: dense matrices are closed, others searched from every vertex."""
+    if hasattr(csgraph, "nnz") or np.ma.isMaskedArray(csgraph):
+        edges = csr_of(csgraph, directed).data
+        n, count = csgraph.shape[0], getattr(csgraph, "nnz", edges.size)
+    else:
+        _check(csgraph, directed)
+        n = csgraph.shape[0]
+        edges = csgraph[np.isfinite(csgraph)]
+        edges = edges[edges != 0]
+        count = edges.size
+    if indices is None and count >= n * n / 4:
+        return "FW"
+    return "J" if np.any(edges < 0) else "D"
+
+
+def dijkstra(
+    csgraph: Any,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    limit: float = np.inf,
+    min_only: bool = False,
+    *,
+    device: str = "auto",
+) -> Any:
+    """Find shortest paths over weights of 0 or more; `scipy.sparse.csgraph.dijkstra`.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
+        As in SciPy.
+    device : str
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    dist_matrix : ndarray, shape (..., n) for `indices` of shape (...), float64
+        With `min_only` (n,).
+    predecessors : the same, int32
+        If `return_predecessors`.
+    sources : ndarray, shape (n,), int32
+        If `min_only` and `return_predecessors`: of several nearest sources the smallest.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As SciPy raises them.
+    DeviceError
+        The device cannot be used.
+
+    Warns
+    -----
+    UserWarning
+        A weight is negative. The answer is SciPy's own then.
+
+    Examples
+    --------
+    >>> graph = [[0, 5, 20], [0, 0, 5], [0, 0, 0]]
+    >>> distances, predecessors = dijkstra(graph, indices=[0, 1], return_predecessors=True)
+    >>> distances.tolist()
+    [[0.0, 5.0, 10.0], [inf, 0.0, 5.0]]
+    >>> predecessors.tolist()
+    [[-9999, 0, 1], [-9999, -9999, 1]]
+    """
+    matrix = csr_of(csgraph, directed)
+    arcs = arcs_of(matrix, directed, unweighted)
+    ask_scipy = partial(
+        _by_scipy,
+        "dijkstra",
+        csgraph,
+        directed,
+        indices,
+        return_predecessors,
+        unweighted,
+        limit,
+        min_only,
+    )
+    if arcs.least < 0 or (unweighted and np.any(matrix.data < 0)):
+        return ask_scipy()
+    sources, shape = _sources_of(indices, arcs.n)
+    reach = math.fsum([limit])  # refuses what is no number, as C does
+    if reach < 0:
+        raise ValueError("limit must be >= 0")
+    if math.isnan(reach):
+        return ask_scipy()
+    if min_only:
+        shape = (arcs.n,)
+        found = nearest_of(
+            arcs, sources, limit=reach, predecessors=return_predecessors, device=device
+        )
+    else:
+        found = rows_of(arcs, sources, limit=reach, predecessors=return_predecessors, device=device)
+    return ask_scipy() if found is None else _as_scipy_returns(found, shape)
+
+
+def bellman_ford(
+    csgraph: Any,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    *,
+    device: str = "auto",
+) -> Any:
+    """Find shortest paths over weights of any sign; `scipy.sparse.csgraph.bellman_ford`.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted
+        As in SciPy.
+    device : str
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    dist_matrix : ndarray, shape (..., n) for `indices` of shape (...), float64
+    predecessors : the same, int32
+        If `return_predecessors`.
+
+    Raises
+    ------
+    NegativeCycleError
+        A source reaches a cycle of negative length; ``.cycle`` is one.
+    ValueError, TypeError
+        As SciPy raises them.
+    DeviceError
+        The device cannot be used.
+
+    Notes
+    -----
+    Without negative weights it is `dijkstra`; with them a round visits only the vertices whose
+    distance changed in the one before.
+
+    Examples
+    --------
+    >>> bellman_ford([[0, 5, 1], [0, 0, 0], [0, -2, 0]], indices=0).tolist()
+    [0.0, -1.0, 1.0]
+    """
+    asked = csgraph, directed, indices, return_predecessors, unweighted
+    return _of_any_sign("bellman_ford", BellmanFord(), device, *asked)
+
+
+def johnson(
+    csgraph: Any,
+    directed: bool = True,
+    indices: ArrayLike | None = None,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    *,
+    device: str = "auto",
+) -> Any:
+    """Find shortest paths from many vertices of a sparse graph; `scipy.sparse.csgraph.johnson`.
+
+    Parameters
+    ----------
+    csgraph, directed, indices, return_predecessors, unweighted
+        As in SciPy.
+    device : str
+        As for `sssp.shortest_paths`.
+
+    Returns
+    -------
+    dist_matrix : ndarray, shape (..., n) for `indices` of shape (...), float64
+    predecessors : the same, int32
+        If `return_predecessors`.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length, whether a source reaches it or not; ``.cycle`` is one.
+    ValueError, TypeError
+        As SciPy raises them.
+    DeviceError
+        The device cannot be used.
+
+    Notes
+    -----
+    Floats are added up from the source outward, as by `bellman_ford`; SciPy's carry the rounding
+    of the potentials.
+
+    Examples
+    --------
+    >>> johnson([[0, 5, 1], [0, 0, 0], [0, -2, 0]], indices=0).tolist()
+    [0.0, -1.0, 1.0]
+    """
+    if unweighted:
+        return dijkstra(csgraph, directed, indices, return_predecessors, True, device=device)
+    asked = csgraph, directed, indices, return_predecessors, unweighted
+    return _of_any_sign("johnson", Johnson(), device, *asked)
+
+
+def _of_any_sign(
+    name: str,
+    method: Method,
+    device: str,
+    csgraph: Any,
+    directed: bool,
+    indices: ArrayLike | None,
+    return_predecessors: bool,
+    unweighted: bool,
+) -> Any:
+    """Search over weights of any sign; what is not for us goes to SciPy's function of the name."""
+    arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
+    sources, shape = _sources_of(indices, arcs.n)
+    with _scipys_error():
+        found = rows_of(
+            arcs, sources, negative=method, predecessors=return_predecessors, device=device
+        )
+    if found is None:
+        return _by_scipy(name, csgraph, directed, indices, return_predecessors, unweighted)
+    return _as_scipy_returns(found, shape)
+
+
+def floyd_warshall(
+    csgraph: Any,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+    overwrite: bool = False,
+    *,
+    device: str = "auto",
+) -> Any:
+    """Find shortest paths between all vertices of a dense graph; SciPy's `floyd_warshall`.
+
+    Parameters
+    ----------
+    csgraph, directed, return_predecessors, unweighted, overwrite
+        As in SciPy.
+    device : str
+        As for `sssp.all_pairs`.
+
+    Returns
+    -------
+    dist_matrix : ndarray, shape (n, n), float64
+        `csgraph` itself where it is overwritten.
+    predecessors : ndarray, shape (n, n), int32
+        If `return_predecessors`.
+
+    Raises
+    ------
+    NegativeCycleError
+        There is a cycle of negative length; ``.cycle`` is one.
+    ValueError, TypeError
+        As SciPy raises them.
+    DeviceError
+        The device cannot be used, or the matrix needs more memory than there is.
+
+    Notes
+    -----
+    Predecessors over weights that are no integers are those of the paths that were added up.
+
+    Examples
+    --------
+    >>> floyd_warshall([[0, 5, 20], [0, 0, 5], [1, 0, 0]]).tolist()
+    [[0.0, 5.0, 10.0], [6.0, 0.0, 5.0], [1.0, 6.0, 0.0]]
+    """
+    matrix = dense.dense_of(csgraph, directed, unweighted, overwrite)
+    found = dense.closed(matrix, return_predecessors, device)
+    if found is not None:
+        return _as_scipy_returns(found, matrix.shape)
+    if isinstance(csgraph, np.ndarray) and not csgraph.flags.c_contiguous:
+        csgraph = csgraph.copy(order="C")  # SciPy leaves another order unsolved
+    try:
+        return _by_scipy(
+            "floyd_warshall", csgraph, directed, return_predecessors, unweighted, overwrite
+        )
+    except NegativeCycleError as error:
+        raise NegativeCycleError(error.args[0], dense.cycle_of(matrix)) from None
+
+
+def yen(
+    csgraph: Any,
+    source: int,
+    sink: int,
+    K: int,
+    *,
+    directed: bool = True,
+    return_predecessors: bool = False,
+    unweighted: bool = False,
+) -> Any:
+    """Find the K shortest paths between two vertices; SciPy's own `yen`, from 1.14 on.
+
+    Parameters
+    ----------
+    csgraph, source, sink, K, directed, return_predecessors, unweighted
+        As for ``scipy.sparse.csgraph.yen``.
+
+    Raises
+    ------
+    NegativeCycleError, ValueError, TypeError
+        As SciPy raises them.
+    """
+    return _by_scipy(
+        "yen",
+        csgraph,
+        source,
+        sink,
+        K,
+        directed=directed,
+        return_predecessors=return_predecessors,
+        unweighted=unweighted,
+    )
+
+
+def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:
+    """Return a tree as a sparse matrix; SciPy's own `reconstruct_path`.
+
+    Parameters
+    ----------
+    csgraph, predecessors, directed
+        As for ``scipy.sparse.csgraph.reconstruct_path``.
+    """
+    return _by_scipy("reconstruct_path", csgraph, predecessors, directed)
+
+
+def construct_dist_matrix(
+    graph: Any, predecessors: Any, directed: bool = True, null_value: float = np.inf
+) -> Any:
+    """Return the distances along given trees; SciPy's own `construct_dist_matrix`.
+
+    Parameters
+    ----------
+    graph, predecessors, directed, null_value
+        As for ``scipy.sparse.csgraph.construct_dist_matrix``.
+    """
+    return _by_scipy("construct_dist_matrix", graph, predecessors, directed, null_value)
+
+
+def _sources_of(indices: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Return sources, and the shape of what is returned, as SciPy does."""
+    if indices is None:
+        return np.arange(n), (n, n)
+    given = np.array(indices, order="C", dtype=INDEX)
+    sources = given.reshape(-1).astype(INT64)
+    sources[sources < 0] += n
+    if sources.size and not (sources.min() >= 0 and sources.max() < n):
+        raise ValueError("indices out of range 0...N")
+    return sources, (*given.shape, n)
+
+
+def _as_scipy_returns(found: Found, shape: tuple[int, ...]) -> Any:
+    """Return one array, or a tuple of those that were asked for."""
+    arrays: list[NDArray[Any]] = [found.distances.reshape(shape)]
+    for more in (found.predecessors, found.sources):
+        if more is not None:
+            arrays.append(more.reshape(shape))
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def _by_scipy(name: str, *arguments: Any, **options: Any) -> Any:
+    """Ask SciPy's function of a name."""
+    with _scipys_error():
+        return getattr(scipy_csgraph, name)(*arguments, **options)
+
+
+@contextmanager
+def _scipys_error() -> Iterator[None]:
+    """Make an error of a negative cycle one that is both SciPy's and ours."""
+    try:
+        yield
+    except (errors.NegativeCycleError, scipy_csgraph.NegativeCycleError) as error:
+        raise NegativeCycleError(str(error), getattr(error, "cycle", ())) from None

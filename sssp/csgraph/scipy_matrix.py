@@ -1,0 +1,186 @@
+"""Floyd-Warshall on what SciPy takes for a matrix of distances.
+
+SciPy's tree takes the fewest arcs among the shortest paths, then the smallest tails. For integers
+that is a question of lengths alone: let an arc of weight w count (n + 1) w + 1, and a path of
+length d over h arcs counts (n + 1) d + h. So the least counts give distances and numbers of arcs at
+once, every arc of a tree leads to a greater count, and the smallest tail is right wherever it
+stands; and a negative cycle, of n arcs at most, counts less than 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph._validation import validate_graph
+
+from sssp.csgraph.scipy_arcs import is_exact
+from sssp.csgraph.scipy_rows import Found, as_floats, with_null
+from sssp.calls.placement import matrix_work, place_call
+from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
+from sssp.engine.matrix_request import MatrixQuery, NegativeDiagonalError
+from sssp.engine.plan import Plan
+from sssp.engine.request import Query
+from sssp.engine.threads import check_threads
+from sssp.errors import DistanceOverflowError, NegativeCycleError
+from sssp.graph.check_arrays import is_sparse
+from sssp.graph.csr import sealed
+from sssp.graph.graph import Graph
+from sssp.graph.matrix import MatrixGraph
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, WeightRange, infinity
+from sssp.methods import BellmanFord, FloydWarshall
+
+__all__ = ["closed", "cycle_of", "dense_of"]
+
+
+@dataclass
+class _Counted(MatrixQuery):
+    """A question over a matrix of floats that are integers.
+
+    Attributes
+    ----------
+    unit : int
+        1, or n + 1, for counts that hold the number of arcs.
+    """
+
+    unit: int = 1
+
+    @property
+    def positive(self) -> bool:
+        """Whether every tight arc leads farther away: over more arcs at least."""
+        return self.unit > 1 or super().positive
+
+    def fill(self, out: NDArray[Any], rows: range) -> None:
+        """Write rows of the initial matrix, in a working dtype."""
+        assert isinstance(self.source, np.ndarray)
+        block = sealed(self.source[rows.start : rows.stop])
+        absent = infinity(out.dtype)
+        counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), absent)
+        place = np.arange(len(rows))
+        out[place, rows.start + place] = 0
+
+
+class _CountedGraph(MatrixGraph):
+    """The graph of such a matrix, which trees on a GPU are made of."""
+
+    __slots__ = ("unit",)
+
+    unit: int
+
+    def _made(self) -> Graph:
+        tails, heads = np.nonzero(self._matrix < np.inf)
+        counts = np.empty(tails.size, INT64)
+        counts_kernel(sealed(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))
+        return Graph.from_arcs(tails, heads, counts, n=self.n)
+
+
+def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
+    """Validate a matrix of distances as SciPy does; infinity for what is no arc.
+
+    Returns
+    -------
+    ndarray, shape (n, n), float64
+        `csgraph` itself, changed, if that is asked for and possible.
+    """
+    plain = type(csgraph) is np.ndarray and csgraph.dtype == FLOAT64 and csgraph.ndim == 2
+    matrix: NDArray[Any]
+    if plain and csgraph.shape[0] == csgraph.shape[1] and csgraph.flags.carray:
+        matrix = csgraph if overwrite else np.empty_like(csgraph)
+        dense_kernel(sealed(csgraph).reshape(-1), matrix.reshape(-1))
+    else:
+        matrix = validate_graph(csgraph, directed, csr_output=False, copy_if_dense=not overwrite)
+        # (SciPy leaves other orders unsolved, and says so on stderr alone)
+        matrix = np.ascontiguousarray(matrix)
+        if not is_sparse(csgraph):
+            matrix[matrix == 0] = np.inf
+    if unweighted:
+        matrix[~np.isinf(matrix)] = 1
+    if matrix.size:
+        matrix.reshape(-1)[:: len(matrix) + 1] = 0
+        if not directed:
+            np.minimum(matrix, matrix.T, out=matrix)
+    return matrix
+
+
+def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | None:
+    """Find all distances, and write them over the matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (n, n), float64
+        Of `dense_of`.
+    predecessors : bool
+    device : str
+        As the caller of the package gave it.
+
+    Returns
+    -------
+    Found or None
+        None: SciPy is to decide. The matrix holds what is no number, or has a negative cycle, or
+        sums are beyond all floats.
+
+    Raises
+    ------
+    DeviceError
+        The device cannot be used, or lacks memory.
+    """
+    if matrix.size == 0:
+        return None
+    least, greatest, proper, whole = look_kernel(sealed(matrix).reshape(-1))
+    if not proper:
+        return None
+    n = len(matrix)
+    unit = n + 1 if predecessors else 1
+    graph: MatrixGraph
+    if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
+        graph, query = _counted(matrix, int(least), int(greatest), unit)
+    else:
+        unit = 1
+        graph = MatrixGraph.of(matrix, zero_is_arc=True)
+        graph.derived("weight range", lambda: WeightRange(FLOAT64, least, greatest))
+        query = MatrixQuery(n, matrix, zero_is_arc=True, weights=graph.weight_range)
+    query.predecessors, query.threads = predecessors, check_threads(None)
+    method = FloydWarshall()
+    work = None
+    if isinstance(query, _Counted):  # floats stay here: another device adds in another order
+        host_bytes = matrix.nbytes + INDEX.itemsize * n * n * predecessors
+        work = matrix_work(method, n, query.threads, host_bytes=host_bytes)
+    place = place_call(query, device, method, work, stream=None, memory_limit=None)
+    try:
+        answer = Plan(graph, query, method, place.by_rule).run()
+    except (NegativeDiagonalError, DistanceOverflowError):
+        return None
+    if answer is None:
+        return None
+    as_floats(answer.distances, matrix, unit)
+    return Found(matrix, with_null(answer.predecessors) if predecessors else None)
+
+
+def _counted(
+    matrix: NDArray[Any], least: int, greatest: int, unit: int
+) -> tuple[MatrixGraph, MatrixQuery]:
+    """Return the graph and the question of a matrix of integers."""
+    step = int(unit > 1)
+    counts = least * unit + step, greatest * unit + step
+    weights = WeightRange(
+        INT32 if counts[0] >= -LARGEST and counts[1] <= LARGEST else INT64, *counts
+    )
+    graph = _CountedGraph.of(matrix, zero_is_arc=True)
+    object.__setattr__(graph, "unit", unit)
+    graph.derived("weight range", lambda: weights)
+    return graph, _Counted(len(matrix), matrix, zero_is_arc=True, weights=weights, unit=unit)
+
+
+def cycle_of(matrix: NDArray[Any]) -> list[int]:
+    """Look for a negative cycle in a matrix of `dense_of`; empty if none is found."""
+    if not look_kernel(sealed(matrix).reshape(-1))[2]:
+        return []
+    graph = MatrixGraph.of(matrix, zero_is_arc=True)
+    query = Query(np.arange(len(matrix)), nearest=True, threads=1)
+    try:
+        Plan(graph, query, BellmanFord()).run()
+    except (NegativeCycleError, DistanceOverflowError) as error:
+        return getattr(error, "cycle", [])
+    return []

@@ -1,0 +1,394 @@
+"""What every CUDA solver of a `MatrixQuery` does before and after: the matrix, the tree.
+
+The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph is
+given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import int32, int64
+from numpy.typing import NDArray
+
+from sssp.cuda.arrays import DeviceArray
+from sssp.cuda.batch import Batch
+from sssp.cuda.compiler import (
+    SIMULATOR,
+    after,
+    cuda,
+    device_number,
+    kernel,
+    select,
+    wait_for_device,
+)
+from sssp.cuda.fill import fill
+from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
+from sssp.cuda.narrow import narrowed_device
+from sssp.cuda.pool import device_array
+from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
+from sssp.engine.matrix_request import (
+    MatrixQuery,
+    NegativeDiagonalError,
+    overflowed,
+    threshold,
+)
+from sssp.engine.memory import check_memory
+from sssp.engine.request import Answer, Query
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
+
+__all__ = ["CHANGED", "NEGATIVE", "Matrix", "solve_matrix"]
+
+THREADS = 32 if SIMULATOR else 256
+#: blocks of a pass over the matrix
+BLOCKS = 1 if SIMULATOR else 1056
+#: bytes of the rows that travel at once
+TRAVELLING = 64 << 20
+#: greatest number of rows whose trees are looked for side by side
+TREES = 1024
+#: words of ``flags``: a vertex, counted from 1, whose entry on the diagonal is negative; whether
+#: anything changed; a row, counted from 1, whose tails are no tree
+NEGATIVE, CHANGED, BROKEN = 0, 1, 2
+
+
+@kernel
+def _scatter_kernel(indptr, indices, weights, matrix):
+    """Write the arcs of a graph, a block a tail."""
+    n = indptr.size - 1
+    tail = cuda.blockIdx.x
+    while tail < n:
+        arc = indptr[tail] + cuda.threadIdx.x
+        while arc < indptr[tail + 1]:
+            matrix[int64(tail) * n + indices[arc]] = weights[arc]
+            arc += cuda.blockDim.x
+        tail += cuda.gridDim.x
+
+
+@kernel
+def _diagonal_kernel(matrix, n, flags):
+    """Let no entry of the diagonal exceed 0; note negative ones."""
+    vertex = cuda.grid(1)
+    if vertex < n:
+        place = int64(vertex) * n + vertex
+        matrix[place] = min(matrix[place], matrix.dtype.type(0))
+        if matrix[place] < 0:
+            cuda.atomic.max(flags, NEGATIVE, int32(vertex + 1))
+
+
+@kernel
+def _first_tails_kernel(matrix, n, unseen, tails):
+    """Write the tail of every arc, -1 where there is none and on the diagonal."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        row = i // n
+        tails[i] = int32(row) if matrix[i] < unseen and i - row * n != row else int32(-1)
+        i += stride
+
+
+@kernel
+def _broken_kernel(matrix, tails, n, missing, flags):
+    """Note a row in which the tails of a reached vertex do not lead to the row's source.
+
+    ======== ======== ====== ============================
+    argument shape    dtype  written by
+    ======== ======== ====== ============================
+    matrix   (n * n,) number the solver; `_settle_kernel`
+    tails    (n * n,) int32  the solver
+    n        scalar   int64  host
+    missing  scalar   number host: what stands for none
+    flags    (3,)     int32  here: `BROKEN`
+    ======== ======== ====== ============================
+    """
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        row = i // n
+        vertex, steps = i - row * n, int64(0)
+        if matrix[i] != missing:
+            while vertex != row and vertex >= 0 and steps <= n:
+                vertex = int64(tails[row * n + vertex])
+                steps += 1
+            if vertex != row:
+                cuda.atomic.max(flags, BROKEN, int32(row + 1))
+        i += stride
+
+
+@kernel
+def _least_kernel(matrix, leasts):
+    """Find the least entry that each thread sees, or 0."""
+    own = matrix.dtype.type(0)
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        own = min(own, matrix[i])
+        i += stride
+    leasts[cuda.grid(1)] = own
+
+
+@kernel
+def _settle_kernel(matrix, above, missing, greatests):
+    """Write the public sentinel; find the greatest other entry that each thread sees, or 0."""
+    own = matrix.dtype.type(0)
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < matrix.size:
+        if matrix[i] >= above:
+            matrix[i] = missing
+        else:
+            own = max(own, matrix[i])
+        i += stride
+    greatests[cuda.grid(1)] = own
+
+
+class Matrix:
+    """The matrix that a solver works in, or several of one size.
+
+    Attributes
+    ----------
+    n, count : int
+        Rows of a matrix, and how many matrices there are, one after the other.
+    flat : device array, shape (count * n * n,)
+        Row by row.
+    tails : device array, shape (count * n * n,), int32, or None
+        Where the solver has to carry them along: the tail of the last arc of the path that an
+        entry came from, -1 for none.
+    flags : device array, shape (3,), int32
+        See `NEGATIVE`, `CHANGED` and `BROKEN`.
+    stream : stream
+        Of all work on it.
+    """
+
+    def __init__(
+        self, n: int, dtype: np.dtype[Any], stream: Any, *, with_tails: bool, count: int = 1
+    ) -> None:
+        self.n, self.count, self.stream = n, count, stream
+        self.flat = device_array(count * n * n, dtype)
+        self.tails = device_array(count * n * n, INDEX) if with_tails else None
+        self.flags = device_array(3, INDEX)
+
+    @classmethod
+    def of(cls, query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Matrix:
+        """Return the initial matrix of a query, negative entries of its diagonal noted."""
+        matrix = cls(query.n, dtype, cuda.stream(), with_tails=query.carries_tails(dtype))
+        if query.stream is not None:
+            after(query.stream, [matrix.stream])
+        fill(matrix.flags, INDEX.type(0), matrix.stream)
+        if not isinstance(query.source, Graph):
+            matrix._travel(query)
+        else:
+            arcs = device_graph(query.source, number).arcs(query.source, dtype)
+            fill(matrix.flat, infinity(dtype), matrix.stream)
+            blocks = 1 if SIMULATOR else min(matrix.n, 1 << 16)
+            _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.flat)
+        blocks = -(-matrix.n // THREADS)
+        _diagonal_kernel[blocks, THREADS, matrix.stream](matrix.flat, matrix.n, matrix.flags)
+        if matrix.tails is not None:
+            _first_tails_kernel[BLOCKS, THREADS, matrix.stream](
+                matrix.flat, matrix.n, infinity(dtype), matrix.tails
+            )
+        return matrix
+
+    def _travel(self, query: MatrixQuery) -> None:
+        """Bring the rows of the query's matrix here, block by block."""
+        dtype, n = np.dtype(self.flat.dtype), self.n
+        step = max(1, TRAVELLING // (n * dtype.itemsize))
+        for first in range(0, n, step):
+            rows = range(first, min(first + step, n))
+            block = np.empty((len(rows), n), dtype)
+            query.fill(block, rows)
+            part = self.flat[first * n : rows.stop * n]
+            part.copy_to_device(upload(block.reshape(-1)), stream=self.stream)
+            self.stream.synchronize()
+
+    def room(self) -> Matrix:
+        """Return another of this size, not filled, with the same flags."""
+        dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
+        other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
+        other.flags = self.flags
+        return other
+
+    def flag(self, which: int) -> int:
+        """Return a flag, when all work so far is done."""
+        flags = self.flags.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return int(flags[which])
+
+    def negative_vertex(self) -> int | None:
+        """Vertex whose entry on the diagonal is negative."""
+        found = self.flag(NEGATIVE)
+        return found - 1 if found else None
+
+    def partials(self, run: Callable[[Any], None]) -> NDArray[Any]:
+        """Return what the threads of a pass over the matrix found, an entry each."""
+        found = device_array(BLOCKS * THREADS, self.flat.dtype)
+        run(found)
+        host: NDArray[Any] = found.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return host
+
+
+def solve_matrix(
+    graph: Graph,
+    query: MatrixQuery,
+    dtype: np.dtype[Any],
+    close: Callable[[Matrix], tuple[Matrix, int]],
+    *,
+    copies: int = 1,
+) -> Answer | None:
+    """Answer `query` in one dtype with the solver that `close` is; None if it is too narrow.
+
+    Parameters
+    ----------
+    graph : Graph
+        Whose arcs the trees are made of.
+    query : MatrixQuery
+    dtype : dtype
+    close : callable
+        ``close(matrix)`` returns the closure, in the same matrix or another, and how many rounds
+        that took. It may stop at a negative entry on the diagonal, which its kernels note.
+    copies : int
+        Matrices that it needs, the first included.
+
+    Raises
+    ------
+    NegativeDiagonalError
+        There is a negative cycle, or a false alarm.
+    DeviceError
+        The device cannot be used, or the call needs more memory than it may take.
+    """
+    number = device_number(query.device)
+    with select(number):
+        _plan_memory(query, dtype, copies)
+        if query.n == 0:
+            return _empty(query, dtype, number)
+        matrix, rounds = close(Matrix.of(query, dtype, number))
+        vertex = matrix.negative_vertex()
+        if vertex is not None:
+            raise NegativeDiagonalError(vertex)
+        extremes = _settled(query, matrix)
+        if extremes is None:
+            return None
+        tails = None
+        if matrix.tails is not None:
+            row = _broken_row(matrix)
+            if row is not None:
+                raise NegativeDiagonalError(row)
+            tails = _result(query, matrix.tails, query.n, number)
+        elif query.predecessors:
+            tails = _Trees(graph, query, matrix, number).found()
+        flat = narrowed_device(matrix.flat, query.dtype, matrix.stream, extremes)
+        distances = _result(query, flat, query.n, number)
+        return Answer(distances, tails, stats={"rounds": np.full(query.n, rounds, np.int64)})
+
+
+def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
+    entries = query.n * query.n
+    tails = trees = 0
+    if query.carries_tails(dtype):
+        tails = copies * INDEX.itemsize
+    elif query.predecessors:
+        tails = INDEX.itemsize if query.output == "device" else 0
+        trees = query.n * ROW_WORDS * INDEX.itemsize
+    needed = entries * (copies * dtype.itemsize + tails) + trees
+    parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
+    room = available_bytes(query.memory_limit)
+    check_memory(parts, query.memory_limit, query.device, query.advice, room)
+
+
+def _empty(query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Answer:
+    """Return the answer for a graph without vertices."""
+    kind = query.dtype or dtype
+
+    def nothing(dtype: np.dtype[Any]) -> Any:
+        if query.output == "device":
+            return DeviceArray(device_array(0, dtype), (0, 0), number)
+        return np.empty((0, 0), dtype)
+
+    tails = nothing(INDEX) if query.predecessors else None
+    return Answer(nothing(kind), tails, stats={"rounds": np.zeros(0, np.int64)})
+
+
+def _settled(query: MatrixQuery, matrix: Matrix) -> tuple[Any, Any] | None:
+    """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
+    dtype, launch = np.dtype(matrix.flat.dtype), (BLOCKS, THREADS, matrix.stream)
+    least = matrix.partials(lambda found: _least_kernel[launch](matrix.flat, found)).min()
+    above = threshold(dtype, least)
+    if above is None:
+        return None
+    greatest = matrix.partials(
+        lambda found: _settle_kernel[launch](
+            matrix.flat, dtype.type(above), unreached(dtype), found
+        )
+    ).max()
+    if overflowed(dtype, above, greatest, query.heaviest):
+        return None
+    return least, greatest
+
+
+def _broken_row(matrix: Matrix) -> int | None:
+    """Row whose tails are no tree, which rounding on cycles of length zero can cause."""
+    _broken_kernel[BLOCKS, THREADS, matrix.stream](
+        matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
+    )
+    found = matrix.flag(BROKEN)
+    return found - 1 if found else None
+
+
+def _result(query: MatrixQuery, flat: Any, n: int, number: int) -> Any:
+    """Return a matrix where the call wants it."""
+    if query.output == "device":
+        wait_for_device()
+        return DeviceArray(flat, (n, n), number)
+    host: NDArray[Any] = np.empty(n * n, flat.dtype)
+    wait_for_device()
+    download(flat, host, cuda.stream())
+    return host.reshape(n, n)
+
+
+class _Trees:
+    """Predecessors of final integer distances, from the tight arcs of the graph."""
+
+    def __init__(self, graph: Graph, query: MatrixQuery, matrix: Matrix, number: int) -> None:
+        self.graph, self.query, self.matrix, self.number = graph, query, matrix, number
+        self.dtype = np.dtype(matrix.flat.dtype)
+        self.arcs = device_graph(self.graph, number).arcs(self.graph, self.dtype)
+        self.tree_query = Query(
+            np.empty(0, np.int64), predecessors=True, output=query.output, device=query.device
+        )
+        n = query.n
+        flat = query.output == "device"
+        self.on_device = device_array(n * n, INDEX) if flat else None
+        self.on_host = None if flat else np.empty((n, n), INDEX)
+
+    def found(self) -> Any:
+        """Return them where the call wants them."""
+        n = self.query.n
+        row = tree_bytes(self.graph, self.tree_query)
+        free = available_bytes(self.query.memory_limit)
+        size = max(1, min(n, TREES, free // max(1, row)))
+        scratch = allocate_tree(self.graph, self.tree_query, size, self.dtype)
+        for first in range(0, n, size):
+            self._find(range(first, min(first + size, n)), scratch)
+        self.matrix.stream.synchronize()
+        if self.on_device is not None:
+            return DeviceArray(self.on_device, (n, n), self.number)
+        return self.on_host
+
+    def _find(self, rows: range, scratch: Any) -> None:
+        n, stream = self.query.n, self.matrix.stream
+        shape, part = (len(rows), n), slice(rows.start * n, rows.stop * n)
+        batch = Batch(
+            len(rows),
+            cuda.to_device(np.arange(rows.start, rows.stop)),
+            cuda.to_device(np.arange(len(rows) + 1)),
+            cuda.to_device(np.empty(0, np.int64)),
+            largest_distance(self.dtype),
+            unreached(self.dtype),
+            self.matrix.flat[part].reshape(shape),
+            None,
+            stream,
+        )
+        place = None if self.on_device is None else self.on_device[part].reshape(shape)
+        tails = Tree(self.graph, self.arcs, batch, scratch).predecessors(None, place)
+        if self.on_host is not None:
+            download(tails, self.on_host[rows.start : rows.stop], stream)

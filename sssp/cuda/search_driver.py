@@ -1,0 +1,321 @@
+"""Runs a CUDA search over all sources of a query: batches, memory, trees, the way back.
+
+The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`): it launches kernels that
+fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of them; what
+becomes of finished rows is the form's business (`sssp.engine.outputs`).
+
+Two lanes, each with a stream and memory of its own, take batches in turn: while the rows of one
+travel back, the other's are solved, and its blocks fill the multiprocessors that the last blocks
+of the first leave idle.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sssp.cuda import reduce
+from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
+from sssp.cuda.compiler import after, cuda, device_number, select
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.device_output import DeviceForm
+from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes, on_host
+from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, upload
+from sssp.cuda.overflow_check import overflowed
+from sssp.cuda.pool import device_array
+from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
+from sssp.engine.outputs import make_form
+from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.overflow import OverflowTest
+from sssp.engine.progress import progress_bar
+from sssp.engine.request import Answer, Query
+from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.status import CLIPPED, OVERFLOW
+from sssp.methods import Method
+
+__all__ = ["solve_rows"]
+
+#: batches that are solved side by side or on their way back
+LANES = 2
+#: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile
+LARGEST_BATCH = 1024
+#: bytes of distances that are worth a batch of their own, if it fills the GPU
+BATCH_BYTES = 256 << 20
+#: sources for every multiprocessor that fill the GPU
+FILLING = 3
+
+
+def solve_rows(
+    graph: Graph,
+    query: Query,
+    method: Method,
+    dtype: np.dtype[Any],
+    make_search: Callable[[DeviceGraph], Search],
+) -> Answer | None:
+    """Answer `query` on its device in one dtype; None if a distance may be too long for it.
+
+    Parameters
+    ----------
+    graph : Graph
+        Without closed arcs.
+    query : Query
+    method : Method
+        Whose ``statistics`` the search counts.
+    dtype : dtype
+    make_search : callable
+        Returns the search for the graph's copy on the device.
+
+    Raises
+    ------
+    DeviceError
+        The device cannot be used, or one search does not fit into what it may take.
+    NegativeCycleError
+        A source reaches a cycle of negative length.
+    """
+    number = device_number(query.device)
+    with select(number):
+        on_device = device_graph(graph, number)
+        search = make_search(on_device)
+        return _Rows(graph, query, method, dtype, search, on_device).run()
+
+
+@dataclass
+class _Lane:
+    """Stream and memory for one batch after the other.
+
+    Attributes
+    ----------
+    distances : device array, shape (rows, columns), or None
+        None where the answer has room for them.
+    scratch : tuple of device arrays
+        Of the search.
+    form_scratch : FormScratch
+    tree : Scratch or None
+    tails : device array, shape (rows, n), int32, or None
+        Of a search that finds trees, where the answer has no room for them.
+    batch, rows
+        The batch that is under way, and which rows it has.
+    """
+
+    stream: Any
+    distances: Any
+    counters: Any
+    scratch: tuple[Any, ...]
+    form_scratch: FormScratch
+    tree: Scratch | None
+    tails: Any
+    batch: Batch | None = None
+    rows: range = range(0)
+
+
+class _Rows:
+    """One pass over all rows of a query in one dtype."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        query: Query,
+        method: Method,
+        dtype: np.dtype[Any],
+        search: Search,
+        on_device: DeviceGraph,
+    ) -> None:
+        self.graph, self.query, self.search, self.dtype = graph, query, search, dtype
+        self.on_device = on_device
+        # by head: only trees need them in that order
+        self.finds_trees = query.wants_tree and not search.finds_trees
+        self.arcs = on_device.arcs(graph, dtype) if self.finds_trees else None
+        self.bound = query.bound(dtype)
+        self.unseen = unreached(dtype)
+        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
+        self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
+        self.on_host = query.output != "device"
+        columns = graph.n if search.columns is None else search.columns
+        self.columns, self.targeted = columns, query.targets is not None and search.columns is None
+        self.form: Any
+        if self.on_host:
+            self.form = make_form(graph.n, query, dtype)
+            self.fixed_bytes = 0
+            if query.reduction is not None and query.reduction.vertex_weights is not None:
+                self.fixed_bytes = query.reduction.vertex_weights.nbytes
+        else:
+            self.form = DeviceForm(graph.n, query, dtype, on_device.number, search.pitch)
+            self.fixed_bytes = self.form.device_bytes
+        check_memory(
+            {"the answer on the host": self.form.nbytes},
+            NO_LIMIT,
+            "cpu",
+            query.advice,
+            physical_memory(),
+        )
+        self.in_place = not self.on_host and not self.targeted
+
+    def run(self) -> Answer | None:
+        """Return the answer, or None after an overflow."""
+        query = self.query
+        lanes, self.size = self._plan()
+        if not self.on_host:
+            self.form.reserve()
+        targets = np.empty(0, np.int64) if query.targets is None else query.targets
+        firsts = [0, query.sources.size] if query.nearest else range(self.size + 1)
+        whole, self.targets = upload(query.sources), upload(targets)
+        self.firsts = upload(np.array(firsts, np.int64))
+        # (whose views cost less than to cut the array)
+        sources = [whole] if query.nearest else whole.split(self.size)
+        self.vertex_weights = self._upload_vertex_weights()
+        idle = [self._lane() for _ in range(lanes)]
+        if query.stream is not None:
+            after(query.stream, [lane.stream for lane in idle])
+        under_way: deque[_Lane] = deque()
+        with progress_bar(query.rows, query.progress) as advance:
+            for first, own in zip(range(0, query.rows, self.size), sources, strict=False):
+                lane = idle.pop() if idle else under_way.popleft()
+                if not self._finish(lane):
+                    return None
+                advance(len(lane.rows))
+                self._start(lane, range(first, min(first + self.size, query.rows)), own)
+                under_way.append(lane)
+            for lane in under_way:
+                if not self._finish(lane):
+                    return None
+                lane.stream.synchronize()
+                advance(len(lane.rows))
+        for lane in (*idle, *under_way):
+            self.search.release(lane.scratch)
+        answer: Answer = self.form.answer()
+        answer.stats = self.stats
+        return answer
+
+    def _upload_vertex_weights(self) -> Any:
+        reduction = self.query.reduction
+        if reduction is not None and self.columns == 0:  # (the search has them)
+            reduction = replace(reduction, vertex_weights=None)
+        return None if reduction is None else reduce.on_device(reduction, self.dtype)
+
+    def _plan(self) -> tuple[int, int]:
+        """How many lanes, and how many rows in a batch, so that all fits into memory."""
+        graph, query, search = self.graph, self.query, self.search
+        rows_of = self.columns * self.dtype.itemsize
+        row = search.row_bytes + form_bytes(graph.n, query, self.dtype)
+        if self.finds_trees:
+            row += tree_bytes(graph, query)
+        elif query.wants_tree and self.on_host:
+            row += graph.n * INDEX.itemsize
+        if not self.in_place:
+            row += rows_of
+        held = self.on_device.nbytes
+        available = available_bytes(query.memory_limit, held)
+        if query.rows:
+            parts = {
+                "the graph": held,
+                "the answer": self.fixed_bytes,
+                "one search": row + search.fixed_bytes,
+            }
+            limit, advice = query.memory_limit, query.advice
+            check_memory(parts, limit, query.device, advice, available + held)
+        room = available - self.fixed_bytes
+        filling = FILLING * blocks_at_once()
+        size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
+        size = search.rows_at_once or size
+
+        def fitting(lanes: int) -> int:
+            return int((room // lanes - search.fixed_bytes) // max(row, 1))
+
+        lanes = 1 if query.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
+        size = max(1, min(size, fitting(lanes), query.rows))
+        return lanes, search.alike(query.rows, size) or 1
+
+    def _lane(self) -> _Lane:
+        rows, n, query = self.size, self.graph.n, self.query
+        # (an empty array cannot be cut)
+        shape = rows, max(1, self.columns)
+        leaves_tails = query.wants_tree and not self.finds_trees and self.on_host
+        return _Lane(
+            stream=cuda.stream(),
+            distances=None if self.in_place else device_array(shape, self.dtype),
+            counters=device_array((rows, COUNTERS), np.int64),
+            scratch=self.search.allocate(rows),
+            form_scratch=FormScratch.allocate(n, query, self.dtype, rows, self.vertex_weights),
+            tree=allocate_tree(self.graph, query, rows, self.dtype) if self.finds_trees else None,
+            tails=device_array((rows, n), INDEX) if leaves_tails else None,
+        )
+
+    def _start(self, lane: _Lane, rows: range, sources: Any) -> None:
+        """Launch the search for some rows from their sources."""
+        batch = Batch(
+            len(rows),
+            sources,
+            self.firsts,
+            self.targets,
+            self.bound,
+            self.unseen,
+            self.form.place(rows) if self.in_place else self._first(lane.distances, rows),
+            self._first(lane.counters, rows),
+            lane.stream,
+        )
+        if self.query.wants_tree and not self.finds_trees:
+            place = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
+            batch.tails = place
+        lane.batch, lane.rows = batch, rows
+        if not self.search.writes_all:
+            batch.fill(batch.distances, self.unseen)
+        batch.fill(batch.counters, 0)
+        self.search.launch(batch, lane.scratch)
+
+    def _first(self, array: Any, rows: range) -> Any:
+        """Return so many rows of a lane's array, which has them all but for the last batch."""
+        return array if len(rows) == self.size else array[: len(rows)]
+
+    def _finish(self, lane: _Lane) -> bool:
+        """Wait for the batch of a lane, if it has one, and hand it to the form.
+
+        False after an overflow.
+        """
+        batch, rows = lane.batch, lane.rows
+        if batch is None:
+            return True
+        counters = on_host(batch.counters, lane.stream)
+        status = counters[:, CLIPPED_ROW]
+        if (status == OVERFLOW).any() or self._is_too_narrow(batch, status):
+            return False
+        for values, own in zip(self.stats.values(), counters.T, strict=False):
+            values[rows.start : rows.stop] = own
+        self.form.take(self._completed(lane, batch))
+        return True
+
+    def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
+        """Whether a distance may be too long for the dtype."""
+        suspects = self.test.concerns(status == CLIPPED)
+        if not suspects.any():
+            return False
+        if self.search.arcs_travel:
+            # there may be no room for all arcs: look at those of the host
+            arcs = unsigned_arcs(self.graph, self.dtype)
+            distances = batch.distances.copy_to_host(stream=batch.stream)
+            batch.stream.synchronize()
+            return any(
+                self.test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
+                for row in distances[suspects]
+            )
+        return overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
+
+    def _completed(self, lane: _Lane, batch: Batch) -> DeviceRows:
+        """Return a finished batch with origins and trees, where wanted."""
+        query, origin, tails = self.query, None, batch.tails
+        if lane.tree is not None and self.arcs is not None:
+            tree = Tree(self.graph, self.arcs, batch, lane.tree)
+            origin = tree.origin() if query.nearest else None
+            if query.predecessors:
+                place = None if self.on_host else self.form.tree_place(lane.rows)
+                tails = tree.predecessors(origin, place, query.fewest_arcs)
+        found = DeviceRows(
+            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, query.threads
+        )
+        as_asked: DeviceRows = self.search.finished(found, lane.scratch)
+        return as_asked

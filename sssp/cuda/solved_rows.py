@@ -1,0 +1,408 @@
+"""Rows that were solved on a GPU, and what the forms of an answer ask of them.
+
+Only what an answer holds leaves the device: columns of targets are gathered, reached vertices and
+paths compacted there, and a reduction sends back one number a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import int32, int64
+from numpy.typing import NDArray
+
+from sssp.cuda import reduce
+from sssp.cuda.batch import Batch
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.fill import THREADS, blocks_for
+from sssp.cuda.device_memory import download
+from sssp.cuda.pool import device_array
+from sssp.engine.decay import ordered_sums
+from sssp.engine.outputs import Entries
+from sssp.engine.narrow import convert_into
+from sssp.engine.request import Query, Reduction
+from sssp.engine.workers import in_order
+from sssp.kernels.dtypes import INDEX, INT64
+
+__all__ = ["DeviceRows", "FormScratch", "form_bytes", "gather", "on_host"]
+
+#: vertices side by side that one thread compacts
+RUN = 4 if SIMULATOR else 16
+#: vertices that one block compacts
+TILE = THREADS * RUN
+#: in a row of marks: not on a path to a target
+APART = np.int32(-2)
+
+
+@kernel
+def _gather_kernel(distances, targets, columns):
+    """Copy the columns of the targets.
+
+    ========= ========= ====== ==========
+    argument  shape     dtype  written by
+    ========= ========= ====== ==========
+    distances (rows, n) number the search
+    targets   (t,)      int64  host
+    columns   (rows, t) number here
+    ========= ========= ====== ==========
+    """
+    row = cuda.blockIdx.y
+    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
+    while i < targets.size:
+        columns[row, i] = distances[row, targets[i]]
+        i += stride
+
+
+@kernel
+def _count_kernel(distances, unseen, counts):
+    """Count the reached vertices of a tile of a row, one block a tile."""
+    tile, row = cuda.blockIdx.x, cuda.blockIdx.y
+    total = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        total[0] = 0
+    cuda.syncthreads()
+    last = min(int64((tile + 1) * TILE), distances.shape[1])
+    vertex, own = tile * TILE + cuda.threadIdx.x, int32(0)
+    while vertex < last:
+        if distances[row, vertex] != unseen:
+            own = int32(own + 1)
+        vertex += THREADS
+    cuda.atomic.add(total, 0, own)
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0:
+        counts[row, tile] = total[0]
+
+
+@kernel
+def _compact_kernel(
+    distances,
+    unseen,
+    predecessors,
+    with_tails,
+    with_numbers,
+    offsets,
+    vertices,
+    numbers,
+    tails,
+):
+    """Write down what a tile has reached, in order of vertex, from its offset on.
+
+    ============ ============= ======= ==========================================
+    argument     shape         dtype   written by
+    ============ ============= ======= ==========================================
+    distances    (rows, n)     number  the search; or marks, `_mark_paths_kernel`
+    unseen       scalar        number  host: what stands for none
+    predecessors (rows, n)     int32   the tree; not read without tails
+    with_tails   scalar        boolean host: whether `tails` is wanted
+    with_numbers scalar        boolean host: whether `numbers` is wanted
+    offsets      (rows, tiles) int64   host, from what `_count_kernel` counts
+    vertices     (entries,)    int32   here
+    numbers      (entries,)    number  here, if wanted
+    tails        (entries,)    int32   here, if wanted: predecessors
+    ============ ============= ======= ==========================================
+    """
+    tile, row, thread = cuda.blockIdx.x, cuda.blockIdx.y, cuda.threadIdx.x
+    sums = cuda.shared.array((2, THREADS), int32)
+    first = tile * TILE + thread * RUN
+    last = min(int64(first + RUN), distances.shape[1])
+    own = int32(0)
+    for vertex in range(first, last):
+        if distances[row, vertex] != unseen:
+            own = int32(own + 1)
+    sums[0, thread] = own
+    side, reach = 0, 1
+    while reach < THREADS:  # prefix sums, each step over twice the distance
+        cuda.syncthreads()
+        total = sums[side, thread]
+        if thread >= reach:
+            total = int32(total + sums[side, thread - reach])
+        side ^= 1
+        sums[side, thread] = total
+        reach *= 2
+    place = offsets[row, tile] + sums[side, thread] - own
+    for vertex in range(first, last):
+        if distances[row, vertex] != unseen:
+            vertices[place] = vertex
+            if with_numbers:
+                numbers[place] = distances[row, vertex]
+            if with_tails:
+                tails[place] = predecessors[row, vertex]
+            place += 1
+
+
+@kernel
+def _mark_paths_kernel(distances, unseen, targets, predecessors, marks):
+    """Copy the predecessors of every vertex on a path to a target, one thread a target.
+
+    Who comes to a vertex first goes on from there.
+
+    ============ ========= ====== ==========================
+    argument     shape     dtype  written by
+    ============ ========= ====== ==========================
+    distances    (rows, n) number the search
+    unseen       scalar    number host: what stands for none
+    targets      (t,)      int64  host
+    predecessors (rows, n) int32  the tree
+    marks        (rows, n) int32  host: `APART`; here
+    ============ ========= ====== ==========================
+    """
+    row = cuda.blockIdx.y
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < targets.size:
+        vertex = int64(targets[i])
+        if distances[row, vertex] == unseen:
+            vertex = int64(-1)
+        while vertex >= 0:
+            tail = predecessors[row, vertex]
+            if cuda.atomic.exch(marks, (row, vertex), tail) != APART:
+                break
+            vertex = int64(tail)
+        i += stride
+
+
+@dataclass
+class FormScratch:
+    """Memory of the device for what a form asks of a batch; None where it asks for nothing.
+
+    Attributes
+    ----------
+    columns : device array, shape (rows, t)
+        Distances of the targets.
+    marks : device array, shape (rows, n), int32
+        Predecessors on paths to targets.
+    counts, offsets : device arrays, shape (rows, tiles), int32 and int64
+    vertices, numbers, tails : device arrays, one axis
+        Compacted entries, at most all.
+    words : Words
+        Of a reduction.
+    weights : device array, shape (c, n)
+        Of the vertices, for a reduction.
+    """
+
+    columns: Any
+    marks: Any
+    counts: Any
+    offsets: Any
+    vertices: Any
+    numbers: Any
+    tails: Any
+    words: Any
+    weights: Any
+
+    @classmethod
+    def allocate(
+        cls, n: int, query: Query, dtype: np.dtype[Any], rows: int, weights: Any
+    ) -> FormScratch:
+        """Return memory for a batch of at most so many rows."""
+        needs, reduction = _Needs(query), query.reduction
+
+        def matrix(wanted: bool, columns: int, kind: np.dtype[Any]) -> Any:
+            # (an empty array cannot be cut)
+            return device_array((rows, columns or 1), kind) if wanted else None
+
+        def column(wanted: bool, kind: np.dtype[Any]) -> Any:
+            # kernels take all columns, also those that they leave alone
+            return device_array(rows * n if wanted else 1, kind) if needs.entries else None
+
+        return cls(
+            columns=matrix(needs.columns, query.columns(n), dtype),
+            marks=matrix(needs.paths, n, INDEX),
+            counts=matrix(needs.entries, _tiles(n), INDEX),
+            offsets=matrix(needs.entries, _tiles(n), INT64),
+            vertices=column(True, INDEX),
+            numbers=column(needs.numbers, dtype),
+            tails=column(needs.tails, INDEX),
+            words=reduce.Words.allocate(rows, reduction, dtype) if reduction else None,
+            weights=weights,
+        )
+
+
+class _Needs:
+    """What a query's form asks of a batch."""
+
+    def __init__(self, query: Query) -> None:
+        targeted = query.targets is not None
+        sparse = query.output == "sparse" and query.reduction is None
+        reduction = query.reduction
+        on_host = reduction is None or reduction.decay is not None
+        self.columns = targeted and query.output == "host" and on_host
+        self.paths = targeted and query.predecessors
+        self.entries = sparse or self.paths
+        self.numbers = sparse
+        self.tails = self.paths or (sparse and query.predecessors)
+
+
+def _tiles(n: int) -> int:
+    return -(-n // TILE)
+
+
+def form_bytes(n: int, query: Query, dtype: np.dtype[Any]) -> int:
+    """Bytes of the device that a row of the form takes."""
+    needs = _Needs(query)
+    size = query.columns(n) * dtype.itemsize if needs.columns else 0
+    size += n * INDEX.itemsize if needs.paths else 0
+    if needs.entries:
+        entry = INDEX.itemsize * (1 + needs.tails) + dtype.itemsize * needs.numbers
+        size += n * entry + _tiles(n) * (INDEX.itemsize + INT64.itemsize)
+    if query.reduction is not None:
+        size += reduce.row_bytes(query.reduction)
+    return size
+
+
+@dataclass
+class DeviceRows:
+    """A finished batch.
+
+    Attributes
+    ----------
+    rows : range
+        Which rows of the query.
+    batch : Batch
+    scratch : FormScratch
+    predecessors : device array, shape (rows, n), int32, or None
+    on_device_origin : device array, shape (n,), int32, or None
+    targeted : bool
+        Whether the query wants the columns of targets only.
+    threads : int
+        Of the host, for what it has to compute.
+    """
+
+    rows: range
+    batch: Batch
+    scratch: FormScratch
+    predecessors: Any
+    on_device_origin: Any
+    targeted: bool
+    threads: int
+
+    @property
+    def origin(self) -> NDArray[np.int32] | None:
+        """Winning source of every vertex, of a nearest search."""
+        if self.on_device_origin is None:
+            return None
+        found: NDArray[np.int32] = on_host(self.on_device_origin, self.batch.stream)
+        return found
+
+    def copy_distances(self, out: NDArray[Any]) -> None:
+        """Write the columns that the query wants."""
+        found = self.batch.distances
+        if self.targeted:
+            if out.shape[1] == 0:
+                return
+            found = self.scratch.columns[: self.batch.rows]
+            gather(self.batch, found)
+        _bring(found, out, self.batch.stream)
+
+    def copy_predecessors(self, out: NDArray[np.int32]) -> None:
+        """Write the predecessors."""
+        _bring(self.predecessors, out, self.batch.stream)
+
+    def reached(self, *, tails: bool) -> Entries:
+        """Return the reached vertices with their distances, and predecessors if wanted."""
+        batch = self.batch
+        counts, columns = self._compacted(batch.distances, batch.unseen, tails=tails, numbers=True)
+        return Entries(counts, columns[0], columns[1], columns[2] if tails else None)
+
+    def paths(self) -> Entries:
+        """Return the vertices on the paths to the targets with their predecessors."""
+        batch, marks = self.batch, self.scratch.marks[: self.batch.rows]
+        batch.fill(marks, APART)
+        if batch.targets.size:
+            grid = blocks_for(batch.targets.size), batch.rows
+            _mark_paths_kernel[grid, THREADS, batch.stream](
+                batch.distances, batch.unseen, batch.targets, self.predecessors, marks
+            )
+        counts, columns = self._compacted(marks, APART, tails=True, numbers=False)
+        return Entries(counts, columns[0], None, columns[2])
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        batch = self.batch
+        if reduction.decay is not None:
+            return self._reduced_on_host(reduction)
+        exact = reduction.is_exact(batch.distances.dtype)
+        make = reduce.fold if exact else reduce.add_in_order
+        found = make(reduction, batch, self.targeted, self.scratch.weights, self.scratch.words)
+        numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
+        if reduction.what == "count":
+            numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
+        elif reduction.what == "eccentricity":
+            numbers = numbers[:, 0, 0]
+        return numbers
+
+    def _reduced_on_host(self, reduction: Reduction) -> NDArray[Any]:
+        """Return sums with a decay, from rows that travel to the host."""
+        batch, weights = self.batch, reduction.vertex_weights
+        found = batch.distances
+        if self.targeted:
+            if batch.targets.size == 0:
+                return np.zeros((batch.rows, reduction.columns))
+            found = self.scratch.columns[: batch.rows]
+            gather(batch, found)
+            weights = None if weights is None else weights[on_host(batch.targets, batch.stream)]
+
+        def sums(row: NDArray[Any]) -> NDArray[Any]:
+            return ordered_sums(row, batch.unseen, None, weights, reduction.decay)
+
+        rows = on_host(found, batch.stream)
+        return np.array(list(in_order(sums, rows, self.threads)))
+
+    def _compacted(
+        self, matrix: Any, absent: Any, *, tails: bool, numbers: bool
+    ) -> tuple[NDArray[np.int64], list[Any]]:
+        """Return how many entries of each row are not `absent`, and their columns."""
+        batch, scratch = self.batch, self.scratch
+        rows, n = batch.rows, matrix.shape[1]
+        if n == 0:
+            nothing = np.empty(0, INDEX)
+            return np.zeros(rows, INT64), [nothing, np.empty(0, matrix.dtype), nothing]
+        counts, offsets = scratch.counts[:rows], scratch.offsets[:rows]
+        launch = (_tiles(n), rows), THREADS, batch.stream
+        _count_kernel[launch](matrix, absent, counts)
+        found = on_host(counts, batch.stream).astype(INT64)
+        ends = np.cumsum(found).reshape(found.shape)
+        offsets.copy_to_device(ends - found, stream=batch.stream)
+        _compact_kernel[launch](
+            matrix,
+            absent,
+            matrix.view(INDEX) if self.predecessors is None else self.predecessors,
+            tails,
+            numbers,
+            offsets,
+            scratch.vertices,
+            scratch.numbers,
+            scratch.tails,
+        )
+        size = int(ends[-1, -1])
+        columns = [
+            on_host(column[:size], batch.stream) if wanted else None
+            for column, wanted in (
+                (scratch.vertices, True),
+                (scratch.numbers, numbers),
+                (scratch.tails, tails),
+            )
+        ]
+        return found.sum(axis=1), columns
+
+
+def gather(batch: Batch, columns: Any) -> None:
+    """Copy the columns of the targets."""
+    grid = blocks_for(columns.shape[1]), batch.rows
+    _gather_kernel[grid, THREADS, batch.stream](batch.distances, batch.targets, columns)
+
+
+def _bring(array: Any, out: NDArray[Any], stream: Any) -> None:
+    """Copy a device matrix to the host, by way of another array where it cannot go straight."""
+    if out.dtype == array.dtype and out.flags.c_contiguous and out.flags.aligned:
+        download(array, out, stream)
+    else:
+        convert_into(on_host(array, stream), out)
+
+
+def on_host(array: Any, stream: Any) -> Any:
+    """Return a copy of a device array."""
+    host: NDArray[Any] = np.empty(array.shape, array.dtype)
+    download(array, host, stream)
+    return host

@@ -1,0 +1,311 @@
+"""New weights for a structure on a GPU: customization, bundle by bundle, and packing for sweeps.
+
+The twin of `sssp.cpu.sweep.customization`, on the pieces that `sssp.order.partition` cuts the
+elimination tree into: the basic pass goes up through tiers and levels, Floyd-Warshall closes the
+top, the perfect pass comes back down and packs what is kept. Here is what both have in common:
+`basic_pass` and `perfect_pass` have their kernels.
+
+A thread block holds the *ways* of a bundle in shared memory, up and down along every arc: first the
+arcs above its members, in the order of places, then those within its boundary, which belong to the
+bundles above; ways over members come to them at the end. A member is the lower corner of triangles:
+two arcs of its own, the *legs*, and the arc between their heads, the *third* side. Triangles are
+listed once for a structure, by these numbers. Those of members of one depth go together, a *step*,
+a thread each, and the next two of a thread are read ahead. Where a warp is enough for a bundle a
+block has several, which do not wait for each other.
+
+On levels, where separators are too wide for shared memory, a block takes a vertex, and finds the
+third sides of its triangles among sorted arcs.
+
+Several *sets* of weights are found together: whatever a set has of its own stands in a row of an
+array, and so does a set in a grid of blocks. One set alone leaves most of a GPU idle.
+
+Weights are never negative here: where the graph's are, those between potentials take their place.
+Lengths of climbs, which bound all sums, are kept as 32-bit floats, by their bits, which order as
+they do. They are found only where the greatest weight, which the basic pass knows, does not bound
+them well enough.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, from_dtype, int32, int64, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, number_of
+from sssp.cuda.device.warp import WARP, warp_barrier
+from sssp.cuda.matrix.min_plus import ALIGNMENT
+from sssp.cuda.sweep.packed_arcs import ROW_BITS
+from sssp.kernels.dtypes import FLOAT32
+
+__all__ = [
+    "APART",
+    "FARTHEST",
+    "GREATEST",
+    "LONGEST_DOWN",
+    "LONGEST_UP",
+    "UNIT",
+    "VERTEX_THREADS",
+    "WORDS",
+    "Room",
+    "Shares",
+    "length_bits",
+    "length_of_bits",
+    "make_lend",
+    "make_length_of",
+    "make_walk",
+    "meet",
+    "note",
+    "own_block",
+    "own_shares",
+    "way_up",
+]
+
+Crews = tuple[tuple[int, tuple[int, int]], ...]
+
+#: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the
+#: greatest weight of an arc before the perfect pass, the greatest distance within the top, and the
+#: longest ways up and down, if they have been measured
+APART, GREATEST, FARTHEST, LONGEST_UP, LONGEST_DOWN, WORDS = 0, 1, 2, 3, 4, 5
+#: threads of a block that takes a vertex, on a level or in the top
+VERTEX_THREADS = 2 * WARP if SIMULATOR else 128
+#: bytes that the memory of a bundle is counted in: ways up and down along an arc, of any dtype
+UNIT = 16
+#: more rows than any bundle has
+ANY = 1 << ROW_BITS
+#: rows up to which a bundle has so many threads, in the basic pass and in the perfect pass
+CREWS: Crews = (48, (32, 32)), (64, (256, 256)), (88, (512, 512)), (ANY, (1024, 1024))
+#: the same where there are blocks enough, of several sets
+CREWS_OF_SETS: Crews = (48, (32, 32)), (64, (64, 128)), (88, (256, 256)), (ANY, (512, 512))
+if SIMULATOR:
+    CREWS = CREWS_OF_SETS = (4, (WARP, WARP)), (ANY, (2 * WARP, 2 * WARP))
+#: bundles of a block, if a warp is enough for each
+SIDE_BY_SIDE = 2
+
+#: longer arcs count as that long
+FAR = 1e38
+
+#: a length as an integer that orders as it does, and back
+length_bits = bits_of(FLOAT32)
+length_of_bits = number_of(FLOAT32)
+
+
+@cache
+def make_length_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives the length of an arc as a 32-bit float."""
+    if dtype.kind == "i":
+
+        def length_of(weight):
+            return float32(weight)
+
+    else:
+
+        def length_of(weight):
+            return float32(min(weight, FAR))
+
+    return inline(length_of)
+
+
+@inline
+def note(found, word, length):
+    """Let a word of what has been found be no less than a length."""
+    if int32(length_bits(length)) > found[word]:
+        cuda.atomic.max(found, word, int32(length_bits(length)))
+
+
+class Shares(NamedTuple):
+    """Where in a bundle's shared memory everything begins, in words.
+
+    Attributes
+    ----------
+    ends : uint32
+        Where every step ends; before come the numbers, of ways. The rest is the perfect pass's.
+    starts : uint32
+        Where the arcs of every member begin.
+    lengths : uint32
+        Of the longest ways up from every row, and after all of them those down.
+    groups : uint32
+        How many arcs down of every member are kept, and after all of them how many groups come
+        before its own.
+    up_bits, down_bits : uint32
+        Whether arcs up and down are kept, a bit each.
+    stop : uint32
+        Where all ends.
+    """
+
+    ends: Any
+    starts: Any
+    lengths: Any
+    groups: Any
+    up_bits: Any
+    down_bits: Any
+    stop: Any
+
+
+def _shares(rows, arcs, numbers, words_a_number):
+    """Return where everything begins, in a bundle's shared memory alone."""
+    ends = numbers * words_a_number
+    starts = ends + rows
+    lengths = starts + rows + 1
+    groups = lengths + 2 * rows
+    up_bits = groups + 2 * rows
+    down_bits = up_bits + arcs // WARP + 1
+    stop = down_bits + arcs // WARP + 1
+    return Shares(ends, starts, lengths, groups, up_bits, down_bits, stop)
+
+
+_shares_here = inline(_shares)
+
+
+@inline
+def own_shares(room, arc_room, numbers, words_a_number, units):
+    """Return where everything begins, where a block may have several bundles."""
+    shares = _shares_here(room, arc_room, numbers, words_a_number)
+    own = uint32(cuda.threadIdx.y * units * (UNIT // 4))
+    return Shares(
+        uint32(shares.ends + own),
+        uint32(shares.starts + own),
+        uint32(shares.lengths + own),
+        uint32(shares.groups + own),
+        uint32(shares.up_bits + own),
+        uint32(shares.down_bits + own),
+        uint32(shares.stop + own),
+    )
+
+
+class Room(NamedTuple):
+    """What a bundle needs of its block.
+
+    Attributes
+    ----------
+    rows : int
+        Most members and boundary vertices of a bundle.
+    arcs : int
+        Most arcs above its members.
+    ways : int
+        Most of these and the pairs of its boundary vertices together.
+    """
+
+    rows: int
+    arcs: int
+    ways: int
+
+    def crew(self, sets: int, *, packs: bool) -> tuple[int, int]:
+        """How many threads it has, and how many bundles a block has."""
+        crews = CREWS if sets == 1 else CREWS_OF_SETS
+        threads = next(crew[packs] for most, crew in crews if self.rows <= most)
+        return threads, SIDE_BY_SIDE if threads == WARP else 1
+
+    def numbers(self, *, packs: bool) -> int:
+        """How many numbers it holds: all ways up and down, and what they were if it packs them."""
+        return 2 * (self.ways + (self.arcs if packs else 0))
+
+    def shared_bytes(self, dtype: np.dtype[Any], *, packs: bool, outside: bool) -> int:
+        """Bytes of shared memory, a multiple of `UNIT`, without the numbers or with them."""
+        numbers = 0 if outside else self.numbers(packs=packs)
+        shares = _shares(self.rows, self.arcs, numbers, dtype.itemsize // 4)
+        words: int = shares.stop if packs else shares.starts
+        return -(-4 * words // UNIT) * UNIT
+
+
+@inline
+def own_block():
+    """Return the number of a block among those of its set, and that of the set.
+
+    Blocks of one number are next to each other, so that what sets share is read once.
+    """
+    block = int64(cuda.blockIdx.y) * int64(cuda.gridDim.x) + int64(cuda.blockIdx.x)
+    own = int64(block // int64(cuda.gridDim.y))
+    return own, uint32(block - own * int64(cuda.gridDim.y))
+
+
+@inline
+def way_up(arc):
+    """Return where the way up along an arc stands in shared memory; that down is the next.
+
+    (With 64 bits, shifted last, the compiler sees that both can be read at once.)
+    """
+    return uint64(uint64(uint32(arc)) << uint64(1))
+
+
+@cache
+def make_lend(dtype: np.dtype[Any], *, outside: bool) -> Any:
+    """Return a device function that lends a bundle its numbers, and the place of its first arc."""
+    number, arcs_a_unit = from_dtype(dtype), UNIT // 2 // dtype.itemsize
+    if outside:
+
+        def lent(spare, in_tier, weighed, numbers, units):
+            own = int64(in_tier) * int64(cuda.gridDim.y) + int64(weighed)
+            begin = int64(own * int64(numbers))
+            return spare[begin : begin + int64(numbers)], uint32(0)
+
+    else:
+
+        def lent(spare, in_tier, weighed, numbers, units):
+            numbers = cuda.shared.array(0, number, alignment=ALIGNMENT)
+            return numbers, uint32(cuda.threadIdx.y * units * arcs_a_unit)
+
+    return inline(lent)
+
+
+@inline
+def meet():
+    """Wait for all threads of a bundle."""
+    if cuda.blockDim.y > 1:
+        warp_barrier()
+    else:
+        cuda.syncthreads()
+
+
+@cache
+def make_walk(relax: Any, *, from_below: bool) -> Any:
+    """Return a device function that relaxes the triangles of a bundle, step by step.
+
+    Words say where every step ends, in the order in which they are walked.
+
+    ``relax(numbers, basic, ways, legs, third)`` takes one of them, by its words; `basic` and `ways`
+    are the places of a bundle's first arc, as it was and as it becomes.
+    """
+
+    @inline
+    def triangle(legs, thirds, own):
+        """Return the words of one."""
+        at = uint32(uint32(legs.size - 1) - own) if from_below else own
+        return legs[at], uint32(thirds[at])
+
+    @inline
+    def settled(words, ends_at, stages, own, stage):
+        """Return the place of a thread's next triangle and its step, from `own` in a step on."""
+        while stage < stages and own >= words[uint32(ends_at + stage)]:
+            own = uint32(words[uint32(ends_at + stage)] + cuda.threadIdx.x)
+            stage = uint32(stage + 1)
+        return own, stage
+
+    @inline
+    def walk(words, ends_at, stages, legs, thirds, numbers, basic, ways):
+        threads = uint32(cuda.blockDim.x)
+        # a thread's next two triangles are on their way while it relaxes, and while it waits
+        own, later = settled(words, ends_at, stages, uint32(cuda.threadIdx.x), uint32(0))
+        next_leg, next_third, next_stage = uint32(0), uint32(0), later
+        if later < stages:
+            next_leg, next_third = triangle(legs, thirds, own)
+            own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+        then_leg, then_third, then_stage = uint32(0), uint32(0), later
+        if later < stages:
+            then_leg, then_third = triangle(legs, thirds, own)
+            own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+        stage = uint32(0)
+        while stage < stages:
+            while next_stage == stage:
+                leg, third = next_leg, next_third
+                next_leg, next_third, next_stage = then_leg, then_third, then_stage
+                then_stage = later
+                if later < stages:
+                    then_leg, then_third = triangle(legs, thirds, own)
+                    own, later = settled(words, ends_at, stages, uint32(own + threads), later)
+                relax(numbers, basic, ways, leg, third)
+            meet()
+            stage = uint32(stage + 1)
+
+    return walk

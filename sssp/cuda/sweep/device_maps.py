@@ -1,0 +1,627 @@
+"""The weights of a prepared map's versions on a GPU: brought there, customized, some together."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, launch, select
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.device.warp import WARP
+from sssp.cuda.fill import THREADS, fill
+from sssp.cuda.solved_rows import on_host
+from sssp.cuda.matrix.matrix_driver import Matrix
+from sssp.cuda.matrix.floyd_warshall import launch_rounds
+from sssp.cuda.device_memory import device_graph, free_bytes, upload
+from sssp.cuda.pool import Shelf, current_pool, device_array
+from sssp.engine.network import Network
+from sssp.graph.weights import converted
+from sssp.cuda.sweep.basic_pass import (
+    make_basic_kernel,
+    make_basic_level_kernel,
+    make_changes_kernel,
+    make_first_weights_kernel,
+    make_to_top_kernel,
+)
+from sssp.cuda.sweep.customization import (
+    APART,
+    FARTHEST,
+    GREATEST,
+    LONGEST_DOWN,
+    LONGEST_UP,
+    UNIT,
+    VERTEX_THREADS,
+    WORDS,
+)
+from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.perfect_pass import (
+    make_from_top_kernel,
+    make_lengths_level_kernel,
+    make_pack_levels_kernel,
+    make_perfect_kernel,
+    make_perfect_level_kernel,
+)
+from sssp.cuda.sweep.device_tree import DeviceTree
+from sssp.cuda.sweep.selection import Streams
+from sssp.cuda.sweep.packed_arcs import stream_words
+from sssp.order.structure import Structure
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = [
+    "ArcWeights",
+    "DeviceMap",
+    "DeviceMaps",
+    "Work",
+    "customize_together",
+    "device_map",
+    "together",
+    "working_memory",
+]
+
+#: how often maps that are customized together leave memory for others when they are gone
+KEPT_MAPS = 2
+#: versions that are customized together at most, and the part of a device's memory they may take
+TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 64), 1 / 16
+#: blocks of a multiprocessor that share the vertices of a level
+LEVEL_BLOCKS = 8
+#: longest ways are added up in 32-bit floats: they are less than this many times as long
+ROUNDED_UP = 1 + 1 / 1024
+
+
+class Version(Network, Protocol):
+    """What is asked of a `Hierarchy`, which makes versions of itself by this module."""
+
+    @property
+    def graph(self) -> Graph:
+        """What it answers for."""
+
+    @property
+    def structure(self) -> Structure:
+        """The order of the vertices, and the arcs that it makes."""
+
+    @property
+    def slots(self) -> NDArray[np.uint32]:
+        """Where the arcs of the graph stand among the directed chordal arcs."""
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep what was made from it."""
+
+    def layered(self, dtype: np.dtype[Any]) -> Any:
+        """Return its weights in one dtype, found on the CPU."""
+
+
+class ArcWeights(NamedTuple):
+    """Weights of a graph's arcs on their way to a device.
+
+    Attributes
+    ----------
+    all : ndarray or device array, shape (m,)
+        Of all arcs, but for changes.
+    places : ndarray, shape (k,), int64
+        The arcs that weigh something else, each once.
+    values : ndarray, shape (k,)
+        Their weights. Closed arcs weigh INF or more.
+    """
+
+    all: Any
+    places: NDArray[np.int64]
+    values: NDArray[Any]
+
+
+class Weights:
+    """What a customization of some versions in one dtype works with on a device: one at a time.
+
+    Attributes
+    ----------
+    lock : Lock
+        Held from bringing the weights of arcs until the maps have been made.
+    basic, perfect : device arrays, shape (count, 2 c)
+        Up and down along every chordal arc, before and after the perfect pass.
+    lengths : device array, shape (count, 2, n), int32
+        Of the longest ways up from every rank, and down to it: 32-bit floats.
+    spare : device array
+        Ways of bundles, where shared memory is too small for them.
+    """
+
+    def __init__(self, tree: DeviceTree, dtype: np.dtype[Any], count: int) -> None:
+        arcs, n = tree.arcs, tree.bundles.rank.size
+        self.lock, self.count = threading.Lock(), count
+        self.basic, self.perfect = (
+            device_array((count, max(1, 2 * arcs)), dtype) for _ in range(2)
+        )
+        self.lengths = device_array((count, 2, max(1, n)), INDEX)
+        outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
+        self.spare = device_array(max(1, count * outside), dtype)
+        self._brought = device_array((count, 1), dtype)
+
+    def brought(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
+        """Return the weights of graphs' arcs on the device, where those before them were."""
+        m = versions[0].all.size
+        if self._brought.shape[1] != max(1, m):
+            self._brought = device_array((self.count, max(1, m)), self.basic.dtype)
+        if not m:
+            return self._brought
+        row = m * self._brought.dtype.itemsize
+        for number, version in enumerate(versions):
+            if SIMULATOR or isinstance(version.all, np.ndarray):
+                self._brought[number].copy_to_device(version.all, stream=stream)
+            else:
+                there = address(self._brought) + number * row
+                copy_bytes(there, address(version.all), row, stream)
+        places = np.concatenate([own.places + i * m for i, own in enumerate(versions)])
+        if places.size:
+            values = np.concatenate([version.values for version in versions])
+            make_changes_kernel(self.basic.dtype)[-(-places.size // THREADS), THREADS, stream](
+                upload(places),
+                upload(values),
+                self._brought.reshape(self._brought.size),
+            )
+        return self._brought
+
+
+class Work(NamedTuple):
+    """What some maps are customized from, and in.
+
+    Attributes
+    ----------
+    memory : Weights
+    arc_weights : device array, shape (versions or more, m)
+        Of the arcs of graphs.
+    givers : device array, shape (2 c,), uint32
+        Which of these arcs gives a chordal arc its weight, up and down.
+    versions : int
+        How many maps.
+    """
+
+    memory: Weights
+    arc_weights: Any
+    givers: Any
+    versions: int
+
+
+class DeviceMap:
+    """The weights of a map in one dtype on one device.
+
+    Attributes
+    ----------
+    number : int
+        No other has had it.
+    tree : DeviceTree
+    up : tuple of device arrays
+        The arcs up that are kept: where those of every rank begin and end, depths of their heads,
+        weights.
+    down : tuple of device arrays
+        The same of the arcs down, with ranks of their heads.
+    stream_first, stream_stop, stream : device arrays
+        Arcs down into bundles, as they are swept.
+    selected : Streams
+        The same of selections.
+    between : device array, shape (top * top,)
+        Distances within the top.
+    shifts : device array, shape (n,) or (0,)
+        Potentials of the vertices, if the weights are between them.
+    joined : bool
+        Whether every vertex reaches every other.
+    fits : bool
+        Whether no sum, here or in a sweep, can leave the dtype.
+    nbytes : int
+        Bytes of the device, of the tree too.
+    shelf : Shelf
+        Scratch of sweeps, which all maps of a tree share.
+    nothing : tuple of device arrays
+        What kernels take that fold nothing, in place of totals, and no targets.
+    loan : Loan or None
+        Keeps the memory from other versions, for a hierarchy and for calls that are under way.
+    """
+
+    loan: Loan | None = None
+    _numbers = count()
+
+    def __init__(self, maps: DeviceMaps, own: int) -> None:
+        self.number = next(self._numbers)
+        tree, dtype = maps.tree, maps.dtype
+        self.tree, self.dtype = tree, dtype
+        self.shelf = tree.made.made(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
+        self.nothing = maps.nothing
+        self.up, self.down = (
+            (tree["up_first"], *(array[own] for array in arrays)) for arrays in (maps.up, maps.down)
+        )
+        self.stream_first = tree["stream_first"]
+        self.stream_stop, self.stream = maps.stream_stop[own], maps.stream[own]
+        self.selected = Streams(dtype, self.streams)
+        self.between, self.shifts = maps.between[own], maps.shifts
+        self.nbytes = tree.nbytes + maps.nbytes // maps.count
+        self.joined = self.fits = False
+
+    def lent(self, loan: Loan) -> DeviceMap:
+        """Return the map as a hierarchy holds it."""
+        own = copy(self)
+        own.loan = loan
+        return own
+
+    @property
+    def streams(self) -> tuple[Any, ...]:
+        """Where the stream of every bundle begins and ends, and all of them."""
+        return self.stream_first, self.stream_stop, self.stream
+
+
+class DeviceMaps:
+    """Memory for some maps in one dtype on one device, which are customized together.
+
+    Attributes
+    ----------
+    tree : DeviceTree
+    count : int
+        How many there may be.
+    shifted : bool
+        Whether weights are between potentials; then there is one map.
+    up, down : tuples of device arrays, shape (count, ...)
+        As of `DeviceMap`, without where the arcs begin; the same of `stream_stop`, `stream` and
+        `between`.
+    shifts : device array, shape (n,) or (0,)
+    found : device array, shape (count, WORDS), int32
+        What kernels note of every map.
+    nbytes : int
+        Bytes of the device, without the tree.
+    maps : list of DeviceMap
+    """
+
+    def __init__(
+        self, tree: DeviceTree, dtype: np.dtype[Any], count: int, *, shifted: bool
+    ) -> None:
+        self.tree, self.dtype, self.count, self.shifted = tree, dtype, count, shifted
+        bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
+        self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), upload(np.empty(0, INT64))
+        self.up, self.down = (
+            (
+                device_array((count, n), np.uint32),
+                device_array((count, arcs), INDEX),
+                device_array((count, arcs), dtype),
+            )
+            for _ in range(2)
+        )
+        self.stream_stop = device_array((count, max(1, bundles.lowest.size)), np.uint32)
+        words = max(1, tree.stream_arcs) * stream_words(dtype)
+        self.stream = device_array((count, words), INT64)
+        self.shifts = device_array(n, dtype) if shifted else upload(np.empty(0, dtype))
+        top = max(bundles.top, 1)
+        self.matrix = Matrix(top, dtype, cuda.stream(), with_tails=False, count=count)
+        self.between = self.matrix.flat.reshape((count, top * top))
+        self.found = device_array((count, WORDS), INDEX)
+        # (between what is kept stands anything, but always a rank; and nothing is negative)
+        for array in (self.down[1], self.matrix.flags):
+            fill(array, INDEX.type(0), self.matrix.stream)
+        self._launches = Launches()
+        own = *self.up, *self.down, self.stream_stop, self.stream, self.between
+        self.nbytes = sum(array.nbytes for array in own)
+        self.maps = [DeviceMap(self, i) for i in range(count)]
+
+    @property
+    def safe(self) -> float:
+        """Ways fit that are shorter than this, by lengths in 32-bit floats."""
+        return min(safe_length(self.dtype), safe_length(FLOAT32))
+
+    @property
+    def most(self) -> np.float32:
+        """The greatest weight with which no climb and descent can leave the dtype.
+
+        Between potentials it takes more than that.
+        """
+        longest = 0 if self.shifted else ROUNDED_UP * 2 * max(1, self.tree.height)
+        return np.float32(self.safe / longest if longest else 0)
+
+    def customize(
+        self,
+        versions: Sequence[ArcWeights],
+        slots: NDArray[np.uint32],
+        potentials: NDArray[Any] | None = None,
+    ) -> None:
+        """Find the weights of maps for those of the arcs of graphs, which are not negative.
+
+        Parameters
+        ----------
+        versions : sequence of ArcWeights
+            For as many of the maps.
+        slots : ndarray, shape (m,), uint32
+            `slots_of` the graphs.
+        potentials : ndarray, shape (n,), or None
+            That the weights are between.
+        """
+        weights, stream = working_memory(self.tree, self.dtype, self.count), self.matrix.stream
+        if potentials is not None:
+            self.shifts.copy_to_device(potentials)
+        givers, own = self.tree.givers(slots), len(versions)
+        for version in self.maps[:own]:
+            version.selected.renew()
+        with weights.lock:
+            brought = weights.brought(versions, stream)
+            self._launches.do(
+                (own, *map(address, (brought, givers))),
+                stream,
+                partial(self.launch, Work(weights, brought, givers, own)),
+            )
+            found = on_host(self.found, stream)
+        lengths = found.view(FLOAT32).astype(float)
+        far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
+        for version, words, noted in zip(self.maps[:own], found, lengths, strict=False):
+            longest = max(
+                noted[LONGEST_UP] + noted[LONGEST_DOWN], 2 * noted[GREATEST], 2 * noted[FARTHEST]
+            )
+            measured = noted[GREATEST] > self.most
+            fits = ROUNDED_UP * (longest + far) < self.safe
+            version.fits = bool(fits or not (measured or self.shifted))
+            version.joined = not words[APART]
+
+    def launch(self, work: Work, stream: Any) -> None:
+        """Launch all kernels of `customize`, for the first of the maps."""
+        for _, stage in self.stages():
+            stage(work, stream)
+
+    def stages(self) -> list[tuple[str, Callable[[Work, Any], None]]]:
+        """Return what launches the kernels, in order, with what they do."""
+        tiers, levels = range(self.tree.tiers), list(pairwise(self.tree.bundles.levels.tolist()))
+        return [
+            ("first weights", self._first_weights),
+            *(
+                (f"basic pass, tier {tier}", partial(self._basic_tier, tier))
+                for tier in tiers[::-1]
+            ),
+            *(
+                ("basic pass, a level", partial(self._basic_level, *level))
+                for level in levels[::-1]
+            ),
+            ("top", self._close_top),
+            *(("perfect pass, a level", partial(self._perfect_level, *level)) for level in levels),
+            *([("levels packed", self._pack_levels)] if levels else []),
+            *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
+        ]
+
+    def _first_weights(self, work: Work, stream: Any) -> None:
+        given_first = self.tree.given_first
+        entries = max(given_first, self.between.shape[1], WORDS)
+        grid = -(-entries // THREADS), work.versions
+        make_first_weights_kernel(self.dtype)[grid, THREADS, stream](
+            np.uint32(given_first), work.arc_weights, work.givers, work.memory.basic, self.between,
+            self.found,
+        )  # fmt: skip
+
+    def _basic_tier(self, tier: int, work: Work, stream: Any) -> None:
+        tree, memory = self.tree, work.memory
+        self._launch_tier(
+            make_basic_kernel, tier, work.versions, stream,
+            *tree[
+                "bundle_first step_first step_triangles arcs_first triangle_first legs thirds "
+                "pair_first pairs pair_arcs"
+            ],
+            np.uint32(tier + 1 == tree.tiers), work.arc_weights, work.givers, memory.basic,
+            self.found, memory.spare,
+        )  # fmt: skip
+
+    def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
+        grid = _grid_of_level(high - low, work)
+        make_basic_level_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            np.uint32(low), *self.tree["places arcs_first heads"], work.memory.basic, self.found
+        )
+
+    def _close_top(self, work: Work, stream: Any) -> None:
+        """Floyd-Warshall, and what brings arcs there and distances back."""
+        tree, memory, top = self.tree, work.memory, self.tree.bundles.top
+        if not top:
+            return
+        size, grid = np.uint32(top), (top, work.versions)
+        make_to_top_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            *tree["places arcs_first heads"], memory.basic, size, self.between, self.found
+        )
+        matrix = copy(self.matrix)
+        matrix.stream, matrix.count = stream, work.versions
+        launch_rounds(matrix)
+        make_from_top_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            *tree["ranks places depth arcs_first heads"], size, self.between, memory.perfect,
+            memory.lengths, self.found, *self.up, *self.down,
+        )  # fmt: skip
+
+    def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
+        memory, ways = work.memory, (work.memory.basic, work.memory.perfect)
+        make_perfect_level_kernel(self.dtype)[
+            _grid_of_level(high - low, work), VERTEX_THREADS, stream
+        ](np.uint32(low), *self.tree["places arcs_first heads"], *ways)
+        grid = high - low, work.versions
+        make_lengths_level_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            np.uint32(low), self.most, *self.tree["ranks arcs_first heads"], *ways,
+            memory.lengths, self.found,
+        )  # fmt: skip
+
+    def _pack_levels(self, work: Work, stream: Any) -> None:
+        low, high = self.tree.bundles.levels[[0, -1]].tolist()
+        grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
+        make_pack_levels_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
+            np.uint32(low), np.uint32(high), *self.tree["ranks depth arcs_first heads"],
+            work.memory.basic, work.memory.perfect, self.found, *self.up, *self.down,
+        )  # fmt: skip
+
+    def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
+        tree, memory = self.tree, work.memory
+        self._launch_tier(
+            make_perfect_kernel, tier, work.versions, stream,
+            np.uint32(tree.group(tier).bit_length() - 1), self.most,
+            np.uint32(tier + 1 < tree.tiers),
+            *tree[
+                "ranks bundle_first boundary_first boundary step_first steps step_triangles "
+                "arcs_first heads depths rows triangle_first legs thirds pair_first pairs pair_arcs"
+            ],
+            memory.basic, memory.perfect, memory.lengths, self.found, *self.up, *self.down,
+            tree["stream_first"], self.stream_stop, self.stream, memory.spare,
+        )  # fmt: skip
+
+    def _launch_tier(
+        self, make: Any, tier: int, versions: int, stream: Any, *arguments: Any
+    ) -> None:
+        """Launch a kernel on the bundles of a tier, for some of the maps."""
+        tree, dtype = self.tree, self.dtype
+        low, high = tree.bundles.tiers[tier : tier + 2].tolist()
+        room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
+        packs = make is make_perfect_kernel
+        nbytes = room.shared_bytes(dtype, packs=packs, outside=outside)
+        threads, bundles = room.crew(versions, packs=packs)
+        grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
+        configuration = grid, block, stream, bundles * nbytes
+        own = map(np.uint32, (low, high, nbytes // UNIT, *room))
+        launch(make(dtype, outside=outside), configuration, *own, *arguments)
+
+
+def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:
+    """Return the grid for some vertices, of which each has so many blocks that all are busy."""
+    blocks = LEVEL_BLOCKS if SIMULATOR else blocks_at_once(LEVEL_BLOCKS)
+    return vertices, work.versions, -(-blocks // (vertices * work.versions))
+
+
+def working_memory(tree: DeviceTree, dtype: np.dtype[Any], count: int) -> Weights:
+    """Return what a customization of some versions works with; made once."""
+    key = f"weights {dtype.char} {count}"
+    return tree.made.made(key, lambda: Weights(tree, dtype, count))
+
+
+def together(tree: DeviceTree, dtype: np.dtype[Any], versions: int) -> int:
+    """Return how many of some versions are customized together: a power of two, or all."""
+    n, arcs, top = tree.bundles.rank.size, tree.arcs, tree.bundles.top
+    one = (8 * n + 6 * arcs + top * top) * dtype.itemsize + 8 * (n + arcs)
+    one += 8 * stream_words(dtype) * tree.stream_arcs
+    memory = free_bytes() if SIMULATOR else int(cuda.current_context().get_memory_info().total)
+    # (of no vertices they take nothing)
+    fitting = min(TOGETHER, int(memory * SHARE_TOGETHER) // max(1, one))
+    return min(versions, 1 << max(1, fitting).bit_length() - 1)
+
+
+class _Lender:
+    """Memory of maps that hierarchies have held, and other versions of a map may have."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: (left without the lock, for that may happen in the midst of it)
+        self.idle: deque[DeviceMaps] = deque(maxlen=KEPT_MAPS)
+
+    def lend(
+        self, tree: DeviceTree, dtype: np.dtype[Any], count: int, *, shifted: bool
+    ) -> DeviceMaps:
+        """Return memory for some maps: what versions that are gone have left, or new.
+
+        `shifted`: whether the weights are between potentials.
+        """
+        count = 1 << (count - 1).bit_length()
+        with self._lock:
+            for _ in range(len(self.idle)):
+                found = self.idle.popleft()
+                if (found.dtype, found.count, found.shifted) == (dtype, count, shifted):
+                    return found
+                self.idle.append(found)
+        return DeviceMaps(tree, dtype, count, shifted=shifted)
+
+
+class Loan:
+    """Memory of maps that hierarchies hold; when all are gone, it goes back to the lender."""
+
+    def __init__(self, lender: _Lender, maps: DeviceMaps) -> None:
+        self.maps = maps
+        weakref.finalize(self, lender.idle.append, maps).atexit = False
+
+
+def _tree(structure: Structure, number: int) -> DeviceTree:
+    return structure.shared.made(f"cuda:{number}", lambda: DeviceTree(structure))
+
+
+def _key(dtype: np.dtype[Any], number: int) -> str:
+    return f"cuda:{number}, {dtype.char}"
+
+
+def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceMap:
+    """Return the weights of a map on a device, which is current; brought there once."""
+
+    def make() -> DeviceMap:
+        return _customized(_tree(hierarchy.structure, number), [hierarchy], dtype, number)[0]
+
+    return hierarchy.derived(_key(dtype, number), make)
+
+
+def customize_together(hierarchies: Sequence[Version], number: int) -> None:
+    """Bring the weights of versions of one map to a device, some at a time.
+
+    Each in the first dtype that questions are asked in. Those that may be negative come when they
+    are asked for.
+    """
+    by_dtype: dict[np.dtype[Any], list[Version]] = {}
+    for hierarchy in hierarchies:
+        if hierarchy.graph.least_weight >= 0:
+            dtype = hierarchy.graph.weight_range.working_dtypes(None)[0]
+            by_dtype.setdefault(dtype, []).append(hierarchy)
+    with select(number):
+        for dtype, versions in by_dtype.items():
+            tree = _tree(versions[0].structure, number)
+            size = together(tree, dtype, len(versions))
+            for first in range(0, len(versions), size):
+                some = versions[first : first + size]
+                for one, held in zip(some, _customized(tree, some, dtype, number), strict=True):
+                    one.keep(_key(dtype, number), held)
+
+
+def _customized(
+    tree: DeviceTree, hierarchies: Sequence[Version], dtype: np.dtype[Any], number: int
+) -> list[DeviceMap]:
+    """Customize versions together; one whose weights may be negative by itself."""
+    shifted = hierarchies[0].graph.least_weight < 0
+    lender = tree.made.made("lender", _Lender)
+    loan = Loan(lender, lender.lend(tree, dtype, len(hierarchies), shifted=shifted))
+    maps = loan.maps.maps[: len(hierarchies)]
+    if not shifted:
+        versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
+        loan.maps.customize(versions, hierarchies[0].slots)
+    else:
+        _customize_shifted(loan.maps, hierarchies[0])
+    return [each.lent(loan) for each in maps]
+
+
+def _customize_shifted(maps: DeviceMaps, hierarchy: Version) -> None:
+    """Customize a version whose weights may be negative, if no sum can leave the dtype."""
+    graph, dtype = hierarchy.graph, maps.dtype
+    metric = hierarchy.layered(dtype)
+    if not metric.fits:
+        maps.maps[0].fits = False
+        return
+    weights, potentials = graph.weights_as(dtype), metric.potentials
+    assert potentials is not None
+    heights = potentials[graph.indices] - potentials[graph.tails]
+    is_open = weights < infinity(dtype)
+    weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
+    maps.customize([_unchanged(weights)], hierarchy.slots, potentials)
+
+
+def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWeights:
+    """Return the weights of a map's arcs, which may be on the device.
+
+    Of a graph that was made by a change only what changes: the others are those of the other graph,
+    which stay on the device.
+    """
+    graph, change, name = hierarchy.graph, hierarchy.graph._change, f"weights, {dtype}"
+    if change is not None and change.values.dtype.kind == dtype.kind:
+        base = change.graph
+        # (an arc that the change replaces may have weighed more than the dtype holds)
+        if base.weight_range.largest <= largest_distance(dtype).item():
+            there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
+            return ArcWeights(there, change.places, converted(change.values, dtype))
+    held = device_graph(graph, number).held(name)
+    return _unchanged(np.ascontiguousarray(graph.weights_as(dtype)) if held is None else held)
+
+
+def _unchanged(weights: Any) -> ArcWeights:
+    return ArcWeights(weights, np.empty(0, INT64), np.empty(0, weights.dtype))

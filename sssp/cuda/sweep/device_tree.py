@@ -1,0 +1,304 @@
+"""The pieces of an elimination tree on a GPU, which all versions of a map share."""
+
+from __future__ import annotations
+
+import weakref
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, cuda, most_shared_bytes, wait_for_device
+from sssp.cuda.fill import THREADS, fill
+from sssp.cuda.device_memory import upload
+from sssp.cuda.pool import device_array
+from sssp.order.partition import Bundles, make_bundles
+from sssp.cuda.sweep.arc_slots import (
+    pairs_kernel,
+    placed_arcs_kernel,
+    placed_givers_kernel,
+    triangles_kernel,
+)
+from sssp.cuda.sweep.climb import TOP
+from sssp.cuda.sweep.customization import Room
+from sssp.cuda.sweep.selection import Arrays, Selections
+from sssp.cuda.sweep.sweeps import Pass
+from sssp.engine.derived import Derived
+from sssp.order.structure import NO_SLOT, Structure, offsets
+from sssp.kernels.dtypes import INDEX
+
+__all__ = ["Above", "DeviceTree"]
+
+#: most rows of a bundle, by tier from below
+LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
+#: arcs of a group, in the lowest tier and in all others: there vertices have more of them; powers
+#: of two
+GROUPS = 2, 4
+#: threads of a block that lists pairs
+PAIR_THREADS = 2 if SIMULATOR else 32
+
+
+class DeviceTree(Arrays):
+    """The pieces of an elimination tree on one device; all versions of a map share them.
+
+    Attributes
+    ----------
+    bundles : Bundles
+        On the host.
+    height : int
+        Most vertices on a path from a root.
+    size : int
+        Vertices.
+    above : int
+        Those above the lowest tier, whose places come first.
+    given_first : int
+        Two for each chordal arc above the lowest tier: the graph's weights come to these first.
+    passes : list of Pass
+        Tiers of bundles, from above.
+    selections : Selections
+        For sweeps to some targets.
+    made : Derived
+        What is made for all versions of a map, when it is first wanted.
+    nbytes : int
+        Bytes of the device.
+    """
+
+    def __init__(self, structure: Structure) -> None:
+        # (the same on every device)
+        self.bundles = bundles = structure.shared.made(
+            "bundles", lambda: make_bundles(structure, LIMITS, TOP)
+        )
+        self.height, self.made = structure.height, Derived()
+        self.size, self.selections = bundles.rank.size, Selections()
+        self.passes = [
+            Pass(low, high, room, self.group(tier), tier == self.tiers - 1)
+            for tier, ((low, high), room) in enumerate(
+                zip(pairwise(bundles.tiers.tolist()), bundles.rooms.tolist(), strict=True)
+            )
+        ]
+        chain, leap = _chains(structure, bundles)
+        self._arrays = {
+            "rank_of": _there(structure.rank),
+            "ranks": _there(bundles.rank),
+            "places": _there(bundles.place),
+            "vertices": _there(structure.order[bundles.rank]),
+            "order": _there(structure.order),
+            "chain": _there(chain),
+            "leap": _there(leap),
+            "size": _there(structure.size),
+            "depth": _there(structure.depth),
+            "first": _there(structure.first.astype(np.uint32)),
+            "upper": _there(structure.upper),
+            "bundle_first": _there(bundles.first),
+            "lowest": _there(bundles.lowest),
+            "highest": _there(bundles.highest),
+            "boundary_first": _there(bundles.boundary_first),
+            "boundary": _there(bundles.boundary),
+            "boundary_vertices": _there(structure.order[bundles.boundary]),
+        }
+        # (which bundle each place in one is in)
+        start, counts = bundles.start, np.diff(bundles.first)
+        owners = np.repeat(np.arange(counts.size, dtype=INDEX), counts)
+        degrees = np.diff(structure.first)[bundles.rank]
+        firsts = offsets(degrees)
+        self.arcs = int(firsts[-1])
+        owners_there = _there(owners)
+        steps, levels = self._find_steps(structure.depth[bundles.rank[start:]], owners)
+        self._place_arcs(owners_there, levels, firsts)
+        self._list_pairs(structure.parent[bundles.rank[start:]], owners, owners_there, degrees)
+        self._list_triangles(steps, owners, owners_there, degrees[start:])
+        self._lay_streams(degrees[start:])
+        self.above = int(bundles.first[bundles.tiers[-2]]) if self.tiers else start
+        self.given_first = 2 * int(firsts[self.above])
+        arcs, bounded = np.diff(firsts[bundles.first]), np.diff(bundles.boundary_first)
+        ways = arcs + bounded.astype(np.int64) * (bounded - 1) // 2
+        self.rooms = [
+            Room(int(rows), int(arcs[low:high].max()), int(ways[low:high].max()))
+            for rows, (low, high) in zip(bundles.rooms, pairwise(bundles.tiers), strict=True)
+        ]
+        self.nbytes = sum(array.nbytes for array in self._arrays.values())
+
+    def _place_arcs(
+        self, owners_there: Any, levels: NDArray[np.int32], firsts: NDArray[np.int64]
+    ) -> None:
+        """Number the chordal arcs by place."""
+        n, size = self.bundles.rank.size, max(1, self.arcs)
+        up_first = np.empty(n, np.uint32)
+        up_first[self.bundles.rank] = firsts[:-1]
+        heads, depths = device_array(size, INDEX), device_array(size, INDEX)
+        rows = device_array(size, np.uint32)
+        self._arrays |= {
+            "arcs_first": _there(firsts.astype(np.uint32)),
+            "up_first": _there(up_first),
+            "heads": heads,
+            "depths": depths,
+            "rows": rows,
+        }
+        if n:
+            placed_arcs_kernel[-(-n // THREADS), THREADS](
+                np.uint32(self.bundles.start), *self["ranks places depth"], owners_there,
+                _there(levels),
+                *self["bundle_first boundary_first boundary first upper arcs_first"],
+                heads, depths, rows,
+            )  # fmt: skip
+
+    def _find_steps(
+        self, depths: NDArray[np.int32], owners: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Find the steps of bundles: members of one depth.
+
+        Return the first place of each, and the step of every place in its bundle.
+        """
+        new_bundle = np.diff(owners, prepend=-1) != 0
+        begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
+        steps = np.flatnonzero(begins) + self.bundles.start
+        passed = np.cumsum(begins, dtype=INDEX)
+        self._arrays |= {
+            "steps": _there(steps.astype(np.uint32)),
+            "step_first": _there(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
+        }
+        return steps, passed - passed[new_bundle][owners]
+
+    def _list_pairs(
+        self,
+        parents: NDArray[np.int32],
+        owners: NDArray[np.int32],
+        owners_there: Any,
+        degrees: NDArray[np.int64],
+    ) -> None:
+        """List the arcs within boundaries, from the roots of the subtrees in bundles."""
+        bundles, start = self.bundles, self.bundles.start
+        above = np.where(parents >= 0, bundles.place[parents], 0)
+        roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
+        root_pairs = offsets(degrees[roots] * (degrees[roots] - 1) // 2)
+        pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
+        pairs, pair_arcs = (device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2))
+        if roots.size:
+            pairs_kernel[roots.size, PAIR_THREADS](
+                np.uint32(start), _there(roots), _there(root_pairs.astype(np.uint32)), owners_there,
+                *self["places bundle_first boundary_first arcs_first heads rows"], pairs, pair_arcs,
+            )  # fmt: skip
+        wait_for_device()
+        self._arrays |= {
+            "pair_first": _there(pair_first.astype(np.uint32)),
+            "pairs": pairs,
+            "pair_arcs": pair_arcs,
+        }
+
+    def _list_triangles(
+        self,
+        steps: NDArray[np.int64],
+        owners: NDArray[np.int32],
+        owners_there: Any,
+        degrees: NDArray[np.int64],
+    ) -> None:
+        """List the triangles of which members of bundles are the lower corners."""
+        start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
+        triangle_first = firsts[self.bundles.first - start]
+        size = max(1, int(firsts[-1]))
+        legs, thirds = device_array(size, np.uint32), device_array(size, np.uint16)
+        if degrees.size:
+            triangles_kernel[-(-degrees.size // THREADS), THREADS](
+                np.uint32(start), owners_there,
+                *self["places bundle_first boundary_first arcs_first heads rows"],
+                _there(firsts), legs, thirds,
+            )  # fmt: skip
+        wait_for_device()
+        in_bundles = firsts[steps - start] - triangle_first[owners[steps - start]]
+        self._arrays |= {
+            "step_triangles": _there(in_bundles.astype(np.uint32)),
+            "triangle_first": _there(triangle_first),
+            "legs": legs,
+            "thirds": thirds,
+        }
+
+    def _lay_streams(self, degrees: NDArray[np.int64]) -> None:
+        """Give the stream of every bundle a place, for as many groups as members may have."""
+        places = self.bundles.first - self.bundles.start
+        sizes = np.empty(degrees.size, np.int64)
+        for tier, (low, high) in enumerate(pairwise(self.bundles.tiers)):
+            own, group = slice(places[low], places[high]), self.group(tier)
+            sizes[own] = group * np.maximum(1, -(-degrees[own] // group))
+        stream_first = offsets(sizes)[places]
+        self.stream_arcs = int(stream_first[-1])
+        self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
+
+    @property
+    def tiers(self) -> int:
+        """How many there are."""
+        return self.bundles.tiers.size - 1
+
+    def givers(self, slots: NDArray[np.uint32]) -> Any:
+        """Return which arc of a graph gives a chordal arc by place its weight, up and down.
+
+        Made once for an array of slots, and kept as long as that is there.
+        """
+        key = f"givers {id(slots)}"
+
+        def make() -> Any:
+            weakref.finalize(slots, self.made.pop, key, None).atexit = False
+            givers = device_array(max(1, 2 * self.arcs), np.uint32)
+            fill(givers, np.uint32(NO_SLOT), cuda.default_stream())
+            if slots.size:
+                placed_givers_kernel[-(-slots.size // THREADS), THREADS](
+                    _there(slots), *self["ranks places first arcs_first"], givers
+                )
+            wait_for_device()
+            return givers
+
+        return self.made.made(key, make)
+
+    def outside(self, tier: int, dtype: np.dtype[Any]) -> int:
+        """How many numbers the bundles of a tier hold, if shared memory is too small for them."""
+        room = self.rooms[tier]
+        if room.shared_bytes(dtype, packs=True, outside=False) <= most_shared_bytes():
+            return 0
+        return int(np.diff(self.bundles.tiers)[tier]) * room.numbers(packs=True)
+
+    def group(self, tier: int) -> int:
+        """How many arcs a group of the stream of a tier has."""
+        lowest = tier == self.tiers - 1
+        return GROUPS[0] if lowest else GROUPS[1]
+
+
+class Above(Arrays):
+    """An elimination tree as sweeps take it that write nothing of the lowest tier.
+
+    That tier has nine vertices of ten; the lanes of the others stand in order of place.
+
+    Attributes
+    ----------
+    size : int
+        Places that lanes have.
+    passes : list of Pass
+    nbytes : int
+        Bytes of the device, besides the tree.
+    """
+
+    def __init__(self, tree: DeviceTree) -> None:
+        self.size, self.passes = tree.above, tree.passes
+        bundles = tree.bundles
+        own = {
+            "vertices": _there(np.arange(self.size, dtype=INDEX)),
+            "boundary_vertices": _there(bundles.place[bundles.boundary]),
+        }
+        self.nbytes = sum(array.nbytes for array in own.values())
+        self._arrays = tree._arrays | own | {"order": tree["places"]}
+
+
+def _there(array: NDArray[Any]) -> Any:
+    return upload(np.ascontiguousarray(array))
+
+
+def _chains(structure: Structure, bundles: Bundles) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the last rank of every chain below the top, and the rank above it, -1 in the top."""
+    ranks = np.arange(structure.order.size, dtype=INDEX)
+    in_top = bundles.place < bundles.top
+    above = np.where(structure.parent >= 0, structure.parent, 0)
+    leaves = (structure.parent != ranks + 1) | (~in_top & in_top[above])
+    # (the next rank that leaves its chain)
+    last = np.where(leaves, ranks, ranks.size)
+    chain = np.minimum.accumulate(last[::-1])[::-1].astype(INDEX)
+    parent = structure.parent[chain]
+    return chain, np.where((parent >= 0) & ~in_top[np.maximum(parent, 0)], parent, -1).astype(INDEX)

@@ -1,0 +1,336 @@
+"""Rows that are swept side by side on a GPU: their memory, and the launches that fill them.
+
+What becomes of them then is written in `sssp.cuda.sweep.sweep_outputs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sssp.cuda.batch import COUNTERS, Batch, Search
+from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda
+from sssp.cuda.device.grid import blocks_at_once
+from sssp.cuda.fill import fill
+from sssp.cuda.device_memory import move
+from sssp.cuda.pool import device_array
+from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
+from sssp.cuda.sweep.small_batch import few_bytes, make_few_kernel
+from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
+from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.device_tree import Above, DeviceTree
+from sssp.cuda.sweep.selection import Packed, Selection
+from sssp.cuda.sweep.sweeps import (
+    LEVEL_THREADS,
+    make_level_kernel,
+    make_sweep_kernel,
+    shared_bytes,
+)
+from sssp.cuda.sweep.sweep_trees import make_tails_kernel
+from sssp.cuda.sweep.transpose import TILE, TURNS
+from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.kernels.dtypes import INDEX, INT64
+
+__all__ = ["FEW", "MOST_ROWS", "LanesSearch", "Scratch", "whole_lanes"]
+
+#: most lanes of a block in the lowest tier, which has bundles enough, and in the others
+MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
+#: up to so many rows a thread block sweeps a bundle by depth, a thread an arc
+FEW = 4 if SIMULATOR else 32
+#: threads of such a block in the lowest tier, and in the others, whose levels are wider
+FEW_THREADS = (4, 4) if SIMULATOR else (32, 128)
+#: groups of arcs that it has in shared memory at a time, for every row of a bundle
+FEW_GROUPS = 4
+#: blocks of a multiprocessor at a time: where there are more, each takes more lanes
+FEW_BLOCKS = 16
+#: rows that are swept side by side, and bytes of their distances, unless those of FEWEST are more
+MOST_ROWS, BYTES, FEWEST = 1024, 1 << 30, 256
+
+
+class Scratch(NamedTuple):
+    """What the batches of a lane work in, one after the other, and what was launched in it.
+
+    Attributes
+    ----------
+    launches : Launches
+    sources : device array, shape (lanes,), int64
+    counters : device array, shape (lanes, COUNTERS), int64
+    source_ranks : device array, shape (lanes,), int32
+    starts, stops : device arrays, shape (lanes, height), uint32
+        Where the arcs of the vertices on a climb are.
+    ways : device array, shape (lanes, height)
+        How far they are.
+    swept : device array, one axis, or None
+        Distances of all vertices, side by side; None if the answer has room for them.
+    totals, words : device arrays of int64, or None
+        What distances are folded to: by slots, and all together.
+    here : ndarray or None
+        The same on the host, pinned.
+    """
+
+    launches: Launches
+    sources: Any
+    counters: Any
+    source_ranks: Any
+    starts: Any
+    stops: Any
+    ways: Any
+    swept: Any
+    totals: Any = None
+    words: Any = None
+    here: Any = None
+
+
+class LanesSearch(Search):
+    """Climbs and sweeps, ready to run on a map in one dtype; it leaves lanes for others."""
+
+    writes_all, together = True, LANES
+    #: up to so many rows are swept by the kernel for a few
+    few = FEW
+    #: whether lanes are what results have, so that a single one is the row itself
+    direct = False
+
+    def __init__(
+        self,
+        on_device: DeviceMap,
+        trees: tuple[Any, ...] | None = None,
+        packed: Packed | None = None,
+        above: Above | None = None,
+    ) -> None:
+        self.map, self.tree, self.dtype = on_device, on_device.tree, on_device.dtype
+        self.n, self.packed = self.tree.size, packed
+        self.pieces: DeviceTree | Selection | Above = self.tree
+        self.streams, self.size, self.held = on_device.streams, self.n, on_device.nbytes
+        if packed is not None:
+            self.pieces, self.streams = packed.selection, packed.streams
+            self.size = rounded_up(packed.selection.size)
+            self.held += packed.nbytes
+        elif above is not None:
+            self.pieces, self.size = above, above.size
+            self.held += above.nbytes
+        #: of what is swept in which weights: no others share it
+        self.serial = on_device.number, 0 if packed is None else packed.serial
+        fitting = BYTES // max(1, self.size * self.dtype.itemsize)
+        self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
+        self.totals, self.wanted = on_device.nothing
+        #: weights of places, or of targets, that are added up in place of distances; empty: none
+        self.values = self.wanted
+        self.places_wanted = self.wanted
+        if trees is not None:  # (which are found by tiles of lanes)
+            self.few = 0
+        self.trees: tuple[Any, ...] = trees or ()
+        self.finds_trees = trees is not None
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of scratch for one row."""
+        height: int = self.tree.height
+        return (self.size + height) * self.dtype.itemsize + 8 * height
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes of the map, and of lanes that only fill up the last of them."""
+        return int(self.held) + LANES * self.row_bytes
+
+    def lanes(self, rows: int) -> int:
+        """Return how many lanes some rows take; a few take no more than they are."""
+        return rows if rows <= self.few else whole_lanes(rows)
+
+    def allocate(self, rows: int) -> Any:
+        """Return `Scratch` for some rows."""
+        lanes = self.lanes(rows)
+        return self.map.shelf.take((type(self), self.size, lanes)) or self.fresh(lanes)
+
+    def release(self, scratch: Any) -> None:
+        """Leave scratch for the calls after this one."""
+        nbytes = sum(getattr(part, "nbytes", 0) for part in scratch)
+        self.map.shelf.leave((type(self), self.size, scratch.sources.size), nbytes, scratch)
+
+    def fresh(self, lanes: int) -> Scratch:
+        """Allocate memory."""
+        height = max(1, self.tree.height)
+        return Scratch(
+            Launches(),
+            device_array(lanes, INT64),
+            cuda.to_device(np.zeros((lanes, COUNTERS), INT64)),
+            device_array(lanes, INDEX),
+            device_array((lanes, height), np.uint32),
+            device_array((lanes, height), np.uint32),
+            device_array((lanes, height), self.dtype),
+            self.lanes_memory(lanes),
+        )
+
+    def lanes_memory(self, lanes: int) -> Any:
+        """Return memory for all distances; lanes that nobody fills hold numbers."""
+        memory = device_array(max(1, self.size * lanes), self.dtype)
+        fill(memory, self.dtype.type(0), cuda.default_stream())
+        return memory
+
+    def launch(self, batch: Batch, scratch: Any) -> None:
+        """Fill the distances and counters of a batch."""
+        sources, counters = scratch.sources, scratch.counters
+        move(batch.sources, sources, batch.stream)
+
+        def launch(stream: Any) -> None:
+            own = replace(batch, sources=sources[: batch.rows], counters=counters, stream=stream)
+            self.fill(own, scratch)
+
+        # (all that the kernels are given, but for the scratch, in which this stands)
+        places = map(address, self.places(batch))
+        asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *places
+        scratch.launches.do(asked, batch.stream, launch)
+        move(counters, batch.counters, batch.stream)
+        self.hand_over(batch, scratch)
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return ()
+
+    def fill(self, batch: Batch, scratch: Any) -> None:
+        """Launch what is worth recording: fill lanes, and fold them if that is wanted."""
+        self.fill_lanes(batch, scratch, self.lanes(batch.rows), scratch.swept)
+
+    def hand_over(self, batch: Batch, scratch: Any) -> None:
+        """Launch what brings lanes to the answer, whose address no other batch has."""
+
+    def fill_lanes(
+        self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
+    ) -> None:
+        """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
+        source_ranks, ways = scratch.source_ranks, scratch.ways
+        if self.lanes(batch.rows) != batch.rows:
+            batch.fill(source_ranks, -1)
+        self.climb(batch, scratch, lanes, swept)
+        self.sweep(batch, (source_ranks, ways, np.uint32(lanes), swept), totals)
+
+    def climb(self, batch: Batch, scratch: Any, lanes: int, swept: Any) -> None:
+        """Climb from the sources."""
+        pieces, on_device = self.pieces, self.map
+        make_climb_kernel(self.dtype)[batch.rows, CLIMB_THREADS, batch.stream](
+            batch.sources,
+            *pieces["rank_of ranks places vertices chain leap depth"],
+            *on_device.up,
+            *pieces["first upper"],
+            np.uint32(self.tree.bundles.top),
+            on_device.between,
+            scratch.starts,
+            scratch.stops,
+            scratch.ways,
+            scratch.source_ranks,
+            batch.counters,
+            np.uint32(lanes),
+            swept,
+        )
+
+    def sweep(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
+        """Sweep levels and bundles; with `totals` fold what is found."""
+        width, stream = self.lanes(batch.rows), batch.stream
+        together = width if batch.rows <= self.few else LANES
+        slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
+        for low, high in pairwise(self.tree.bundles.levels.tolist()):
+            grid, block = (high - low, width // together), (together, slices)
+            make_level_kernel(self.dtype)[grid, block, stream](
+                np.uint32(low), *self.pieces["ranks order size depth"], *self.map.down, *lanes
+            )
+        if batch.rows <= self.few:
+            self._sweep_few(width, lanes, stream)
+        else:
+            self._sweep_many(batch, lanes, totals)
+
+    def _sweep_few(self, width: int, lanes: tuple[Any, ...], stream: Any) -> None:
+        """Sweep bundles, a thread an arc."""
+        pieces, sweep = self.pieces, make_few_kernel(self.dtype)
+        for low, high, room, group, lowest in pieces.passes:
+            arcs = FEW_GROUPS * group * room
+            threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
+            together = self._few_together(width, high - low, room, arcs, threads)
+            sweep[
+                (high - low, width // together), (together, threads // together), stream,
+                few_bytes(self.dtype, room, together, arcs),
+            ](
+                *map(np.uint32, (low, room, arcs)),
+                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
+                *pieces["vertices ranks size depth"],
+                *self.streams,
+                *lanes,
+            )  # fmt: skip
+
+    def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
+        """How many lanes a block takes: one, but where there would be too many blocks."""
+        fitting = [
+            lanes
+            for lanes in range(1, min(width, threads) + 1)
+            if width % lanes == 0 and few_bytes(self.dtype, room, lanes, arcs) <= SHARED
+        ]
+        most = blocks_at_once(FEW_BLOCKS)
+        return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
+
+    def _sweep_many(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
+        """Sweep bundles, a thread a lane."""
+        pieces, width, stream = self.pieces, self.lanes(batch.rows), batch.stream
+        if totals is not None:
+            above, (_, _, pitch, swept) = self.tree.bundles.start, lanes
+            self.fold(batch, pieces["vertices"][:above], pitch, swept, totals)
+        for low, high, room, group, lowest in pieces.passes:
+            threads = self._together(width, room, lowest=lowest)
+            folds = totals is not None
+            make_sweep_kernel(
+                self.dtype,
+                group,
+                folds=folds,
+                stores=not (folds and lowest),
+                weighs=folds and self.values.size > 0,
+            )[
+                (high - low, width // threads), threads, stream,
+                shared_bytes(self.dtype, room, threads),
+            ](
+                np.uint32(low),
+                np.uint32(room),
+                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
+                *pieces["vertices ranks size depth"],
+                *self.streams,
+                *lanes,
+                batch.bound,
+                self.values,
+                totals if folds else self.totals,
+            )  # fmt: skip
+
+    def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:
+        """Fold the distances of some places, which are swept."""
+        grid = max(1, min(SLOTS, -(-places.size // SLICES))), self.lanes(batch.rows) // LANES
+        fold = make_fold_kernel(self.dtype, weighs=self.values.size > 0)
+        fold[grid, (LANES, SLICES), batch.stream](
+            places, lanes, batch.bound, swept, self.values, totals
+        )
+
+    def find_tails(self, batch: Batch, lanes: int, swept: Any, *, turned: bool) -> None:
+        """Find predecessors from lanes, for lanes or for rows."""
+        tails = batch.tails.reshape(batch.tails.size)
+        grid = -(-self.n // TILE), -(-batch.rows // TILE)
+        make_tails_kernel(self.dtype, turned=turned)[grid, (TILE, TURNS), batch.stream](
+            *self.trees, batch.bound, np.uint32(lanes), np.uint32(batch.rows), swept, tails
+        )
+
+    def _together(self, lanes: int, room: int, *, lowest: bool) -> int:
+        """How many lanes a block of a tier takes."""
+        most = MOST_TOGETHER if lowest else FEW_TOGETHER
+        fitting = [
+            threads
+            for threads in range(LANES, most + 1, LANES)
+            if lanes % threads == 0 and shared_bytes(self.dtype, room, threads) <= SHARED
+        ]
+        return fitting[-1]
+
+
+def rounded_up(size: int) -> int:
+    """Return for how many places memory is taken: much the same for selections of a kind."""
+    step = 1 << max(0, size.bit_length() - 4)
+    return -(-size // step) * step
+
+
+def whole_lanes(rows: int) -> int:
+    """Return how many lanes some rows take."""
+    return -(-rows // LANES) * LANES

@@ -1,0 +1,166 @@
+"""What is asked again and again: rows of a few sources, as of a map that is clicked on, and tables.
+
+Both are found in less time than it takes Python to launch a few kernels. So what a call needs is
+made by the first of its kind, and waits for the next in the pool that the maps of a structure
+share: memory, and from a map's second call on its launches, recorded from the sources on pinned
+memory to what was counted. What is left is to write the sources down, replay, and copy the rows to
+where they are wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sssp.cuda import reduce
+from sssp.cuda.batch import COUNTERS, Batch
+from sssp.cuda.compiler import cuda, device_number
+from sssp.cuda.device_output import DeviceForm
+from sssp.cuda.solved_rows import DeviceRows, FormScratch
+from sssp.cuda.device_memory import SHARE, fetch, free_bytes, move, send
+from sssp.cuda.pool import device_array
+from sssp.engine.outputs import make_form
+from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.request import Answer, Query
+from sssp.cuda.sweep.graph_replay import Launches
+from sssp.kernels.dtypes import INT64, unreached
+from sssp.methods import Method
+
+__all__ = ["answer_at_once"]
+
+
+class Ready:
+    """Memory for some rows on a device and their way there and back, and what was launched in it.
+
+    Parameters
+    ----------
+    search : LanesSearch
+        Of the map: it fills the distances of a batch.
+    query : Query
+        For so many rows; others like it may follow.
+
+    Attributes
+    ----------
+    rows, together : int
+        How many there are, and how many are swept side by side, batch by batch.
+    nothing : FormScratch
+        What the form of such a query asks for.
+    distances : device array, shape (rows, columns)
+    nbytes : int
+        Bytes of the device.
+    """
+
+    def __init__(self, search: Any, query: Query) -> None:
+        self.rows, self.together = query.rows, _together(search, query.rows)
+        self.scratch, self.launches = search.allocate(self.together), Launches()
+        weights = None
+        if query.reduction is not None:
+            weights = reduce.on_device(query.reduction, search.dtype)
+        # (of targets there are no other columns)
+        whole = replace(query, targets=None)
+        self.nothing = FormScratch.allocate(search.n, whole, search.dtype, self.rows, weights)
+        self.given = cuda.pinned_array(self.rows, INT64)
+        self.sources = device_array(self.rows, INT64)
+        shape = self.rows, COUNTERS
+        self.counters, self.counted = (
+            cuda.to_device(np.zeros(shape, INT64)),
+            cuda.pinned_array(shape, INT64),
+        )
+        self.distances = device_array((self.rows, _columns(search)), search.dtype)
+        self.stream = cuda.stream()
+        parts = (*self.scratch, self.sources, self.counters, self.distances)
+        self.nbytes = sum(getattr(part, "nbytes", 0) for part in parts)
+
+    def launch(self, search: Any, query: Query) -> Batch:
+        """Queue all that is to be done on the device."""
+        bound = query.bound(search.dtype)
+        everything = Batch(
+            self.rows, self.sources, None, search.map.nothing[1], bound, unreached(search.dtype),
+            self.distances, self.counters, self.stream,
+        )  # fmt: skip
+
+        def launches(stream: Any) -> None:
+            send(self.given, self.sources, stream)
+            for first in range(0, self.rows, self.together):
+                part = slice(first, min(first + self.together, self.rows))
+                some = replace(
+                    everything, rows=part.stop - first, sources=self.sources[part],
+                    distances=self.distances[part], counters=self.counters[part], stream=stream,
+                )  # fmt: skip
+                search.fill(some, self.scratch)
+                search.hand_over(some, self.scratch)
+            fetch(self.counters, self.counted, stream)
+
+        self.given[:] = query.sources
+        self.launches.do((search.serial, bound, search.direct), self.stream, launches)
+        return everything
+
+
+def _columns(search: Any) -> int:
+    """Return how many distances a row has; one where there are none, for such cannot be cut."""
+    columns: int = search.n if search.columns is None else search.columns
+    return max(1, columns)
+
+
+def _together(search: Any, rows: int) -> int:
+    """Return how many rows a batch has: no more than there are."""
+    most: int = search.rows_at_once
+    alike: int = search.alike(rows, most)
+    return rows if rows <= most else alike
+
+
+def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
+    """Answer for some rows; None if there is no room for that.
+
+    Parameters
+    ----------
+    search : LanesSearch
+        Of the map; its device is current.
+    query : Query
+    method : Method
+        Whose ``statistics`` the search counts.
+
+    Raises
+    ------
+    DeviceError
+        The answer does not fit into the memory of the host.
+    """
+    n, dtype, rows, shelf = search.n, search.dtype, query.rows, search.map.shelf
+    reduction, on_host = query.reduction, query.output == "host"
+    form: Any = (
+        make_form(n, query, dtype)
+        if on_host
+        else DeviceForm(n, query, dtype, device_number(query.device))
+    )
+    needed = search.fixed_bytes + _together(search, rows) * search.row_bytes
+    needed += rows * _columns(search) * dtype.itemsize
+    needed += 0 if on_host else form.device_bytes
+    needed += 0 if reduction is None else rows * reduce.row_bytes(reduction)
+    if needed > query.memory_limit:
+        return None
+    selected = 0 if search.packed is None else search.packed.selection.serial
+    key = Ready, type(search), selected, rows, query.output, reduction and reduction.what
+    ready = shelf.take(key)
+    if ready is None and needed - search.map.nbytes > free_bytes() * SHARE:
+        return None
+    ready = ready or Ready(search, query)
+    try:
+        batch = ready.launch(search, query)
+        # (what follows is done while the device works)
+        needs = {"the answer on the host": form.nbytes}
+        check_memory(needs, NO_LIMIT, "cpu", query.advice, physical_memory())
+        if not on_host:
+            form.reserve()
+            move(batch.distances, form.flat, ready.stream)
+        found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads)
+        form.take(search.finished(found, ready.scratch))
+    finally:
+        # (whatever has happened: the memory may go, or be used by others)
+        ready.stream.synchronize()
+    answer: Answer = form.answer()
+    counted = ready.counted.T[: len(method.statistics)].copy()
+    answer.stats = dict(zip(method.statistics, counted, strict=True))
+    shelf.leave(key, ready.nbytes, ready)
+    return answer

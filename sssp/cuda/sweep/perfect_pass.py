@@ -1,0 +1,765 @@
+"""The perfect pass of a customization on a GPU: arcs fall to the ways over higher vertices.
+
+Arcs that have fallen are shortcuts that nobody needs; the others are packed for sweeps, up and
+down. `sssp.cuda.sweep.customization` says how, and what happened before.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, from_dtype, int32, uint32, uint64
+
+from sssp.cuda.compiler import cuda, inline, kernel
+from sssp.cuda.device.warp import WARP, ballot, from_lane, least_of_warp, sums_of_warp
+from sssp.cuda.device.warp import rank as takers_before
+from sssp.cuda.matrix.min_plus import ALIGNMENT
+from sssp.cuda.sweep.arc_slots import HALF, LOW_HALF, down_slot, rows_of, third_of, up_slot
+from sssp.cuda.sweep.customization import (
+    APART,
+    FARTHEST,
+    GREATEST,
+    LONGEST_DOWN,
+    LONGEST_UP,
+    VERTEX_THREADS,
+    length_bits,
+    length_of_bits,
+    make_lend,
+    make_length_of,
+    make_walk,
+    meet,
+    own_block,
+    own_shares,
+    way_up,
+)
+from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, arc_writer
+from sssp.kernels.dtypes import infinity
+
+__all__ = [
+    "make_from_top_kernel",
+    "make_lengths_level_kernel",
+    "make_pack_levels_kernel",
+    "make_perfect_kernel",
+    "make_perfect_level_kernel",
+]
+
+#: registers of a thread: few, so that a multiprocessor has more blocks
+REGISTERS = 44
+
+
+@cache
+def _make_pack(dtype: np.dtype[Any]) -> Any:
+    """Return a device function by which a warp packs what is kept of a vertex, in order."""
+    inf = infinity(dtype).item()
+
+    @inline
+    def pack(
+        place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths, up_weights,
+        down_stop, down_ends, down_weights,
+    ):  # fmt: skip
+        """Pack; return how many arcs up are kept, and how many down."""
+        begin, stop = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
+        lane = uint32(cuda.threadIdx.x % WARP)
+        ups, downs, base = begin, begin, begin
+        while base < stop:
+            arc = min(uint32(base + lane), uint32(stop - 1))
+            inside = uint32(base + lane) < stop
+            up, down = perfect[up_slot(arc)], perfect[down_slot(arc)]
+            keeps_up = inside and up < inf and up == weights[up_slot(arc)]
+            keeps_down = inside and down < inf and down == weights[down_slot(arc)]
+            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
+            if keeps_up:
+                at = uint32(ups + takers_before(kept_up, lane))
+                up_depths[at], up_weights[at] = depth[heads[arc]], up
+            if keeps_down:
+                at = uint32(downs + takers_before(kept_down, lane))
+                down_ends[at], down_weights[at] = heads[arc], down
+            ups = uint32(ups + uint32(cuda.popc(kept_up)))
+            downs = uint32(downs + uint32(cuda.popc(kept_down)))
+            base = uint32(base + WARP)
+        if lane == 0:
+            rank = uint32(ranks[place])
+            up_stop[rank], down_stop[rank] = ups, downs
+        return uint32(ups - begin), uint32(downs - begin)
+
+    return pack
+
+
+@cache
+def make_from_top_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that brings distances out of the matrix of the top."""
+    inf = infinity(dtype).item()
+    pack = _make_pack(dtype)
+    length_of = make_length_of(dtype)
+
+    @kernel
+    def _from_top_kernel(
+        ranks, places, depth, arcs_first, heads, size, matrix, perfect, lengths, found,
+        up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+    ):  # fmt: skip
+        """Give the arcs of the top the distances in its matrix, and pack them.
+
+        A block a place and set.
+
+        ============ ================ ====== =======================================================
+        argument     shape            dtype  written by
+        ============ ================ ====== =======================================================
+        ranks        (n,)             int32  host: of places
+        places       (n,)             int32  host: of ranks
+        depth        (n,)             int32  host: of ranks
+        arcs_first   (n + 1,)         uint32 host: where the arcs of every place begin
+        heads        (c,)             int32  `placed_arcs_kernel`
+        size         scalar           uint32 host: places of the top
+        matrix       (s, size * size) number Floyd-Warshall
+        perfect      (s, 2 c)         number here: of the top
+        lengths      (s, 2, n)        int32  here: of the longest ways to and from the top, of ranks
+        found        (s, WORDS)       int32  all kernels
+        up_stop      (s, n)           uint32 here: where the arcs up end, of ranks
+        up_depths    (s, c)           int32  here: depth of their heads
+        up_weights   (s, c)           number here
+        down_stop    (s, n)           uint32 here: the same of the arcs down
+        down_ends    (s, c)           int32  here: their heads, as ranks
+        down_weights (s, c)           number here
+        ============ ================ ====== =======================================================
+        """
+        weighed = cuda.blockIdx.y
+        matrix, perfect, lengths = matrix[weighed], perfect[weighed], lengths[weighed]
+        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
+        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
+        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
+        longest = cuda.shared.array(1, int32)
+        own, thread = uint32(cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        if thread == 0:
+            longest[0] = 0
+        cuda.syncthreads()
+        far, apart = float32(0), False
+        column = thread
+        while column < size:
+            distance = matrix[uint32(own * size + column)]
+            if distance < inf:
+                far = max(far, length_of(distance))
+            else:
+                apart = True
+            column = uint32(column + VERTEX_THREADS)
+        cuda.atomic.max(longest, 0, int32(length_bits(far)))
+        if apart:
+            found[APART] = 1
+        arc = uint32(arcs_first[own] + thread)
+        stop = uint32(arcs_first[uint32(own + 1)])
+        while arc < stop:
+            above = uint32(places[heads[arc]])
+            perfect[up_slot(arc)] = matrix[uint32(own * size + above)]
+            perfect[down_slot(arc)] = matrix[uint32(above * size + own)]
+            arc = uint32(arc + VERTEX_THREADS)
+        cuda.syncthreads()
+        if thread == 0:
+            lengths[0, ranks[own]], lengths[1, ranks[own]] = longest[0], 0
+            for word in (FARTHEST, LONGEST_UP):
+                if longest[0] > found[word]:
+                    cuda.atomic.max(found, word, longest[0])
+        if thread < WARP:
+            # (of the top all arcs: shortcuts over its own vertices have not been found)
+            pack(
+                own, ranks, depth, arcs_first, heads, perfect, perfect, up_stop, up_depths,
+                up_weights, down_stop, down_ends, down_weights,
+            )  # fmt: skip
+
+    return _from_top_kernel
+
+
+class Bundle(NamedTuple):
+    """A bundle, and the calling thread among those that it has.
+
+    Attributes
+    ----------
+    first, members : uint32
+        Place of its first member, and how many it has.
+    begin, arcs : uint32
+        The first arc above them, and how many there are.
+    thread, threads : uint32
+        Number of the thread, and how many there are.
+    """
+
+    first: Any
+    members: Any
+    begin: Any
+    arcs: Any
+    thread: Any
+    threads: Any
+
+
+class Held(NamedTuple):
+    """What a bundle holds in shared memory.
+
+    Attributes
+    ----------
+    numbers : array of number
+        Ways up and down along arcs.
+    basic, ways : uint32
+        Place of the first arc, as it was and as it becomes.
+    words, signed : array of uint32, array of int32
+        The memory after the numbers.
+    at : Shares
+        Where everything begins there.
+    room : uint32
+        Most rows of a bundle.
+    """
+
+    numbers: Any
+    basic: Any
+    ways: Any
+    words: Any
+    signed: Any
+    at: Any
+    room: Any
+
+
+@inline
+def _kept_between(bits, words_at, low, high):
+    """Count the arcs from one up to another that are kept, a bit each."""
+    count = uint32(0)
+    word = uint32(low // WARP)
+    while uint32(word * WARP) < high:
+        kept = uint32(bits[uint32(words_at + word)])
+        begin = uint32(word * WARP)
+        if begin < low:
+            kept = uint32(kept & ~((uint32(1) << uint32(low - begin)) - uint32(1)))
+        if uint32(high - begin) < WARP:
+            kept = uint32(kept & ((uint32(1) << uint32(high - begin)) - uint32(1)))
+        count = uint32(count + uint32(cuda.popc(kept)))
+        word = uint32(word + 1)
+    return count
+
+
+@inline
+def _last_group(kept, group_bits):
+    """Number the last group of a member's arcs; a member without any has one too."""
+    return uint32(uint32(max(kept, uint32(1)) - 1) >> group_bits)
+
+
+@inline
+def _note_members(bundle, held, arcs_first):
+    """Note where the arcs of every member begin."""
+    i = bundle.thread
+    while i <= bundle.members:
+        begins = uint32(arcs_first[uint32(bundle.first + i)] - bundle.begin)
+        held.words[uint32(held.at.starts + i)] = begins
+        i = uint32(i + bundle.threads)
+
+
+@inline
+def _number_groups(bundle, held, group_bits):
+    """Note how many groups come before that of every member, by the first warp.
+
+    A member of which no arc is kept has a group too, that leads nowhere.
+    """
+    base, ahead = uint32(0), uint32(0)
+    while bundle.thread < WARP and base < bundle.members:
+        i, own = uint32(base + bundle.thread), uint32(0)
+        if i < bundle.members:
+            own = uint32(_last_group(held.words[uint32(held.at.groups + i)], group_bits) + 1)
+        sums = uint32(sums_of_warp(int32(own), bundle.thread))
+        if i < bundle.members:
+            held.words[uint32(held.at.groups + held.room + i)] = uint32(ahead + sums - own)
+        ahead = uint32(ahead + uint32(from_lane(int32(sums), WARP - 1)))
+        base = uint32(base + WARP)
+
+
+@inline
+def _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop):
+    """Note of every member how many arcs are kept, where they end, and the longest ways."""
+    words, at = held.words, held.at
+    i = bundle.thread
+    while i < bundle.members:
+        low, high = words[uint32(at.starts + i)], words[uint32(at.starts + i + 1)]
+        ups = _kept_between(words, at.up_bits, low, high)
+        downs = _kept_between(words, at.down_bits, low, high)
+        rank = uint32(ranks[uint32(bundle.first + i)])
+        up_stop[rank] = uint32(bundle.begin + low + ups)
+        down_stop[rank] = uint32(bundle.begin + low + downs)
+        words[uint32(at.groups + i)] = downs
+        if ups == 0 or downs == 0:
+            found[APART] = 1
+        if measures:
+            up = held.signed[uint32(at.lengths + i)]
+            down = held.signed[uint32(at.lengths + held.room + i)]
+            lengths[0, rank], lengths[1, rank] = up, down
+            if up > found[LONGEST_UP]:
+                cuda.atomic.max(found, LONGEST_UP, up)
+            if down > found[LONGEST_DOWN]:
+                cuda.atomic.max(found, LONGEST_DOWN, down)
+        i = uint32(i + bundle.threads)
+
+
+@cache
+def make_perfect_kernel(dtype: np.dtype[Any], *, outside: bool = False) -> Any:
+    """Return the kernel of the perfect pass over bundles, which packs what is kept.
+
+    Parameters
+    ----------
+    dtype : dtype
+    outside : bool
+        Whether ways are in the memory of the device, for shared memory is too small.
+    """
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    write = arc_writer(dtype)
+    lent = make_lend(dtype, outside=outside)
+    words_a_number = dtype.itemsize // 4
+    length_of = make_length_of(dtype)
+
+    @inline
+    def relax(numbers, basic, ways, legs, third):
+        """Let the legs fall to the ways over each other's head.
+
+        From what they were, so that no sum depends on which thread is first.
+        """
+        leg, other_leg = uint32(legs >> uint32(HALF)), uint32(legs & uint32(LOW_HALF))
+        one, other, side = way_up(basic + leg), way_up(basic + other_leg), way_up(ways + third)
+        up, down = numbers[one], numbers[one + uint64(1)]
+        other_up, other_down = numbers[other], numbers[other + uint64(1)]
+        over, back = numbers[side], numbers[side + uint64(1)]
+        one, other = way_up(ways + leg), way_up(ways + other_leg)
+        way = number(other_up + back)
+        if way < up:
+            cuda.atomic.min(numbers, one, way)
+        way = number(up + over)
+        if way < other_up:
+            cuda.atomic.min(numbers, other, way)
+        way = number(over + other_down)
+        if way < down:
+            cuda.atomic.min(numbers, one + uint64(1), way)
+        way = number(back + down)
+        if way < other_down:
+            cuda.atomic.min(numbers, other + uint64(1), way)
+
+    walk = make_walk(relax, from_below=False)
+
+    @inline
+    def bring(bundle, held, weights):
+        """Bring the ways along arcs of members, as they were and as they become."""
+        i = bundle.thread
+        while i < bundle.arcs:
+            arc = uint32(bundle.begin + i)
+            up, down = weights[up_slot(arc)], weights[down_slot(arc)]
+            before, after = way_up(held.basic + i), way_up(held.ways + i)
+            held.numbers[before], held.numbers[before + uint64(1)] = up, down
+            held.numbers[after], held.numbers[after + uint64(1)] = up, down
+            i = uint32(i + bundle.threads)
+
+    @inline
+    def bring_pairs(bundle, held, pair, last_pair, pairs, pair_arcs, perfect):
+        """Bring the ways along arcs within the boundary."""
+        while pair < last_pair:
+            place, arc = way_up(held.ways + pairs[pair]), pair_arcs[pair]
+            held.numbers[place] = perfect[up_slot(arc)]
+            held.numbers[place + uint64(1)] = perfect[down_slot(arc)]
+            pair = uint32(pair + bundle.threads)
+
+    @inline
+    def lengthen(lengths, place, row, weight, basic):
+        """Let the way of a member be as long as that over an arc which is kept."""
+        if weight == basic and basic < inf:
+            further = float32(length_of_bits(lengths[row]) + length_of(weight))
+            cuda.atomic.max(lengths, place, int32(length_bits(further)))
+
+    @inline
+    def measure(
+        bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
+    ):  # fmt: skip
+        """Find the longest ways of members, over those that are kept, step by step."""
+        numbers, words, signed = held.numbers, held.words, held.signed
+        ups, downs = held.at.lengths, uint32(held.at.lengths + held.room)
+        i = bundle.thread
+        while i < count:
+            up, down = int32(0), int32(0)
+            if i >= bundle.members:
+                rank = uint32(boundary[uint32(boundary_at + i - bundle.members)])
+                up, down = lengths[0, rank], lengths[1, rank]
+            signed[uint32(ups + i)], signed[uint32(downs + i)] = up, down
+            i = uint32(i + bundle.threads)
+        stage = uint32(0)
+        while stage < stages:
+            meet()
+            step = uint32(steps[uint32(first_step + stage)] - bundle.first)
+            i, stop = uint32(words[uint32(held.at.starts + step)] + bundle.thread), bundle.arcs
+            if uint32(stage + 1) < stages:
+                step = uint32(steps[uint32(first_step + stage + 1)] - bundle.first)
+                stop = words[uint32(held.at.starts + step)]
+            while i < stop:
+                tail, head = rows_of(rows[uint32(bundle.begin + i)])
+                before, after = way_up(held.basic + i), way_up(held.ways + i)
+                lengthen(
+                    signed, uint32(ups + tail), uint32(ups + head),
+                    numbers[after], numbers[before],
+                )  # fmt: skip
+                lengthen(
+                    signed, uint32(downs + tail), uint32(downs + head),
+                    numbers[after + uint64(1)], numbers[before + uint64(1)],
+                )  # fmt: skip
+                i = uint32(i + bundle.threads)
+            stage = uint32(stage + 1)
+        meet()
+
+    @inline
+    def choose(bundle, held, feeds, perfect):
+        """Note which arcs are kept, a bit each; hand all on to the bundles below."""
+        base = uint32(0)
+        while base < bundle.arcs:
+            i = uint32(base + bundle.thread)
+            keeps_up, keeps_down = False, False
+            if i < bundle.arcs:
+                before, after = way_up(held.basic + i), way_up(held.ways + i)
+                was_up, was_down = held.numbers[before], held.numbers[before + uint64(1)]
+                up, down = held.numbers[after], held.numbers[after + uint64(1)]
+                if feeds:
+                    arc = uint32(bundle.begin + i)
+                    perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
+                keeps_up = up == was_up and was_up < inf
+                keeps_down = down == was_down and was_down < inf
+            kept_up, kept_down = ballot(keeps_up), ballot(keeps_down)
+            if bundle.thread % WARP == 0 and i < bundle.arcs:
+                held.words[uint32(held.at.up_bits + i // WARP)] = kept_up
+                held.words[uint32(held.at.down_bits + i // WARP)] = kept_down
+            base = uint32(base + bundle.threads)
+
+    @inline
+    def pack(
+        bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
+        down_weights, stream, start,
+    ):  # fmt: skip
+        """Write the arcs that are kept, and those down into the stream too."""
+        words, at = held.words, held.at
+        i = bundle.thread
+        while i < bundle.arcs:
+            arc = uint32(bundle.begin + i)
+            place, head = rows[arc], heads[arc]
+            tail, _ = rows_of(place)
+            low, bit = words[uint32(at.starts + tail)], uint32(uint32(1) << uint32(i % WARP))
+            after = way_up(held.ways + i)
+            up, down = held.numbers[after], held.numbers[after + uint64(1)]
+            if words[uint32(at.up_bits + i // WARP)] & bit:
+                own = uint32(bundle.begin + low + _kept_between(words, at.up_bits, low, i))
+                up_depths[own], up_weights[own] = depths[arc], up
+            if words[uint32(at.down_bits + i // WARP)] & bit:
+                k = _kept_between(words, at.down_bits, low, i)
+                own = uint32(bundle.begin + low + k)
+                down_ends[own], down_weights[own] = head, down
+                last_group = _last_group(words[uint32(at.groups + tail)], group_bits)
+                if uint32(k >> group_bits) == last_group:
+                    place = uint32(place | uint32(ENDS))
+                group_at = uint64(words[uint32(at.groups + held.room + tail)])
+                group_at = uint64(group_at << uint64(group_bits))
+                write(stream, start + group_at + uint64(k), down, place)
+            i = uint32(i + bundle.threads)
+
+    @inline
+    def fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own):
+        """Fill the last group of every member with arcs that lead nowhere; note where all end."""
+        words, at = held.words, held.at
+        i = bundle.thread
+        while i < bundle.members:
+            k = words[uint32(at.groups + i)]
+            last_group = _last_group(k, group_bits)
+            group_at = uint64(words[uint32(at.groups + held.room + i)]) << uint64(group_bits)
+            stop = uint32(uint32(last_group + 1) << group_bits)
+            low, level = words[uint32(at.starts + i)], uint32(0)
+            if low < words[uint32(at.starts + i + 1)]:
+                level = uint32(rows[uint32(bundle.begin + low)] >> uint32(LEVEL_AT))
+            marks = uint32((i << uint32(ROW_BITS)) | uint32(level << uint32(LEVEL_AT)))
+            while k < stop:
+                place = uint32(marks | count)
+                if uint32(k >> group_bits) == last_group:
+                    place = uint32(place | uint32(ENDS))
+                write(stream, start + group_at + uint64(k), number(inf), place)
+                k = uint32(k + 1)
+            if i == uint32(bundle.members - 1):
+                stream_stop[own] = uint32(start + group_at + uint64(stop))
+            i = uint32(i + bundle.threads)
+
+    @kernel(max_registers=REGISTERS)
+    def _perfect_kernel(
+        first_bundle, last_bundle, units, room, arc_room, ways_room, group_bits, most, feeds, ranks,
+        bundle_first, boundary_first, boundary, step_first, steps, step_triangles, arcs_first,
+        heads, depths, rows, triangle_first, legs, thirds, pair_first, pairs, pair_arcs, weights,
+        perfect, lengths, found, up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+        stream_first, stream_stop, stream, spare,
+    ):  # fmt: skip
+        """Let arcs of members fall to the ways over higher vertices, some threads a bundle and set.
+
+        ============== ========== ======= =====================================================
+        argument       shape      dtype   written by
+        ============== ========== ======= =====================================================
+        first_bundle   scalar     uint32  host: of the tier
+        last_bundle    scalar     uint32  host: of the next
+        units          scalar     uint32  host: of shared memory for a bundle
+        room           scalar     uint32  host: most rows of a bundle
+        arc_room       scalar     uint32  host: most arcs above its members
+        ways_room      scalar     uint32  host: most arcs above its members and within its boundary
+        group_bits     scalar     uint32  host: arcs of a group of the stream, as a power of two
+        most           scalar     float32 host: greatest weight that needs no lengths
+        feeds          scalar     uint32  host: whether there are bundles below
+        ranks          (n,)       int32   host: of places
+        bundle_first   (b + 1,)   int32   host: places
+        boundary_first (b + 1,)   int32   host
+        boundary       (x,)       int32   host: ranks
+        step_first     (b + 1,)   uint32  host: where the steps of every bundle begin
+        steps          (s,)       uint32  host: the first place of each
+        step_triangles (s,)       uint32  host: where the triangles of each begin in the bundle
+        arcs_first     (n + 1,)   uint32  host: where the arcs of every place begin
+        heads          (c,)       int32   `placed_arcs_kernel`
+        depths         (c,)       int32   `placed_arcs_kernel`
+        rows           (c,)       uint32  `placed_arcs_kernel`
+        triangle_first (b + 1,)   int64   host: where the triangles of every bundle begin
+        legs           (t,)       uint32  `triangles_kernel`
+        thirds         (t,)       uint16  `triangles_kernel`
+        pair_first     (b + 1,)   uint32  host: where the pairs of every bundle begin
+        pairs          (p,)       uint32  `pairs_kernel`
+        pair_arcs      (p,)       uint32  `pairs_kernel`
+        weights        (s, 2 c)   number  the basic pass
+        perfect        (s, 2 c)   number  what is above; here: of the members
+        lengths        (s, 2, n)  int32   what is above; here: of the longest ways, of ranks
+        found          (s, WORDS) int32   all kernels
+        up_stop        (s, n)     uint32  here: where the arcs up that are kept end, of ranks
+        up_depths      (s, c)     int32   here: depth of their heads
+        up_weights     (s, c)     number  here
+        down_stop      (s, n)     uint32  here: the same of the arcs down
+        down_ends      (s, c)     int32   here: their heads, as ranks
+        down_weights   (s, c)     number  here
+        stream_first   (b,)       uint32  host: where the stream of every bundle begins
+        stream_stop    (s, b)     uint32  here: where it ends
+        stream         (s, words) int64   here: arcs down that are kept, in groups
+        spare          (x,)       number  here: ways, if shared memory is too small
+        ============== ========== ======= =====================================================
+        """
+        block, weighed = own_block()
+        in_tier = uint32(block * cuda.blockDim.y + cuda.threadIdx.y)
+        own = uint32(first_bundle + in_tier)
+        if own >= last_bundle:
+            return
+        weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
+        found, up_stop, up_depths = found[weighed], up_stop[weighed], up_depths[weighed]
+        up_weights, down_stop = up_weights[weighed], down_stop[weighed]
+        down_ends, down_weights = down_ends[weighed], down_weights[weighed]
+        stream_stop, stream = stream_stop[weighed], stream[weighed]
+        measures = length_of_bits(found[GREATEST]) > most
+        # (first what the ways of members were before)
+        needed = uint32(2 * (arc_room + ways_room))
+        numbers, basic = lent(spare, in_tier, weighed, needed, units)
+        if outside:
+            needed = uint32(0)
+        words = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        signed = cuda.shared.array(0, int32, alignment=ALIGNMENT)
+        at = own_shares(room, arc_room, needed, words_a_number, units)
+        held = Held(numbers, basic, uint32(basic + arc_room), words, signed, at, room)
+        first, last = uint32(bundle_first[own]), uint32(bundle_first[uint32(own + 1)])
+        begin = uint32(arcs_first[first])
+        bundle = Bundle(
+            first, uint32(last - first), begin, uint32(arcs_first[last] - begin),
+            uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x),
+        )  # fmt: skip
+        boundary_at = uint32(boundary_first[own])
+        count = uint32(bundle.members + boundary_first[uint32(own + 1)] - boundary_at)
+        first_step = uint32(step_first[own])
+        stages = uint32(step_first[uint32(own + 1)] - first_step)
+        bring(bundle, held, weights)
+        pair = uint32(pair_first[own] + bundle.thread)
+        bring_pairs(
+            bundle, held, pair, uint32(pair_first[uint32(own + 1)]), pairs, pair_arcs, perfect
+        )
+        _note_members(bundle, held, arcs_first)
+        low, high = triangle_first[own], triangle_first[uint32(own + 1)]
+        i = bundle.thread
+        while i < stages:
+            ends = uint32(high - low)
+            if uint32(i + 1) < stages:
+                ends = step_triangles[uint32(first_step + i + 1)]
+            words[uint32(at.ends + i)] = ends
+            i = uint32(i + bundle.threads)
+        meet()
+        walk(words, at.ends, stages, legs[low:high], thirds[low:high], numbers, basic, held.ways)
+        if measures:
+            measure(
+                bundle, held, boundary, boundary_at, count, steps, first_step, stages, rows, lengths
+            )  # fmt: skip
+        choose(bundle, held, feeds, perfect)
+        meet()
+        _note_kept(bundle, held, ranks, measures, lengths, found, up_stop, down_stop)
+        meet()
+        _number_groups(bundle, held, group_bits)
+        meet()
+        start = uint64(stream_first[own])
+        pack(
+            bundle, held, group_bits, rows, heads, depths, up_depths, up_weights, down_ends,
+            down_weights, stream, start,
+        )  # fmt: skip
+        fill_up(bundle, held, group_bits, count, rows, stream, start, stream_stop, own)
+
+    return _perfect_kernel
+
+
+@cache
+def make_perfect_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel of the perfect pass over a level."""
+    number = from_dtype(dtype)
+
+    @inline
+    def third_side(heads, arcs_first, places, perfect, begin, i, j, degree):
+        """Return the ways between the heads of two arcs, from the former to the latter and back."""
+        place = uint32(places[heads[uint32(begin + i)]])
+        low, high = uint32(arcs_first[place]), uint32(arcs_first[uint32(place + 1)])
+        arc = third_of(heads, low, high, i, j, degree, heads[uint32(begin + j)])
+        return perfect[up_slot(arc)], perfect[down_slot(arc)]
+
+    @kernel
+    def _perfect_level_kernel(first_place, places, arcs_first, heads, weights, perfect):
+        """Let arcs of vertices of one depth fall to the ways over higher ones.
+
+        Some blocks a vertex and set, a warp an arc.
+
+        =========== ======== ====== =========================================
+        argument    shape    dtype  written by
+        =========== ======== ====== =========================================
+        first_place scalar   uint32 host: of the level
+        places      (n,)     int32  host: of ranks
+        arcs_first  (n + 1,) uint32 host: where the arcs of every place begin
+        heads       (c,)     int32  `placed_arcs_kernel`
+        weights     (s, 2 c) number the basic pass
+        perfect     (s, 2 c) number what is above; here: of these vertices
+        =========== ======== ====== =========================================
+        """
+        weights, perfect = weights[cuda.blockIdx.y], perfect[cuda.blockIdx.y]
+        place, thread = uint32(first_place + cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        begin = uint32(arcs_first[place])
+        degree = uint32(arcs_first[uint32(place + 1)] - begin)
+        lane, warps = uint32(thread % WARP), uint32(VERTEX_THREADS // WARP)
+        i = uint32(cuda.blockIdx.z * warps + thread // WARP)
+        while i < degree:
+            arc = uint32(begin + i)
+            up, down = weights[up_slot(arc)], weights[down_slot(arc)]
+            j = lane
+            while j < degree:
+                if i != j:
+                    there, back = third_side(
+                        heads, arcs_first, places, perfect, begin, min(i, j), max(i, j), degree
+                    )
+                    if i < j:
+                        there, back = back, there
+                    # (now from the head of the other arc to that of this one, and back)
+                    other = uint32(begin + j)
+                    up = min(up, number(weights[up_slot(other)] + there))
+                    down = min(down, number(back + weights[down_slot(other)]))
+                j = uint32(j + WARP)
+            up, down = least_of_warp(up), least_of_warp(down)
+            if lane == 0:
+                perfect[up_slot(arc)], perfect[down_slot(arc)] = up, down
+            i = uint32(i + cuda.gridDim.z * warps)
+
+    return _perfect_level_kernel
+
+
+@cache
+def make_lengths_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that finds the longest ways of vertices on a level."""
+    inf, length_of = infinity(dtype).item(), make_length_of(dtype)
+
+    @kernel
+    def _lengths_level_kernel(
+        first_place, most, ranks, arcs_first, heads, weights, perfect, lengths, found
+    ):
+        """Find the longest ways over arcs that are kept, if they may matter; a block a vertex, set.
+
+        =========== ========== ======= ===============================================
+        argument    shape      dtype   written by
+        =========== ========== ======= ===============================================
+        first_place scalar     uint32  host: of the level
+        most        scalar     float32 host: greatest weight that needs no lengths
+        ranks       (n,)       int32   host: of places
+        arcs_first  (n + 1,)   uint32  host: where the arcs of every place begin
+        heads       (c,)       int32   `placed_arcs_kernel`
+        weights     (s, 2 c)   number  the basic pass
+        perfect     (s, 2 c)   number  the perfect pass
+        lengths     (s, 2, n)  int32   what is above; here: of these vertices, by ranks
+        found       (s, WORDS) int32   all kernels: `LONGEST_UP`, `LONGEST_DOWN`
+        =========== ========== ======= ===============================================
+        """
+        weighed = cuda.blockIdx.y
+        weights, perfect, lengths = weights[weighed], perfect[weighed], lengths[weighed]
+        found = found[weighed]
+        longest = cuda.shared.array(2, int32)
+        if length_of_bits(found[GREATEST]) <= most:
+            return
+        place, thread = uint32(first_place + cuda.blockIdx.x), uint32(cuda.threadIdx.x)
+        if thread < 2:
+            longest[thread] = 0
+        cuda.syncthreads()
+        arc = uint32(arcs_first[place] + thread)
+        while arc < uint32(arcs_first[uint32(place + 1)]):
+            head = heads[arc]
+            for way in range(2):
+                slot = uint32(up_slot(arc) + way)
+                weight = perfect[slot]
+                if weight < inf and weight == weights[slot]:
+                    further = float32(length_of_bits(lengths[way, head]) + length_of(weight))
+                    cuda.atomic.max(longest, way, int32(length_bits(further)))
+            arc = uint32(arc + VERTEX_THREADS)
+        cuda.syncthreads()
+        if thread < 2:
+            lengths[thread, ranks[place]] = longest[thread]
+            word = uint32(LONGEST_UP + thread)
+            if longest[thread] > found[word]:
+                cuda.atomic.max(found, word, longest[thread])
+
+    return _lengths_level_kernel
+
+
+@cache
+def make_pack_levels_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that packs what is kept of all levels."""
+    pack = _make_pack(dtype)
+
+    @kernel
+    def _pack_levels_kernel(
+        first_place, last_place, ranks, depth, arcs_first, heads, weights, perfect, found,
+        up_stop, up_depths, up_weights, down_stop, down_ends, down_weights,
+    ):  # fmt: skip
+        """Pack the arcs that are kept of vertices on levels, a warp a vertex and set.
+
+        ============ ========== ====== ===================================================
+        argument     shape      dtype  written by
+        ============ ========== ====== ===================================================
+        first_place  scalar     uint32 host: of all levels
+        last_place   scalar     uint32 host: of the bundles
+        ranks        (n,)       int32  host: of places
+        depth        (n,)       int32  host: of ranks
+        arcs_first   (n + 1,)   uint32 host: where the arcs of every place begin
+        heads        (c,)       int32  `placed_arcs_kernel`
+        weights      (s, 2 c)   number the basic pass
+        perfect      (s, 2 c)   number the perfect pass
+        found        (s, WORDS) int32  all kernels: `APART`
+        up_stop      (s, n)     uint32 here: where the arcs up that are kept end, of ranks
+        up_depths    (s, c)     int32  here: depth of their heads
+        up_weights   (s, c)     number here
+        down_stop    (s, n)     uint32 here: the same of the arcs down
+        down_ends    (s, c)     int32  here: their heads, as ranks
+        down_weights (s, c)     number here
+        ============ ========== ====== ===================================================
+        """
+        weighed = cuda.blockIdx.y
+        weights, perfect, found = weights[weighed], perfect[weighed], found[weighed]
+        up_stop, up_depths, up_weights = up_stop[weighed], up_depths[weighed], up_weights[weighed]
+        down_stop, down_ends = down_stop[weighed], down_ends[weighed]
+        down_weights = down_weights[weighed]
+        warp = uint32(cuda.blockIdx.x * (VERTEX_THREADS // WARP) + cuda.threadIdx.x // WARP)
+        place = uint32(first_place + warp)
+        if place >= last_place:
+            return
+        ups, downs = pack(
+            place, ranks, depth, arcs_first, heads, weights, perfect, up_stop, up_depths,
+            up_weights, down_stop, down_ends, down_weights,
+        )  # fmt: skip
+        if ups == 0 or downs == 0:
+            found[APART] = 1
+
+    return _pack_levels_kernel

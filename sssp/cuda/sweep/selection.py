@@ -1,0 +1,616 @@
+"""What is swept when only some targets are wanted, on a GPU: they, and what is above them.
+
+Distances come down to a vertex along arcs from vertices above it. So a sweep that is to reach some
+targets passes the targets, their ancestors in the elimination tree and nothing else (Delling,
+Goldberg and Werneck 2011 call it RPHAST). Of the top and the levels all is swept, for it is little
+and nearly all above something; of every bundle the members that are wanted, and of its boundary
+what they are joined to. Those are numbered anew, bundle by bundle, and the streams of arcs are
+packed anew: the kernels of a sweep do not notice.
+
+What is swept depends on the tree and the targets alone, and all versions of a map share it. Their
+streams are packed again when weights are new.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict, deque
+from functools import cache
+from itertools import count, pairwise
+from typing import Any
+
+import numpy as np
+from numba import int16, int32, uint32, uint64
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.fill import THREADS, blocks_for, fill
+from sssp.cuda.pool import device_array
+from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.packed_arcs import (
+    ENDS,
+    LEVEL_AT,
+    MEMBER,
+    ROW_BITS,
+    STREAM_ROW,
+    arc_reader,
+    arc_writer,
+    stream_words,
+)
+from sssp.order.structure import offsets
+from sssp.kernels.dtypes import INDEX, INT64
+
+__all__ = ["Arrays", "Packed", "Selection", "Selections", "Streams"]
+
+#: threads that climb from a target, or look at a bundle
+MARK_THREADS = 2 if SIMULATOR else 32
+#: threads that pack the stream of a bundle
+PACK_THREADS = 2 if SIMULATOR else 128
+#: selections that a tree keeps, and of which a map keeps the streams
+KEPT = 4
+#: what `_count_kernel` counts in a bundle
+COUNTS = 3
+#: part of a word of a stream that stays as it is: the level, and whether a member ends
+REST = ENDS | ((1 << 31) - (1 << LEVEL_AT))
+
+_serials = count(1)
+
+
+@kernel
+def _mark_above_kernel(targets, rank_of, places, chain, leap, top, marks):
+    """Mark targets and all above them but for the top, a block a target, chain by chain.
+
+    ======== ====== ====== =========================================
+    argument shape  dtype  written by
+    ======== ====== ====== =========================================
+    targets  (t,)   int64  host
+    rank_of  (n,)   int32  host: of vertices
+    places   (n,)   int32  host: of ranks
+    chain    (n,)   int32  host: the last rank of the chain
+    leap     (n,)   int32  host: the rank above it, -1 at the top
+    top      scalar uint32 host: places of the top
+    marks    (n,)   uint8  host: 0; here: of places, 1
+    ======== ====== ====== =========================================
+    """
+    rank = rank_of[targets[cuda.blockIdx.x]]
+    if uint32(places[rank]) < top:
+        return
+    while rank >= 0:
+        last = chain[rank]
+        i = int32(rank + cuda.threadIdx.x)
+        while i <= last:
+            marks[places[i]] = 1
+            i = int32(i + cuda.blockDim.x)
+        rank = leap[rank]
+
+
+@inline
+def _flag_members(flags, sums, thread, threads, first, members, rows_here, marks):
+    """Flag the rows of a bundle whose members are marked, and count them; no row of its boundary.
+
+    Barriers on both sides.
+    """
+    if thread == 0:
+        sums[0], sums[1], sums[2] = 0, 0, 0
+    cuda.syncthreads()
+    i = thread
+    while i < rows_here:
+        flag = int32(0)
+        if i < members:
+            flag = int32(marks[uint32(first + i)])
+            if flag != 0:
+                cuda.atomic.add(sums, 0, 1)
+        flags[i] = flag
+        i = uint32(i + threads)
+    cuda.syncthreads()
+
+
+@inline
+def _flag_boundary(
+    flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, group
+):
+    """Flag what flagged members are joined to, and count it, and their groups of arcs.
+
+    Barriers on both sides.
+    """
+    i = thread
+    while i < members:
+        if flags[i] != 0:
+            arc = arcs_first[uint32(first + i)]
+            stop = arcs_first[uint32(first + i + 1)]
+            groups = int32((uint32(stop - arc) + group - 1) // group)
+            cuda.atomic.add(sums, 2, max(int32(1), groups))
+            while arc < stop:
+                head = uint32(rows[arc] & uint32(STREAM_ROW))
+                if head >= members:
+                    cuda.atomic.max(flags, head, 1)
+                arc = uint32(arc + 1)
+        i = uint32(i + threads)
+    cuda.syncthreads()
+    i = uint32(members + thread)
+    while i < rows_here:
+        if flags[i] != 0:
+            cuda.atomic.add(sums, 1, 1)
+        i = uint32(i + threads)
+    cuda.syncthreads()
+
+
+@kernel
+def _count_kernel(
+    marks, lowest_tier, group, lowest_group, bundle_first, boundary_first, arcs_first, rows, counts
+):
+    """Count what is wanted of a bundle, a block a bundle.
+
+    ============== ======== ====== ====================================================
+    argument       shape    dtype  written by
+    ============== ======== ====== ====================================================
+    marks          (n,)     uint8  `_mark_above_kernel`: of places
+    lowest_tier    scalar   uint32 host: its first bundle
+    group          scalar   uint32 host: arcs of a group of a stream
+    lowest_group   scalar   uint32 host: the same in the lowest tier
+    bundle_first   (b + 1,) int32  host: places
+    boundary_first (b + 1,) int32  host
+    arcs_first     (n + 1,) uint32 host: where the chordal arcs of every place begin
+    rows           (c,)     uint32 `placed_arcs_kernel`
+    counts         (3, b)   int32  here: members, rows of the boundary, groups of arcs
+    ============== ======== ====== ====================================================
+    """
+    flags, sums = cuda.shared.array(0, int32), cuda.shared.array(COUNTS, int32)
+    thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+    bundle = uint32(cuda.blockIdx.x)
+    first = uint32(bundle_first[bundle])
+    members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - first)
+    bounded = uint32(boundary_first[uint32(bundle + 1)] - boundary_first[bundle])
+    rows_here = uint32(members + bounded)
+    own_group = lowest_group if bundle >= lowest_tier else group
+    _flag_members(flags, sums, thread, threads, first, members, rows_here, marks)
+    if sums[0] != 0:
+        _flag_boundary(
+            flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, own_group
+        )
+    if thread == 0:
+        counts[0, bundle], counts[1, bundle], counts[2, bundle] = sums[0], sums[1], sums[2]
+
+
+@kernel
+def _renumber_kernel(
+    marks, chosen, lowest_tier, group, lowest_group, bundle_first, boundary_first, boundary, lowest,
+    highest, places, ranks, arcs_first, rows, own_first, own_boundary_first, renumbered_first,
+    own_places, own_ranks, own_boundary, own_lowest, own_highest, renumbered,
+):  # fmt: skip
+    """Number anew what is wanted of a bundle, a block a bundle of which something is.
+
+    Rows, and the one that arcs come from which only fill up their group.
+
+    ================== ========= ====== =====================================================
+    argument           shape     dtype  written by
+    ================== ========= ====== =====================================================
+    marks              (n,)      uint8  `_mark_above_kernel`: of places
+    chosen             (s,)      int32  host: bundles
+    lowest_tier        scalar    uint32 host: its first bundle
+    group              scalar    uint32 host: arcs of a group of a stream
+    lowest_group       scalar    uint32 host: the same in the lowest tier
+    bundle_first       (b + 1,)  int32  host: places
+    boundary_first     (b + 1,)  int32  host
+    boundary           (x,)      int32  host: ranks
+    lowest             (b,)      int32  host
+    highest            (b,)      int32  host
+    places             (n,)      int32  host: of ranks
+    ranks              (n,)      int32  host: of places
+    arcs_first         (n + 1,)  uint32 host: where the chordal arcs of every place begin
+    rows               (c,)      uint32 `placed_arcs_kernel`
+    own_first          (s + 1,)  int32  host: places in the selection
+    own_boundary_first (s + 1,)  int32  host
+    renumbered_first   (s + 1,)  int32  host: where the rows of every chosen bundle begin
+    own_places         (n,)      int32  here: in the selection, of places that it has
+    own_ranks          (size,)   int32  here: of those
+    own_boundary       (y,)      int32  here: places of the tree
+    own_lowest         (s,)      int32  here
+    own_highest        (s,)      int32  here
+    renumbered         (z,)      int16  here: of every row and one more, in the selection; -1
+    ================== ========= ====== =====================================================
+    """
+    flags, sums = cuda.shared.array(0, int32), cuda.shared.array(COUNTS, int32)
+    thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+    own = uint32(cuda.blockIdx.x)
+    bundle = uint32(chosen[own])
+    first, begin = uint32(bundle_first[bundle]), uint32(boundary_first[bundle])
+    members = uint32(uint32(bundle_first[uint32(bundle + 1)]) - first)
+    rows_here = uint32(members + uint32(boundary_first[uint32(bundle + 1)]) - begin)
+    own_group = lowest_group if bundle >= lowest_tier else group
+    _flag_members(flags, sums, thread, threads, first, members, rows_here, marks)
+    _flag_boundary(
+        flags, sums, thread, threads, first, members, rows_here, arcs_first, rows, own_group
+    )
+    at, own_members = uint32(renumbered_first[own]), uint32(sums[0])
+    i = thread
+    while i <= rows_here:
+        row = uint32(0)
+        for j in range(i):
+            row = uint32(row + uint32(flags[j]))
+        found = int16(row)
+        if i < rows_here and flags[i] == 0:
+            found = int16(-1)
+        elif i < members:
+            place = uint32(uint32(own_first[own]) + row)
+            own_places[uint32(first + i)] = place
+            own_ranks[place] = ranks[uint32(first + i)]
+        elif i < rows_here:
+            place = uint32(uint32(own_boundary_first[own]) + row - own_members)
+            own_boundary[place] = places[boundary[uint32(begin + i - members)]]
+        renumbered[uint32(at + i)] = found
+        i = uint32(i + threads)
+    if thread == 0:
+        own_lowest[own], own_highest[own] = lowest[bundle], highest[bundle]
+
+
+@kernel
+def _name_kernel(
+    start, bounded, targets, rank_of, places, ranks, own_places, own_boundary, own_ranks, names,
+    columns,
+):  # fmt: skip
+    """Find out where in a selection boundaries and targets are, and what is above its bundles.
+
+    ============ ======= ====== ==============================================================
+    argument     shape   dtype  written by
+    ============ ======= ====== ==============================================================
+    start        scalar  uint32 host: the first place in a bundle; those before are as they are
+    bounded      scalar  uint32 host: rows of boundaries
+    targets      (t,)    int64  host
+    rank_of      (n,)    int32  host: of vertices
+    places       (n,)    int32  host: of ranks
+    ranks        (n,)    int32  host: of places
+    own_places   (n,)    int32  `_renumber_kernel`
+    own_boundary (y,)    int32  `_renumber_kernel`: places of the tree; here: in the selection
+    own_ranks    (size,) int32  `_renumber_kernel`; here: up to `start`
+    names        (size,) int32  here: where the distances of every place stand: there
+    columns      (t,)    int64  here: where those of every target stand
+    ============ ======= ====== ==============================================================
+    """
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < max(names.size, bounded, targets.size):
+        if i < names.size:
+            names[i] = i
+            if i < start:
+                own_ranks[i] = ranks[i]
+        if i < bounded:
+            place = own_boundary[i]
+            if place >= start:
+                own_boundary[i] = own_places[place]
+        if i < targets.size:
+            place = places[rank_of[targets[i]]]
+            columns[i] = own_places[place] if place >= start else place
+        i += stride
+
+
+@cache
+def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that packs the streams of a selection."""
+    read, write = arc_reader(dtype), arc_writer(dtype)
+
+    @inline
+    def member_of(row, renumbered, at):
+        """Return the member of the selection that an arc leads to, or -1."""
+        return int32(renumbered[uint32(at + ((row >> uint32(ROW_BITS)) & uint32(MEMBER)))])
+
+    @kernel
+    def _pack_kernel(
+        chosen, lowest_tier, group, lowest_group, room, renumbered_first, renumbered, stream_first,
+        stream_stop, stream, own_first, own_stream_first, own_stream_stop, own_stream,
+    ):  # fmt: skip
+        """Copy the groups of arcs that lead to members of a selection, a block a bundle.
+
+        ================ ======== ====== ==================================================
+        argument         shape    dtype  written by
+        ================ ======== ====== ==================================================
+        chosen           (s,)     int32  host: bundles
+        lowest_tier      scalar   uint32 host: its first bundle
+        group            scalar   uint32 host: arcs of a group
+        lowest_group     scalar   uint32 host: the same in the lowest tier
+        room             scalar   uint32 host: most members of a bundle
+        renumbered_first (s + 1,) int32  host
+        renumbered       (z,)     int16  `_renumber_kernel`
+        stream_first     (b,)     uint32 host: where the stream of every bundle begins
+        stream_stop      (b,)     uint32 customization: where it ends
+        stream           (words,) int64  customization
+        own_first        (s + 1,) int32  host: places in the selection
+        own_stream_first (s,)     uint32 host
+        own_stream_stop  (s,)     uint32 here
+        own_stream       (words,) int64  here
+        ================ ======== ====== ==================================================
+        """
+        # of every member: how many groups, the first of them, and how many are before it
+        words = cuda.shared.array(0, uint32)
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        own = uint32(cuda.blockIdx.x)
+        bundle, at = uint32(chosen[own]), uint32(renumbered_first[own])
+        members = uint32(own_first[uint32(own + 1)] - own_first[own])
+        own_group = lowest_group if bundle >= lowest_tier else group
+        start, own_start = uint64(stream_first[bundle]), uint64(own_stream_first[own])
+        arcs = uint32(stream_stop[bundle] - stream_first[bundle])
+        i = thread
+        while i < members:
+            words[i], words[uint32(room + i)] = uint32(0), arcs
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        i = thread
+        while uint32(i * own_group) < arcs:
+            _, row = read(stream, start + uint64(i * own_group))
+            member = member_of(row, renumbered, at)
+            if member >= 0:
+                cuda.atomic.add(words, uint32(member), uint32(1))
+                cuda.atomic.min(words, uint32(room + uint32(member)), i)
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        i = thread
+        while i < members:
+            before = uint32(0)
+            for j in range(i):
+                before = uint32(before + words[j])
+            words[uint32(2 * room + i)] = before
+            if i == uint32(members - 1):
+                ends = uint64(own_start + uint64(uint32(before + words[i]) * own_group))
+                own_stream_stop[own] = uint32(ends)
+            i = uint32(i + threads)
+        cuda.syncthreads()
+        i = thread
+        while i < arcs:
+            weight, row = read(stream, start + uint64(i))
+            member = member_of(row, renumbered, at)
+            if member >= 0:
+                number = uint32(i // own_group)
+                place = uint32(number - words[uint32(room + uint32(member))])
+                place = uint32(place + words[uint32(2 * room + uint32(member))])
+                place = uint32(place * own_group + (i - number * own_group))
+                found = uint32(renumbered[uint32(at + (row & uint32(STREAM_ROW)))])
+                found = uint32(found | (uint32(member) << uint32(ROW_BITS)) | (row & uint32(REST)))
+                write(own_stream, own_start + uint64(place), weight, found)
+            i = uint32(i + threads)
+
+    return _pack_kernel
+
+
+class Arrays:
+    """Device arrays by name."""
+
+    _arrays: dict[str, Any]
+
+    def __getitem__(self, names: str) -> Any:
+        """Return arrays by name, one or several with blanks between them."""
+        found = [self._arrays[name] for name in names.split()]
+        return found[0] if len(found) == 1 else found
+
+
+class Selection(Arrays):
+    """Targets and all above them in an elimination tree, on one device, as sweeps take them.
+
+    Names, shapes and meanings of its arrays are those of `DeviceTree`, places and bundles being
+    those of the selection; what does not depend on what is selected they share.
+
+    Parameters
+    ----------
+    tree : DeviceTree
+    targets : ndarray, shape (t,), int64
+        One or more.
+
+    Attributes
+    ----------
+    targets : ndarray, shape (t,), int64
+    serial : int
+        No other has it.
+    size : int
+        Places: those of the top and the levels, and what is selected below.
+    passes : list of Pass
+        Tiers of bundles, from above, of those that have some in the selection.
+    wanted, columns : device arrays, shape (t,), int64
+        The targets, and their places.
+    nbytes : int
+        Bytes of the device.
+    """
+
+    def __init__(self, tree: Any, targets: NDArray[np.int64]) -> None:
+        self.targets, self.serial = targets.copy(), next(_serials)
+        self.wanted = cuda.to_device(self.targets)
+        #: first bundle of the lowest tier, arcs of a group above it, and in it
+        lowest_tier = int(tree.bundles.tiers[-2]) if tree.tiers else 0
+        self.groups = tuple(
+            map(np.uint32, (lowest_tier, tree.group(0), tree.group(tree.tiers - 1)))
+        )
+        bundles, stream = tree.bundles, cuda.default_stream()
+        start, n = bundles.start, bundles.rank.size
+        marks = device_array(n, np.uint8)
+        fill(marks, np.uint8(0), stream)
+        _mark_above_kernel[targets.size, MARK_THREADS](
+            self.wanted, *tree["rank_of places chain leap"], np.uint32(bundles.top), marks
+        )
+        room = 4 * int(bundles.rooms.max(initial=1))
+        counts = self._count(tree, marks, room)
+        chosen = np.flatnonzero(counts[0])
+        members, bounded, groups = counts[:, chosen]
+        rows = np.diff(bundles.first)[chosen] + np.diff(bundles.boundary_first)[chosen]
+        self.passes = [
+            each._replace(
+                low=low, high=high, room=int((members[low:high] + bounded[low:high]).max())
+            )
+            for each, (low, high) in zip(
+                tree.passes, pairwise(np.searchsorted(chosen, bundles.tiers).tolist()), strict=True
+            )
+            if low < high
+        ]
+        group = np.full(chosen.size, 1)
+        for each in self.passes:
+            group[each.low : each.high] = each.group
+        #: most members of a bundle
+        self.room = int(members.max(initial=1))
+        firsts = start + offsets(members)
+        boundaries, renumbered, arcs = offsets(bounded), offsets(rows + 1), offsets(groups * group)
+        self.size, self.stream_arcs = int(firsts[-1]), int(arcs[-1])
+        parts = chosen, firsts, boundaries, renumbered, arcs
+        laid = cuda.to_device(np.concatenate(parts).astype(INDEX))
+        cuts = np.cumsum([0, *(part.size for part in parts)]).tolist()
+        chosen_there, own_first, own_boundary_first, renumbered_first, stream_first = (
+            laid[low:high] for low, high in pairwise(cuts)
+        )
+        own_places, own_boundary, own_ranks, names, lowest, highest = (
+            device_array(max(1, size), INDEX)
+            for size in (n, int(boundaries[-1]), self.size, self.size, chosen.size, chosen.size)
+        )
+        self.columns = device_array(targets.size, INT64)
+        self.renumbered = device_array(max(1, int(renumbered[-1])), np.int16)
+        self._arrays = tree._arrays | {
+            "chosen": chosen_there,
+            "renumbered_first": renumbered_first,
+            "bundle_first": own_first,
+            "boundary_first": own_boundary_first,
+            "boundary_vertices": own_boundary,
+            "lowest": lowest,
+            "highest": highest,
+            "stream_first": stream_first.view(np.uint32),
+            "ranks": own_ranks,
+            # (lanes stand in order of place)
+            "vertices": names,
+            "order": tree["places"],
+        }
+        if chosen.size:
+            _renumber_kernel[chosen.size, MARK_THREADS, stream, room](
+                marks, chosen_there, *self.groups,
+                *tree[
+                    "bundle_first boundary_first boundary lowest highest places ranks arcs_first "
+                    "rows"
+                ],
+                own_first, own_boundary_first, renumbered_first, own_places, own_ranks,
+                own_boundary, lowest, highest, self.renumbered,
+            )  # fmt: skip
+        _name_kernel[blocks_for(max(self.size, own_boundary.size, targets.size)), THREADS](
+            np.uint32(start), np.uint32(boundaries[-1]), self.wanted,
+            *tree["rank_of places ranks"], own_places, own_boundary, own_ranks, names, self.columns,
+        )  # fmt: skip
+        own = laid, own_boundary, own_ranks, names, lowest, highest, self.columns, self.renumbered
+        self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
+
+    def _count(self, tree: Any, marks: Any, room: int) -> NDArray[np.int32]:
+        """Count what is wanted of every bundle."""
+        count = tree.bundles.lowest.size
+        counts = device_array((COUNTS, max(1, count)), INDEX)
+        if count:
+            _count_kernel[count, MARK_THREADS, cuda.default_stream(), room](
+                marks,
+                *self.groups,
+                *tree["bundle_first boundary_first arcs_first rows"],
+                counts,
+            )
+        found: NDArray[np.int32] = counts.copy_to_host()[:, :count]
+        return found
+
+
+class Selections:
+    """Selections that a tree keeps: targets come again, of this map or of another version."""
+
+    def __init__(self) -> None:
+        self._kept = deque[Selection](maxlen=KEPT)
+        self._asked = deque[NDArray[np.int64]](maxlen=KEPT)
+        self._lock = threading.Lock()
+
+    def known(self, targets: NDArray[np.int64]) -> Selection | None:
+        """Return the selection of some targets, if it is there."""
+        kept = list(self._kept)
+        return next((each for each in kept if np.array_equal(each.targets, targets)), None)
+
+    def come_again(self, targets: NDArray[np.int64]) -> bool:
+        """Whether there was the same question about targets before; from now on there was."""
+        with self._lock:
+            if any(np.array_equal(before, targets) for before in self._asked):
+                return True
+            self._asked.append(targets.copy())
+            return False
+
+    def of(self, tree: Any, targets: NDArray[np.int64]) -> Selection:
+        """Return the selection of some targets in the tree."""
+        with self._lock:
+            found = self.known(targets)
+            if found is None:
+                found = Selection(tree, targets)
+                self._kept.append(found)
+            return found
+
+
+class Packed:
+    """The streams of a selection, in the weights of one map.
+
+    Parameters
+    ----------
+    selection : Selection
+    dtype : dtype
+
+    Attributes
+    ----------
+    serial : int
+        No other has it.
+    streams : tuple of device arrays
+        Where the stream of every bundle begins, where it ends, and all of them.
+    version : int
+        Of the weights that they have; 0: none yet.
+    """
+
+    def __init__(self, selection: Selection, dtype: np.dtype[Any]) -> None:
+        self.selection, self.dtype, self.serial, self.version = selection, dtype, next(_serials), 0
+        self._launches = Launches()
+        bundles = max(1, selection["chosen"].size)
+        self.streams = (
+            selection["stream_first"],
+            device_array(bundles, np.uint32),
+            device_array(max(1, selection.stream_arcs) * stream_words(dtype), INT64),
+        )
+        self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
+
+    def pack(self, streams: tuple[Any, ...]) -> None:
+        """Pack them from those of all arcs, always the same arrays.
+
+        All other streams wait for the default stream: what they get from now on finds them packed.
+        """
+        self._launches.do((), cuda.default_stream(), lambda own: self.launch(streams, own))
+
+    def launch(self, streams: tuple[Any, ...], stream: Any) -> None:
+        """Launch what packs them."""
+        selection, (first, stop, arcs) = self.selection, self.streams
+        size = selection["chosen"].size
+        if size:
+            make_pack_kernel(self.dtype)[size, PACK_THREADS, stream, 3 * 4 * selection.room](
+                selection["chosen"], *selection.groups, np.uint32(selection.room),
+                selection["renumbered_first"], selection.renumbered, *streams,
+                selection["bundle_first"], first, stop, arcs,
+            )  # fmt: skip
+
+
+class Streams:
+    """Streams of selections that a map keeps, packed when its weights are new.
+
+    Parameters
+    ----------
+    dtype : dtype
+    streams : tuple of device arrays
+        Those of all arcs.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], streams: tuple[Any, ...]) -> None:
+        self._dtype, self._all = dtype, streams
+        self._kept: OrderedDict[Selection, Packed] = OrderedDict()
+        self._version = 1
+        self._lock = threading.Lock()
+
+    def renew(self) -> None:
+        """Weights have changed."""
+        with self._lock:
+            self._version += 1
+
+    def of(self, selection: Selection) -> Packed:
+        """Return the streams of a selection."""
+        with self._lock:
+            found = self._kept.pop(selection, None) or Packed(selection, self._dtype)
+            self._kept[selection] = found
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            if found.version != self._version:
+                found.pack(self._all)
+                found.version = self._version
+            return found

@@ -1,0 +1,205 @@
+"""What becomes of rows that were swept side by side on a GPU: rows, the answer itself, numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.cuda.batch import Batch
+from sssp.cuda.compiler import cuda
+from sssp.cuda.fill import THREADS
+from sssp.cuda.solved_rows import DeviceRows
+from sssp.cuda.device_memory import fetch, upload
+from sssp.cuda.pool import device_array
+from sssp.engine.outputs import least_number
+from sssp.engine.request import Reduction
+from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
+from sssp.cuda.sweep.lanes import LanesSearch, Scratch, whole_lanes
+from sssp.cuda.sweep.device_tree import Above
+from sssp.cuda.sweep.selection import Packed
+from sssp.cuda.sweep.transpose import TILE, TURNS, make_few_turn_kernel, make_turn_kernel
+from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.kernels.dtypes import INT64
+
+__all__ = ["Folded", "SideBySide", "Turned"]
+
+
+class Turned(LanesSearch):
+    """Lanes are turned into rows, of all vertices or of the targets."""
+
+    def __init__(
+        self,
+        on_device: DeviceMap,
+        targets: NDArray[np.int64] | None,
+        trees: tuple[Any, ...] | None = None,
+        *,
+        direct: bool = False,
+        packed: Packed | None = None,
+    ) -> None:
+        super().__init__(on_device, trees, packed)
+        self.direct = direct and trees is None
+        self.columns = None if targets is None else targets.size
+        if packed is not None:
+            self.wanted, self.places_wanted = packed.selection.wanted, packed.selection.columns
+        elif targets is not None:
+            self.wanted = self.places_wanted = cuda.to_device(targets)
+
+    def is_row(self, rows: int) -> bool:
+        """Whether the only lane is the row itself."""
+        return self.direct and self.lanes(rows) == 1
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return (batch.distances,) if self.is_row(batch.rows) else ()
+
+    def fill(self, batch: Batch, scratch: Any) -> None:
+        """Launch what is worth recording."""
+        swept = batch.distances.reshape(self.n) if self.is_row(batch.rows) else scratch.swept
+        self.fill_lanes(batch, scratch, self.lanes(batch.rows), swept)
+
+    def hand_over(self, batch: Batch, scratch: Any) -> None:
+        """Turn lanes, and find trees by them."""
+        columns = self.n if self.columns is None else self.columns
+        if not columns or self.is_row(batch.rows):
+            return
+        lanes = self.lanes(batch.rows)
+        turn, grid, block = self._turn(columns, batch.rows)
+        turn[grid, block, batch.stream](
+            scratch.swept,
+            np.uint32(lanes),
+            self.wanted,
+            self.places_wanted,
+            batch.bound,
+            self.map.shifts,
+            batch.sources,
+            batch.distances,
+        )
+        if self.finds_trees:
+            self.find_tails(batch, lanes, scratch.swept, turned=True)
+
+    def _turn(self, columns: int, rows: int) -> tuple[Any, Any, Any]:
+        """Return the kernel, and the grid and blocks of its launch."""
+        if rows <= self.few:
+            return make_few_turn_kernel(self.dtype), -(-columns // THREADS), THREADS
+        grid = -(-columns // TILE), -(-rows // TILE)
+        return make_turn_kernel(self.dtype), grid, (TILE, TURNS)
+
+
+class SideBySide(LanesSearch):
+    """Lanes are the answer, on the device."""
+
+    few = 0
+
+    def __init__(
+        self, on_device: DeviceMap, rows: int, trees: tuple[Any, ...] | None = None
+    ) -> None:
+        super().__init__(on_device, trees)
+        self.pitch = whole_lanes(rows)
+
+    def lanes_memory(self, lanes: int) -> Any:
+        """Return nothing: the answer has room for them."""
+        return None
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        tails = (batch.tails, *self.trees) if self.finds_trees else ()
+        return batch.distances, *tails
+
+    def fill(self, batch: Batch, scratch: Any) -> None:
+        """Launch all kernels."""
+        assert self.pitch is not None
+        self.fill_lanes(batch, scratch, self.pitch, batch.distances)
+        if self.finds_trees and self.n:
+            self.find_tails(batch, self.pitch, batch.distances, turned=False)
+
+
+class Folded(LanesSearch):
+    """Lanes are folded: only how many distances there are, their sum, and the greatest are kept.
+
+    In place of distances it may add up what the vertices weigh.
+
+    They go to the host when they are asked for, and not with what fills them: what else is to come
+    from the device would wait behind a batch that is still under way.
+
+    The lowest tier writes nothing, and nothing stands in memory for it.
+    """
+
+    columns = few = 0
+
+    def __init__(
+        self, on_device: DeviceMap, reduction: Reduction, packed: Packed | None = None
+    ) -> None:
+        tree, weights = on_device.tree, reduction.vertex_weights
+        above = tree.made.made("above", lambda: Above(tree)) if packed is None else None
+        super().__init__(on_device, packed=packed, above=above)
+        if weights is not None:
+            self.values = upload(np.ascontiguousarray(weights[:, 0]))
+            if packed is None:
+                given, self.values = self.values, device_array(self.n, INT64)
+                blocks = -(-self.n // THREADS)
+                place_kernel[blocks, THREADS](given, self.tree["vertices"], self.values)
+            self.held += self.values.nbytes
+
+    def places(self, batch: Batch) -> tuple[Any, ...]:
+        """Arrays of the call that `fill` works on."""
+        return (self.values,)
+
+    def fresh(self, lanes: int) -> Scratch:
+        """Allocate memory, also for the numbers, there and here."""
+        totals, numbers = device_array((SLOTS, 3, lanes), INT64), (3, lanes)
+        words, here = device_array(numbers, INT64), cuda.pinned_array(numbers, INT64)
+        return super().fresh(lanes)._replace(totals=totals, words=words, here=here)
+
+    def fill(self, batch: Batch, scratch: Any) -> None:
+        """Launch all kernels."""
+        swept, totals, words = scratch.swept, scratch.totals, scratch.words
+        batch.fill(totals, 0)
+        lanes = whole_lanes(batch.rows)
+        if self.packed is None:
+            self.fill_lanes(batch, scratch, lanes, swept, totals)
+        else:
+            self.fill_lanes(batch, scratch, lanes, swept)
+            self.fold(batch, self.packed.selection.columns, np.uint32(lanes), swept, totals)
+        blocks = -(-words.shape[1] // THREADS)
+        total_kernel[(blocks, 3), THREADS, batch.stream](totals, words)
+
+    def finished(self, rows: DeviceRows, scratch: Any) -> DeviceRows:
+        """Return the numbers as forms ask for them."""
+        fetch(scratch.words, scratch.here, rows.batch.stream)
+        return FoldedRows(**vars(rows), words=scratch.here)
+
+
+@dataclass
+class FoldedRows(DeviceRows):
+    """A finished batch of which only a few numbers a row are known.
+
+    Attributes
+    ----------
+    words : ndarray, shape (3, lanes), int64
+        How many distances there are, their sum, and the greatest; on their way to here.
+    """
+
+    words: Any = None
+
+    @cached_property
+    def _found(self) -> NDArray[np.int64]:
+        self.batch.stream.synchronize()
+        words: NDArray[np.int64] = self.words[:, : self.batch.rows]
+        return words
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
+        numbers: NDArray[np.int64]
+        counts, sums, greatest = self._found
+        if reduction.what == "count":
+            numbers = counts
+        elif reduction.what == "eccentricity":
+            numbers = np.where(counts > 0, greatest, least_number(INT64))
+        else:  # in halves
+            numbers = np.zeros((sums.size, 1, 2), INT64)
+            numbers[:, 0, 1] = sums
+        return numbers

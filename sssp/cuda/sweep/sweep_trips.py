@@ -1,0 +1,385 @@
+"""Distances of single trips on a hierarchy, on a GPU: two climbs that meet.
+
+The twin of `sssp.cpu.sweep.sweep_trips`, which says why they meet. Trips that begin, or end, at the same
+vertex share a climb: vertices are marked and then numbered in order of rank, so that climbs side by
+side go mostly along the same arcs.
+
+- A warp climbs from a vertex to the root, its threads along the arcs of one ancestor at a time. The
+  distances to all ancestors, by depth, are in shared memory meanwhile, and then the vertex' label.
+- A warp finds a trip: the lowest ancestor of both ends, and the least sum of their labels so far.
+
+No trip waits for another, and the host looks at none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint32, uint64
+from numpy.typing import NDArray
+
+from sssp.cuda.compiler import SHARED, SIMULATOR, cuda, device_number, kernel
+from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_barrier
+from sssp.cuda.fill import THREADS, blocks_for, fill
+from sssp.cuda.device_memory import available_bytes, download, upload
+from sssp.cuda.pool import device_array
+from sssp.engine.memory import check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.progress import progress_bar
+from sssp.engine.request import Answer, Query
+from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
+from sssp.methods import Method
+
+if TYPE_CHECKING:
+    from sssp.prepared.hierarchy import Hierarchy
+
+__all__ = ["found_trips"]
+
+#: warps of a block: as many climbs, if their labels have room in its shared memory, or trips
+WARPS = 2 if SIMULATOR else 8
+#: bytes of the labels of trips that are found together
+LABEL_BYTES = 1 << 30
+
+
+@kernel
+def _mark_kernel(sources, targets, rank_of, rows):
+    """Mark the ends of trips, those of sources in the first row."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < sources.size:
+        rows[0, rank_of[sources[i]]] = 1
+        rows[1, rank_of[targets[i]]] = 1
+        i += stride
+
+
+@kernel
+def _number_kernel(rows, counts, ranks):
+    """Number the marked ranks of both sides, neighbours mostly in their order.
+
+    ======== ========= ====== ===================================================
+    argument shape     dtype  written by
+    ======== ========= ====== ===================================================
+    rows     (2, n)    int32  `_mark_kernel`: 1 or 0; here: the number, or 0
+    counts   (2,)      uint32 host: 0; here: how many numbers there are
+    ranks    (2, most) int32  here: by number
+    ======== ========= ====== ===================================================
+    """
+    rank, side = uint32(cuda.grid(1)), uint32(cuda.blockIdx.y)
+    wants = rank < rows.shape[1]
+    if wants:
+        wants = rows[side, rank] != 0
+    number = reserve(counts, side, ballot(wants), uint32(cuda.threadIdx.x % WARP))
+    if wants:
+        rows[side, rank] = int32(number)
+        ranks[side, number] = int32(rank)
+
+
+@kernel
+def _depths_kernel(ends, depth, depths):
+    """Write down how deep arcs lead."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < ends.size:
+        depths[i] = depth[ends[i]]
+        i += stride
+
+
+@cache
+def _make_climb_kernel(dtype: np.dtype[Any], *, shares: bool) -> Any:
+    """Return the kernel that makes labels, in shared memory or, of too high a tree, in place."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _climb_kernel(
+        ranks, counts, side, parent, depth, arcs_first, arcs_stop, depths, weights, height, labels
+    ):
+        """Climb from some ranks, a warp each.
+
+        ========== =============== ====== ================================================
+        argument   shape           dtype  written by
+        ========== =============== ====== ================================================
+        ranks      (2, most)       int32  `_number_kernel`
+        counts     (2,)            uint32 `_number_kernel`
+        side       scalar          uint32 host: 0 of sources, 1 of targets
+        parent     (n,)            int32  host: of ranks
+        depth      (n,)            int32  host: of ranks
+        arcs_first (n,)            uint32 host: where the arcs of every rank begin
+        arcs_stop  (n,)            uint32 customization: where they end
+        depths     (c,)            int32  customization: of the ranks above
+        weights    (c,)            number customization
+        height     scalar          uint32 host: entries of a label
+        labels     (most * height) number here: distances of the ancestors, by depth
+        ========== =============== ====== ================================================
+        """
+        row = uint32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y)
+        lane = uint32(cuda.threadIdx.x)
+        if row >= counts[side]:
+            return
+        label = uint64(row) * uint64(height)
+        way, base = labels, label
+        if shares:
+            way = cuda.shared.array(0, number)
+            base = uint64(uint32(cuda.threadIdx.y * height))
+        rank = ranks[side, row]
+        bottom = uint32(depth[rank])
+        i = lane
+        while i <= bottom:
+            way[base + uint64(i)] = number(inf)
+            i = uint32(i + WARP)
+        warp_barrier()
+        if lane == 0:
+            way[base + uint64(bottom)] = number(0)
+        warp_barrier()
+        above, start, stop = parent[rank], arcs_first[rank], arcs_stop[rank]
+        left = uint32(bottom + 1)
+        while left > 0:
+            left = uint32(left - 1)
+            # (where the next arcs are is known before these are through)
+            after = uint32(max(above, 0))
+            beyond, begin, end = parent[after], arcs_first[after], arcs_stop[after]
+            here = way[base + uint64(left)]
+            if here < number(inf):
+                # (all of them lead to other vertices)
+                arc = uint32(start + lane)
+                while arc < stop:
+                    place = base + uint64(uint32(depths[arc]))
+                    found = number(here + weights[arc])
+                    if found < way[place]:
+                        way[place] = found
+                    arc = uint32(arc + WARP)
+            warp_barrier()
+            above, start, stop = beyond, begin, end
+        if shares:
+            i = lane
+            while i <= bottom:
+                labels[label + uint64(i)] = way[base + uint64(i)]
+                i = uint32(i + WARP)
+
+    return _climb_kernel
+
+
+@cache
+def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that finds trips."""
+    number, inf, missing = from_dtype(dtype), infinity(dtype).item(), unreached(dtype).item()
+
+    @kernel
+    def _meet_kernel(
+        sources, targets, rank_of, rows, parent, chain, depth, height, there, back, bound, shifts,
+        distances, climbed,
+    ):  # fmt: skip
+        """Find trips from the labels of their ends, a warp each.
+
+        ========= =============== ====== ====================================================
+        argument  shape           dtype  written by
+        ========= =============== ====== ====================================================
+        sources   (trips,)        int64  host
+        targets   (trips,)        int64  host
+        rank_of   (n,)            int32  host: of vertices
+        rows      (2, n)          int32  `_number_kernel`: of ranks, which label
+        parent    (n,)            int32  host: of ranks
+        chain     (n,)            int32  host: the last rank of the chain of every rank
+        depth     (n,)            int32  host: of ranks
+        height    scalar          uint32 host: entries of a label
+        there     (most * height) number `_climb_kernel`: labels of sources
+        back      (most * height) number `_climb_kernel`: labels of targets
+        bound     scalar          number host: greatest distance of interest
+        shifts    (n,) or (0,)    number host: potentials, if weights are between them
+        distances (trips,)        number here
+        climbed   (trips,)        int64  here: vertices passed
+        ========= =============== ====== ====================================================
+        """
+        trip = uint64(uint32(cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y))
+        lane = uint32(cuda.threadIdx.x)
+        if trip >= uint64(sources.size):
+            return
+        source, target = sources[trip], targets[trip]
+        start, end = rank_of[source], rank_of[target]
+        # the lowest ancestor of both: chains are left upward until it is the same one
+        one, other = start, end
+        while one >= 0 and other >= 0 and chain[one] != chain[other]:
+            if chain[one] < chain[other]:
+                one = parent[chain[one]]
+            else:
+                other = parent[chain[other]]
+        least = number(inf)
+        if one >= 0 and other >= 0:
+            common = uint32(depth[max(one, other)] + 1)
+            up = uint64(uint32(rows[0, start])) * uint64(height)
+            down = uint64(uint32(rows[1, end])) * uint64(height)
+            i = lane
+            while i < common:
+                least = min(number(there[up + uint64(i)] + back[down + uint64(i)]), least)
+                i = uint32(i + WARP)
+        least = least_of_warp(least)
+        if lane == 0:
+            found = number(missing)
+            if least <= bound:
+                found = least
+                if shifts.size != 0:
+                    found = number(found + number(shifts[target] - shifts[source]))
+            distances[trip] = found
+            climbed[trip] = int64(depth[start]) + int64(depth[end]) + 2
+
+    return _meet_kernel
+
+
+class _Part(NamedTuple):
+    """Trips that are found together: device arrays."""
+
+    sources: Any
+    targets: Any
+    distances: Any
+    climbed: Any
+
+
+@dataclass
+class _Scratch:
+    """Memory for trips that are found together.
+
+    Attributes
+    ----------
+    rows : device array, shape (2, n), int32
+    counts : device array, shape (2,), uint32
+    ranks : device array, shape (2, most), int32
+    labels : tuple of device arrays, shape (most * height,)
+    """
+
+    rows: Any
+    counts: Any
+    ranks: Any
+    labels: tuple[Any, Any]
+
+
+def found_trips(on_device: DeviceMap, hierarchy: Hierarchy, query: Query, method: Method) -> Answer:
+    """Find the distances of trips on the map of a hierarchy on a device, which is current.
+
+    O(arcs to ancestors) work a vertex where trips begin or end, and O(depth) a trip.
+
+    Raises
+    ------
+    DeviceError
+        There is no room for a climb from both ends.
+    """
+    assert query.targets is not None
+    assert query.shares is not None
+    # (no source is without a target)
+    alone = query.rows == query.targets.size
+    stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
+    if query.targets.size == 0:
+        return Answer(narrowed(np.empty(0, on_device.dtype), query.dtype), stats=stats)
+    sources = query.sources if alone else np.repeat(query.sources, np.diff(query.shares))
+    found, climbed = _Trips(on_device, hierarchy, query, sources).found()
+    stats["climbed"] = climbed if alone else np.add.reduceat(climbed, query.shares[:-1])
+    return Answer(narrowed(found, query.dtype), stats=stats)
+
+
+class _Trips:
+    """The trips of a query in one dtype, on the current device."""
+
+    def __init__(
+        self,
+        on_device: DeviceMap,
+        hierarchy: Hierarchy,
+        query: Query,
+        sources: NDArray[np.int64],
+    ) -> None:
+        assert query.targets is not None
+        self.query, self.map, self.dtype = query, on_device, on_device.dtype
+        self.ends = sources, query.targets
+        structure, number = hierarchy.structure, device_number(query.device)
+        self.depths_down = hierarchy.derived(
+            f"cuda:{number}, {self.dtype.char}, depths down", lambda: _depths_down(on_device)
+        )
+        self.parent, self.chain = structure.shared.made(
+            f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
+        )
+        self.n, self.height, self.total = hierarchy.n, structure.height, sources.size
+        held = self.map.nbytes + sum(
+            array.nbytes for array in (self.depths_down, self.parent, self.chain)
+        )
+        fixed = self.total * (3 * INT64.itemsize + self.dtype.itemsize)
+        fixed += 2 * self.n * INDEX.itemsize
+        self.end_bytes = 2 * (self.height * self.dtype.itemsize + INDEX.itemsize)
+        parts = {"the map": held, "the trips": fixed, "a climb from both ends": self.end_bytes}
+        room = available_bytes(query.memory_limit, held)
+        check_memory(parts, query.memory_limit, query.device, query.advice, held + room)
+        fitting = max(1, min(room - fixed, LABEL_BYTES) // self.end_bytes)
+        #: labels of either side, and trips that are found together: at most one label for each
+        #: (of all vertices there are enough)
+        self.most = min(self.total, fitting, self.n)
+        self.piece = self.total if self.most == self.n else self.most
+
+    def found(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return the distances, and how many vertices were passed for each."""
+        total, stream = self.total, cuda.stream()
+        sources, targets = (upload(np.ascontiguousarray(side)) for side in self.ends)
+        distances, climbed = device_array(total, self.dtype), device_array(total, INT64)
+        arrays = sources, targets, distances, climbed
+        scratch = self._scratch()
+        with progress_bar(total, self.query.progress, "trip") as advance:
+            for low in range(0, total, self.piece):
+                own = slice(low, min(low + self.piece, total))
+                self._launch(_Part(*(array[own] for array in arrays)), scratch, stream)
+                if self.piece < total:
+                    stream.synchronize()
+                advance(own.stop - low)
+            found, passed = np.empty(total, self.dtype), np.empty(total, INT64)
+            download(distances, found, stream)
+            download(climbed, passed, stream)
+        self.map.shelf.leave(*self._key(), scratch)
+        return found, passed
+
+    def _key(self) -> tuple[Any, int]:
+        """Under which name scratch is left for other calls, and how many bytes it has."""
+        return ("trips", self.most), self.most * self.end_bytes + 2 * self.n * INDEX.itemsize
+
+    def _scratch(self) -> _Scratch:
+        left = self.map.shelf.take(self._key()[0])
+        if left is not None:
+            return left  # type: ignore[no-any-return]  # the key decides the type
+        size = self.most * self.height
+        return _Scratch(
+            device_array((2, self.n), INDEX),
+            device_array(2, np.uint32),
+            device_array((2, self.most), INDEX),
+            (device_array(size, self.dtype), device_array(size, self.dtype)),
+        )
+
+    def _launch(self, trips: _Part, scratch: _Scratch, stream: Any) -> None:
+        """Launch what finds some trips."""
+        on_device, height = self.map, np.uint32(self.height)
+        rank_of, depth = on_device.tree["rank_of depth"]
+        rows, counts, ranks = scratch.rows, scratch.counts, scratch.ranks
+        size = trips.distances.size
+        fill(rows, INDEX.type(0), stream)
+        fill(counts, np.uint32(0), stream)
+        _mark_kernel[blocks_for(size), THREADS, stream](trips.sources, trips.targets, rank_of, rows)
+        _number_kernel[(-(-self.n // THREADS), 2), THREADS, stream](rows, counts, ranks)
+        label = self.height * self.dtype.itemsize
+        together = min(WARPS, SHARED // label)
+        grid, block = -(-min(self.most, size) // (together or WARPS)), (WARP, together or WARPS)
+        climb = _make_climb_kernel(self.dtype, shares=together > 0)
+        first, stop, _, weights = on_device.down
+        for side, arcs in enumerate((on_device.up, (first, stop, self.depths_down, weights))):
+            climb[grid, block, stream, together * label](
+                ranks, counts, np.uint32(side), self.parent, depth, *arcs, height,
+                scratch.labels[side],
+            )  # fmt: skip
+        _make_meet_kernel(self.dtype)[-(-size // WARPS), (WARP, WARPS), stream](
+            trips.sources, trips.targets, rank_of, rows, self.parent, self.chain, depth, height,
+            *scratch.labels, self.query.bound(self.dtype), on_device.shifts, trips.distances,
+            trips.climbed,
+        )  # fmt: skip
+
+
+def _depths_down(on_device: DeviceMap) -> Any:
+    """Return how deep the arcs down begin, in their order."""
+    ends = on_device.down[2]
+    depths = device_array(max(1, ends.size), INDEX)
+    stream = cuda.stream()
+    _depths_kernel[blocks_for(ends.size), THREADS, stream](ends, on_device.tree["depth"], depths)
+    stream.synchronize()
+    return depths

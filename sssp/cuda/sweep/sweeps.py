@@ -1,0 +1,418 @@
+"""Distances from sources on a hierarchy, on a GPU: a sweep over what is below the top.
+
+The twin of `sssp.cpu.sweep.sweeps`, on the pieces that `sssp.order.partition` cuts the
+elimination tree into. Rows are swept side by side: a row is a *lane*, and the distances of a vertex
+in all lanes are neighbours in memory, so that threads next to each other read and write next to
+each other.
+
+- `sssp.cuda.sweep.climb` has found the distances of the top, and the ways up from each source.
+- Levels are swept by one launch each, where there are any.
+- A thread block sweeps a bundle for some lanes. The distances of the boundary come into shared
+  memory, then a thread goes through the bundle's arcs, for a lane of its own: it reads only what it
+  wrote itself, so there is nothing to wait for. Arcs come as a stream, the next group of which is
+  read ahead.
+
+Where only the number, the sum or the greatest of the distances is wanted, threads fold what they
+find, and the lowest tier, which has nearly all vertices, writes nothing.
+
+No row is filled first: whether a source has climbed past a vertex shows in their ranks.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import from_dtype, int32, int64, uint32, uint64
+
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.matrix.min_plus import ALIGNMENT
+from sssp.cuda.sweep.lane_sums import LANES, SLICES, add_up
+from sssp.cuda.sweep.packed_arcs import (
+    ENDS,
+    MOST_GROUPED,
+    STREAM_ROW,
+    arc_reader,
+    arc_writer,
+    stream_words,
+)
+from sssp.kernels.dtypes import infinity
+
+__all__ = [
+    "LEVEL_THREADS",
+    "Pass",
+    "bundle_of",
+    "has_passed",
+    "make_level_kernel",
+    "make_sweep_kernel",
+    "shared_bytes",
+]
+
+#: arcs of a stream that are in shared memory at a time, a multiple of all sizes of groups
+CHUNK = 8 if SIMULATOR else 256
+#: threads that sweep a vertex on a level, for all lanes of a block
+LEVEL_THREADS = LANES * SLICES
+#: parts of the word of an arc in shared memory: where its row begins there, and whether a member
+#: ends, as in the stream
+ROW = 0x7FFFFFFF
+
+
+class Pass(NamedTuple):
+    """A tier of bundles, which is one launch.
+
+    Attributes
+    ----------
+    low, high : int
+        Its first bundle, and that after its last.
+    room : int
+        Most rows of any.
+    group : int
+        Arcs of a group of a stream.
+    lowest : bool
+        Whether it is the lowest tier.
+    """
+
+    low: int
+    high: int
+    room: int
+    group: int
+    lowest: bool
+
+
+class Bundle(NamedTuple):
+    """A bundle that is swept.
+
+    Attributes
+    ----------
+    first, members : uint32
+        Place of its first member, and how many it has.
+    begin, bounded : uint32
+        The first vertex of its boundary, and how many there are.
+    """
+
+    first: Any
+    members: Any
+    begin: Any
+    bounded: Any
+
+
+def shared_bytes(dtype: np.dtype[Any], room: int, threads: int) -> int:
+    """Bytes of shared memory for a bundle of at most `room` rows, in so many lanes."""
+    rows = (room + 1) * (threads * dtype.itemsize + 4)
+    return -(-((CHUNK + MOST_GROUPED) * stream_words(dtype) * 8 + rows) // 8) * 8
+
+
+@inline
+def has_passed(source, rank, size):
+    """Whether the climb of a source has passed a rank: that is above it, or it."""
+    return int32(int32(rank) - size[rank]) < source <= int32(rank)
+
+
+@inline
+def _far_away(vertex, distances, lanes, lane):
+    """Return a distance from the memory of the device."""
+    return distances[uint64(uint32(vertex)) * uint64(lanes) + lane]
+
+
+@cache
+def make_level_kernel(dtype: np.dtype[Any]) -> Any:
+    """Return the kernel that sweeps a level."""
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+
+    @kernel
+    def _level_kernel(
+        first_place, ranks, order, size, depth, arcs_first, arcs_stop, ends, weights,
+        source_ranks, ways, lanes, distances,
+    ):  # fmt: skip
+        """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
+
+        There are as many slices as a block has rows of threads, a power of two.
+
+        ============ ============== ====== ================================================
+        argument     shape          dtype  written by
+        ============ ============== ====== ================================================
+        first_place  scalar         uint32 host: of the level
+        ranks        (n,)           int32  host: of places
+        order        (n,)           int32  host: vertices of ranks
+        size         (n,)           int32  host: of the subtrees of ranks
+        depth        (n,)           int32  host: of ranks
+        arcs_first   (n,)           uint32 host: where the arcs of every rank begin
+        arcs_stop    (n,)           uint32 customization: where those down to it end
+        ends         (c,)           int32  customization: ranks that they come from
+        weights      (c,)           number customization
+        source_ranks (lanes,)       int32  `_climb_kernel`
+        ways         (rows, height) number `_climb_kernel`
+        lanes        scalar         uint32 host
+        distances    (n * lanes,)   number `_climb_kernel`, the levels above; here
+        ============ ============== ====== ================================================
+        """
+        best = cuda.shared.array(LEVEL_THREADS, number)
+        lane_here, slice_here = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        together, slices = uint32(cuda.blockDim.x), uint32(cuda.blockDim.y)
+        own = uint32(slice_here * together + lane_here)
+        lane = uint64(cuda.blockIdx.y * together + lane_here)
+        rank = uint32(ranks[uint32(first_place + cuda.blockIdx.x)])
+        least = number(inf)
+        if slice_here == 0:
+            source = source_ranks[lane]
+            if has_passed(source, rank, size):
+                least = ways[lane, depth[rank]]
+        arc, stop = uint32(arcs_first[rank] + slice_here), arcs_stop[rank]
+        # several at a time, for they come from far
+        while arc < stop:
+            last = uint32(stop - 1)
+            arc1, arc2 = min(uint32(arc + slices), last), min(uint32(arc + 2 * slices), last)
+            arc3 = min(uint32(arc + 3 * slices), last)
+            v0, v1, v2, v3 = (
+                order[ends[arc]],
+                order[ends[arc1]],
+                order[ends[arc2]],
+                order[ends[arc3]],
+            )
+            w0, w1, w2, w3 = weights[arc], weights[arc1], weights[arc2], weights[arc3]
+            d0, d1 = _far_away(v0, distances, lanes, lane), _far_away(v1, distances, lanes, lane)
+            d2, d3 = _far_away(v2, distances, lanes, lane), _far_away(v3, distances, lanes, lane)
+            least = min(number(d0 + w0), least)
+            least = min(number(d1 + w1), least)
+            least = min(number(d2 + w2), least)
+            least = min(number(d3 + w3), least)
+            arc = uint32(arc + 4 * slices)
+        best[own] = least
+        half = uint32(slices >> uint32(1))
+        while half > 0:
+            cuda.syncthreads()
+            if slice_here < half:
+                least = min(best[uint32(own + half * together)], least)
+                best[own] = least
+            half = uint32(half >> uint32(1))
+        if slice_here == 0:
+            distances[uint64(uint32(order[rank])) * uint64(lanes) + lane] = least
+
+    return _level_kernel
+
+
+@inline
+def bundle_of(number, bundle_first, boundary_first):
+    """Return a bundle."""
+    first, stop = uint32(bundle_first[number]), uint32(bundle_first[uint32(number + 1)])
+    begin = uint32(boundary_first[number])
+    bounded = uint32(uint32(boundary_first[uint32(number + 1)]) - begin)
+    return Bundle(first, uint32(stop - first), begin, bounded)
+
+
+@cache
+def make_sweep_kernel(
+    dtype: np.dtype[Any],
+    group: int,
+    *,
+    folds: bool = False,
+    stores: bool = True,
+    weighs: bool = False,
+) -> Any:
+    """Return the kernel that sweeps bundles.
+
+    Parameters
+    ----------
+    dtype : dtype
+    group : int
+        Arcs of a group of the stream: 2 or 4.
+    folds : bool
+        Whether distances are counted, added up and compared.
+    stores : bool
+        Whether they are written.
+    weighs : bool
+        Whether what is folded adds up weights in place of distances.
+    """
+    number, inf = from_dtype(dtype), infinity(dtype).item()
+    read, write = arc_reader(dtype), arc_writer(dtype)
+    by_four = group == MOST_GROUPED
+    words = stream_words(dtype)
+    #: where in shared memory rows and vertices begin, behind the arcs
+    rows_at = (CHUNK + MOST_GROUPED) * words * (8 // dtype.itemsize)
+    words_a_number = dtype.itemsize // 4
+
+    @inline
+    def placed(row, threads):
+        """Return where in shared memory the distances of a row begin, and the mark beside it."""
+        return uint32((rows_at + (row & uint32(STREAM_ROW)) * threads) | (row & uint32(ENDS)))
+
+    @inline
+    def bring_boundary(bundle, vertices, distances, lanes, lane, rows, thread, threads):
+        """Bring a lane's distances of the boundary: several at a time, for they come from far."""
+        i = uint32(0)
+        while i < bundle.bounded:
+            last = uint32(bundle.bounded - 1)
+            i1, i2 = min(uint32(i + 1), last), min(uint32(i + 2), last)
+            i3 = min(uint32(i + 3), last)
+            b0 = _far_away(vertices[uint32(bundle.begin + i)], distances, lanes, lane)
+            b1 = _far_away(vertices[uint32(bundle.begin + i1)], distances, lanes, lane)
+            b2 = _far_away(vertices[uint32(bundle.begin + i2)], distances, lanes, lane)
+            b3 = _far_away(vertices[uint32(bundle.begin + i3)], distances, lanes, lane)
+            i4, i5 = min(uint32(i + 4), last), min(uint32(i + 5), last)
+            i6, i7 = min(uint32(i + 6), last), min(uint32(i + 7), last)
+            b4 = _far_away(vertices[uint32(bundle.begin + i4)], distances, lanes, lane)
+            b5 = _far_away(vertices[uint32(bundle.begin + i5)], distances, lanes, lane)
+            b6 = _far_away(vertices[uint32(bundle.begin + i6)], distances, lanes, lane)
+            b7 = _far_away(vertices[uint32(bundle.begin + i7)], distances, lanes, lane)
+            at_boundary = uint32(rows_at + bundle.members * threads + thread)
+            rows[uint32(at_boundary + i * threads)] = b0
+            rows[uint32(at_boundary + i1 * threads)] = b1
+            rows[uint32(at_boundary + i2 * threads)] = b2
+            rows[uint32(at_boundary + i3 * threads)] = b3
+            rows[uint32(at_boundary + i4 * threads)] = b4
+            rows[uint32(at_boundary + i5 * threads)] = b5
+            rows[uint32(at_boundary + i6 * threads)] = b6
+            rows[uint32(at_boundary + i7 * threads)] = b7
+            i = uint32(i + 8)
+
+    @inline
+    def seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads):
+        """Write how far the members are along a lane's climb."""
+        i = uint32(0)
+        while i < bundle.members:
+            rank = ranks[uint32(bundle.first + i)]
+            way = number(inf)
+            if has_passed(source, rank, size):
+                way = ways[lane, depth[rank]]
+            rows[uint32(rows_at + i * threads + thread)] = way
+            i = uint32(i + 1)
+
+    @inline
+    def bring_arcs(stream, start, there, arcs, thread, threads):
+        """Bring some arcs of the stream, with where their rows are in shared memory."""
+        i = thread
+        while i < there:
+            last = uint32(there - 1)
+            i1, i2 = min(uint32(i + threads), last), min(uint32(i + 2 * threads), last)
+            i3 = min(uint32(i + 3 * threads), last)
+            w0, p0 = read(stream, uint64(start + uint64(i)))
+            w1, p1 = read(stream, uint64(start + uint64(i1)))
+            w2, p2 = read(stream, uint64(start + uint64(i2)))
+            w3, p3 = read(stream, uint64(start + uint64(i3)))
+            write(arcs, uint64(i), w0, placed(p0, threads))
+            write(arcs, uint64(i1), w1, placed(p1, threads))
+            write(arcs, uint64(i2), w2, placed(p2, threads))
+            write(arcs, uint64(i3), w3, placed(p3, threads))
+            i = uint32(i + 4 * threads)
+
+    @kernel
+    def _sweep_kernel(
+        first_bundle, room, bundle_first, boundary_first, boundary_vertices, lowest, highest,
+        vertices, ranks, size, depth, stream_first, stream_stop, stream, source_ranks, ways, lanes,
+        distances, bound, values, totals,
+    ):  # fmt: skip
+        """Sweep bundles, a block a bundle and some lanes, a thread a lane.
+
+        ================= ================== ====== ===========================================
+        argument          shape              dtype  written by
+        ================= ================== ====== ===========================================
+        first_bundle      scalar             uint32 host: of the tier
+        room              scalar             uint32 host: rows in shared memory, but for one
+        bundle_first      (b + 1,)           int32  host: places
+        boundary_first    (b + 1,)           int32  host
+        boundary_vertices (x,)               int32  host
+        lowest            (b,)               int32  host: least rank of a bundle's subtrees
+        highest           (b,)               int32  host: greatest rank of them
+        vertices          (n,)               int32  host: of places; those that are stored do
+        ranks             (n,)               int32  host: of places
+        size              (n,)               int32  host: of the subtrees of ranks
+        depth             (n,)               int32  host: of ranks
+        stream_first      (b,)               uint32 host: where the stream of a bundle begins
+        stream_stop       (b,)               uint32 customization: where it ends
+        stream            (words,)           int64  customization
+        source_ranks      (lanes,)           int32  `_climb_kernel`
+        ways              (rows, height)     number `_climb_kernel`
+        lanes             scalar             uint32 host
+        distances         (n * lanes,)       number what was swept before; here, if it stores
+        bound             scalar             number host: greatest distance that is folded
+        values            (n,)               int64  host: weights of places, if they are added up
+        totals            (SLOTS, 3, lanes)  int64  host: zeros; here, if it folds
+        ================= ================== ====== ===========================================
+        """
+        arcs = cuda.shared.array(0, int64, alignment=ALIGNMENT)
+        rows = cuda.shared.array(0, number, alignment=ALIGNMENT)
+        names = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
+        sourced = cuda.shared.array(1, int32)
+        thread, threads = uint32(cuda.threadIdx.x), uint32(cuda.blockDim.x)
+        own_bundle = uint32(first_bundle + cuda.blockIdx.x)
+        lane = uint64(cuda.blockIdx.y * threads + thread)
+        bundle = bundle_of(own_bundle, bundle_first, boundary_first)
+        first, members = bundle.first, bundle.members
+        names_at = uint32((rows_at + (room + 1) * threads) * words_a_number)
+        source = source_ranks[lane]
+        if thread == 0:
+            sourced[0] = 0
+        if stores:
+            i = thread
+            while i < members:
+                names[uint32(names_at + i)] = uint32(vertices[uint32(first + i)])
+                i = uint32(i + threads)
+        cuda.syncthreads()
+        bring_boundary(bundle, boundary_vertices, distances, lanes, lane, rows, thread, threads)
+        # (arcs that only fill up their group come from here)
+        rows[uint32(rows_at + (members + bundle.bounded) * threads + thread)] = number(inf)
+        if lowest[own_bundle] <= source <= highest[own_bundle]:
+            sourced[0] = 1
+        cuda.syncthreads()
+        seeded = sourced[0] != 0
+        if seeded:
+            seed(bundle, source, ranks, size, depth, ways, lane, rows, thread, threads)
+        least = number(inf)
+        if seeded:
+            least = rows[uint32(rows_at + thread)]
+        reached, total, greatest = int64(0), int64(0), int64(0)
+        member, own = uint32(0), uint32(rows_at + thread)
+        start, end = uint64(stream_first[own_bundle]), uint64(stream_stop[own_bundle])
+        while start < end:
+            there = uint32(min(uint64(end - start), uint64(CHUNK)))
+            cuda.syncthreads()
+            bring_arcs(stream, start, there, arcs, thread, threads)
+            cuda.syncthreads()
+            at = uint64(0)
+            w0, p0 = read(arcs, at)
+            w1, p1 = read(arcs, at + uint64(1))
+            w2, p2, w3, p3 = w0, p0, w1, p1
+            if by_four:
+                w2, p2 = read(arcs, at + uint64(2))
+                w3, p3 = read(arcs, at + uint64(3))
+            while at < uint64(there):
+                ends = p0 & uint32(ENDS)
+                d0 = rows[uint32((p0 & uint32(ROW)) + thread)]
+                d1 = rows[uint32((p1 & uint32(ROW)) + thread)]
+                d2, d3 = d0, d1
+                if by_four:
+                    d2 = rows[uint32((p2 & uint32(ROW)) + thread)]
+                    d3 = rows[uint32((p3 & uint32(ROW)) + thread)]
+                at = uint64(at + uint64(group))
+                v0, q0 = read(arcs, at)
+                v1, q1 = read(arcs, at + uint64(1))
+                v2, q2, v3, q3 = v0, q0, v1, q1
+                if by_four:
+                    v2, q2 = read(arcs, at + uint64(2))
+                    v3, q3 = read(arcs, at + uint64(3))
+                least = min(number(d0 + w0), least)
+                least = min(number(d1 + w1), least)
+                if by_four:
+                    least = min(number(d2 + w2), least)
+                    least = min(number(d3 + w3), least)
+                w0, p0, w1, p1 = v0, q0, v1, q1
+                w2, p2, w3, p3 = v2, q2, v3, q3
+                if ends != 0:
+                    rows[own] = least
+                    if stores:
+                        name = uint64(names[uint32(names_at + member)])
+                        distances[name * uint64(lanes) + lane] = least
+                    if folds and least <= bound:
+                        reached += 1
+                        total += values[uint32(first + member)] if weighs else int64(least)
+                        greatest = max(greatest, int64(least))
+                    member, own = uint32(member + 1), uint32(own + threads)
+                    least = number(inf)
+                    if seeded:
+                        least = rows[own]
+            start += uint64(there)
+        if folds:
+            add_up(totals, uint32(lane), reached, total, greatest)
+
+    return _sweep_kernel

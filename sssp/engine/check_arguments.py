@@ -1,0 +1,411 @@
+"""The one place that checks the arguments of calls; what comes out of it is trusted."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from sssp.engine.decay import Decay
+from sssp.engine.memory import NO_LIMIT, physical_memory
+from sssp.engine.network import own_methods
+from sssp.engine.request import REDUCTIONS, Query, Reduction
+from sssp.errors import NegativeWeightError, VertexError
+from sssp.graph.check_arrays import is_integer, is_real, number_array, refuse_mask
+from sssp.graph.graph import Graph
+from sssp.graph.labels import label_hint
+from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
+
+if TYPE_CHECKING:
+    from sssp.methods import Method
+
+__all__ = [
+    "as_count",
+    "as_decay",
+    "as_limit",
+    "as_memory_limit",
+    "as_network",
+    "as_out",
+    "as_reduction",
+    "as_stream",
+    "as_vertices",
+    "distinct",
+    "refuse_negative",
+    "refuse_unprepared",
+]
+
+#: what to call with what is no graph, by a method that tells such an object
+REMEDIES = (
+    ("tocsr", "sssp.Graph.from_scipy(matrix) makes one"),
+    ("adjacency", "sssp.Graph.from_networkx(G) makes one"),
+    ("columns", "sssp.Graph.from_dataframe(edges, tail, head, weight) makes one"),
+    (
+        "__array__",
+        "sssp.Graph.from_scipy(scipy.sparse.csr_array(matrix)) makes one, and sssp.all_pairs takes "
+        "the matrix as it is",
+    ),
+    ("__fspath__", "sssp.read_graph(path) makes one"),
+    ("encode", "sssp.read_graph(path) makes one"),
+)
+LABELS_HINT = "; g.vertices(labels) turns labels into vertices"
+#: the forms of a decay
+DECAYS = (
+    "('step', distance), ('exponential', rate), ('power', exponent) or a tuple of edges and values"
+)
+HOW_TO_START = "sssp.read_graph and sssp.Graph.from_arcs make one"
+
+
+def as_network(value: Any) -> Graph:
+    """Check the first argument of a call.
+
+    Raises
+    ------
+    TypeError
+        It is no graph; the message says how to make one of it.
+    """
+    if hasattr(type(value), "open_part"):
+        return value  # type: ignore[no-any-return]  # whatever answers questions like a graph
+    remedy = next((text for sign, text in REMEDIES if hasattr(value, sign)), HOW_TO_START)
+    raise TypeError(
+        f"the first argument must be a sssp.Graph, not {type(value).__name__}; {remedy}"
+    )
+
+
+def as_vertices(value: Any, graph: Graph, what: str) -> tuple[NDArray[np.int64], bool]:
+    """Check sources or targets.
+
+    Parameters
+    ----------
+    value : int, or array_like of int
+        Vertices; any integer type, and whatever NumPy takes for one row of integers.
+    graph : Graph
+        They belong to.
+    what : str
+        ``"source"``, ``"target"`` or ``"facility"``, for messages.
+
+    Returns
+    -------
+    vertices : ndarray, shape (k,), int64
+    single : bool
+        Whether `value` was one vertex instead of a row of them.
+
+    Raises
+    ------
+    TypeError
+        Not integers.
+    VertexError
+        Outside 0..n-1.
+    """
+    if type(value) is int:
+        vertices, single = np.array([value], np.object_), True
+        if 0 <= value < graph.n:
+            return vertices.astype(INT64), True
+    elif is_integer(value):
+        vertices, single = np.array([operator.index(value)], np.object_), True
+    else:
+        vertices, single = _row_of_integers(value, graph, what), False
+        if vertices.ndim == 0:
+            vertices, single = vertices.reshape(1), True
+    # (the least and the greatest tell, in a tenth of the time; millions of trips have as many ends)
+    if vertices.size and not 0 <= vertices.min() <= vertices.max() < graph.n:
+        outside = np.flatnonzero((vertices < 0) | (vertices >= graph.n))
+        raise VertexError(_no_vertex(vertices[outside[0]], graph, what))
+    return vertices.astype(INT64, copy=True), single
+
+
+def distinct(vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return vertices in ascending order, each once; `np.unique` hashes, in ten times the time."""
+    ascending = np.sort(vertices)
+    is_first = np.ones(ascending.size, np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
+    return ascending[is_first]
+
+
+def _row_of_integers(value: Any, graph: Graph, what: str) -> NDArray[Any]:
+    refuse_mask(value, _several(what))
+    if value is None or isinstance(value, str | bytes | set | frozenset | dict):
+        raise TypeError(_no_integers(value, graph, what))
+    try:
+        values = np.asarray(value)
+    except ValueError:  # of tuples beside numbers, say
+        raise TypeError(f"{_several(what)} must be one row of integers{LABELS_HINT}") from None
+    if values.dtype.kind == "f" and isinstance(value, list | tuple):
+        values = np.asarray(value, np.object_)  # of uint64 and int together NumPy makes floats
+    if values.size == 0 and values.ndim == 1:
+        return values.astype(INT64)
+    if values.dtype.kind == "O" and values.ndim == 1:
+        # Python integers of any size, but nothing that would have to be cut to one
+        odd = next((entry for entry in values.tolist() if not is_integer(entry)), None)
+        if odd is not None:
+            raise TypeError(_no_integers(odd, graph, what))
+    elif values.dtype.kind not in "iu" or values.ndim > 1:
+        entry = values.reshape(-1)[0] if values.size and values.ndim == 1 else value
+        if values.ndim > 1:
+            raise TypeError(
+                f"{_several(what)} must be one row of integers, not of shape "
+                f"{values.shape}{LABELS_HINT}"
+            )
+        raise TypeError(_no_integers(entry, graph, what))
+    return values
+
+
+def _several(what: str) -> str:
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+
+
+def _no_integers(value: Any, graph: Graph, what: str) -> str:
+    hint = label_hint(graph, value) or LABELS_HINT
+    text = f"{_several(what)} must be an int or one row of integers, not {type(value).__name__}"
+    return text + hint
+
+
+def _no_vertex(value: Any, graph: Graph, what: str) -> str:
+    if graph.n == 0:
+        return f"{what} {value} is not a vertex: the graph has none"
+    none = " (-1 of nearest_vertex says that none is near)" if value == -1 else ""
+    return (
+        f"{what} {value} is not a vertex of this graph{none}: vertices are 0..{graph.n - 1}"
+        f"{label_hint(graph, value)}"
+    )
+
+
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """Check a number of things.
+
+    Raises
+    ------
+    ValueError
+        It is no integer of `least` or more.
+    """
+    if not is_integer(value) or value < least:
+        raise ValueError(f"{name} must be an integer of {least} or more, not {value!r}")
+    return operator.index(value)
+
+
+def as_limit(limit: Any, *, integral: bool) -> int | float | None:
+    """Check a distance limit; for integer arithmetic round it down, which changes nothing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not a number; negative or NaN.
+    """
+    if limit is None:
+        return None
+    if not is_real(limit):
+        raise TypeError(f"limit must be a number, not {type(limit).__name__}")
+    if not limit >= 0:
+        raise ValueError(f"limit must be 0 or more, not {limit}")
+    if limit == math.inf:
+        return None
+    if integral:
+        return int(limit)
+    try:
+        return float(limit)
+    except OverflowError:  # an int beyond all floats
+        return None
+
+
+def as_memory_limit(memory_limit: Any, device: str) -> int:
+    """Return the bytes that a call may take: by default the machine's, or no limit on CUDA.
+
+    Raises
+    ------
+    ValueError
+        Not a number of bytes.
+    """
+    if memory_limit is None:
+        return physical_memory() if device == "cpu" else NO_LIMIT
+    if not is_real(memory_limit) or not 0 <= memory_limit < math.inf:
+        raise ValueError(f"memory_limit must be a number of bytes, not {memory_limit!r}")
+    return int(memory_limit)
+
+
+def as_stream(stream: Any, device: str) -> int | None:
+    """Return the handle of the caller's stream.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The call does not run on a GPU; not a stream.
+    """
+    if stream is None:
+        return None
+    if device == "cpu":
+        raise ValueError("stream= orders work on a GPU: it needs device='cuda'")
+    handle = stream
+    if hasattr(stream, "__cuda_stream__"):
+        _, handle = stream.__cuda_stream__()
+    if not is_integer(handle) or handle < 0:
+        raise TypeError(
+            f"stream must be an int or an object with __cuda_stream__, not {stream!r}; "
+            "CuPy's handle is stream.ptr, PyTorch's stream.cuda_stream"
+        )
+    return int(handle)
+
+
+def as_out(
+    out: Any, dtype: DTypeLike | None, weights: np.dtype[Any]
+) -> tuple[NDArray[Any] | None, np.dtype[Any] | None]:
+    """Check ``out`` and ``dtype`` of a call against each other and the dtype of the weights.
+
+    Returns
+    -------
+    out : ndarray or None
+    dtype : dtype or None
+        What the distances must be; None leaves it open.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Not an array that can be written; dtypes that do not go together.
+    """
+    asked = distance_dtype(dtype, weights)
+    if out is None:
+        return None, asked
+    refuse_mask(out, "out")
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out must be a NumPy array or memmap, not {type(out).__name__}")
+    if not out.flags.writeable:
+        raise ValueError("out is read-only; pass an array that can be written")
+    if asked is not None and asked != out.dtype:
+        raise TypeError(f"out holds {out.dtype}, but dtype is {asked}; leave dtype out")
+    return out, distance_dtype(out.dtype, weights)
+
+
+def as_reduction(what: Any, vertex_weights: Any, decay: Any, n: int) -> Reduction:
+    """Check what rows are to be reduced to.
+
+    Raises
+    ------
+    ValueError, TypeError
+        No such reduction or decay; vertex weights or a decay missing, superfluous, of another
+        shape, or no numbers.
+    """
+    if not isinstance(what, str) or what not in REDUCTIONS:
+        raise ValueError(f"unknown reduction {what!r}; choose from {', '.join(REDUCTIONS)}")
+    given = {"vertex_weights": vertex_weights, "decay": decay}
+    odd = [name for name, value in given.items() if value is not None]
+    if what != "weight" and odd:
+        raise ValueError(f"{odd[0]} belongs to the reduction 'weight', and to nothing else")
+    if what != "weight":
+        return Reduction(what)
+    if not odd:
+        raise ValueError("the reduction 'weight' needs vertex_weights, or a decay, or both")
+    form = None if decay is None else as_decay(decay)
+    if vertex_weights is None:
+        return Reduction(what, decay=form)
+    weights = _as_vertex_weights(vertex_weights, n)
+    columns = np.ascontiguousarray(weights if weights.ndim == 2 else weights[:, np.newaxis])
+    if form is not None:
+        columns = columns.astype(FLOAT64, copy=False)
+    return Reduction(what, columns, form, one_column=weights.ndim == 1)
+
+
+def _as_vertex_weights(vertex_weights: Any, n: int) -> NDArray[Any]:
+    """Return weights as int64 or float64, shape (n,) or (n, c)."""
+    weights = number_array(vertex_weights, "vertex_weights")
+    if weights.ndim not in (1, 2) or weights.shape[0] != n:
+        raise ValueError(f"vertex_weights must have shape ({n},) or ({n}, c), not {weights.shape}")
+    if weights.dtype.kind == "u" and weights.size and weights.max() > np.iinfo(INT64).max:
+        raise ValueError(f"a vertex weight of {weights.max()} does not fit int64; pass floats")
+    odd = np.argwhere(~np.isfinite(weights))
+    if odd.size:
+        raise ValueError(
+            f"the vertex weight of vertex {odd[0, 0]} is {weights[tuple(odd[0])]}; what is not to "
+            "count weighs 0"
+        )
+    return weights.astype(FLOAT64 if weights.dtype.kind == "f" else INT64)
+
+
+def as_decay(decay: Any) -> Decay:
+    """Check how much vertices count by their distance.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Not one of the forms that `sssp.reduce` takes, or not with such numbers.
+    """
+    if not isinstance(decay, tuple) or len(decay) != 2:
+        raise TypeError(f"decay must be {DECAYS}, not {decay!r}")
+    kind, number = decay
+    if not isinstance(kind, str):
+        return _as_table(*decay)
+    names = {"step": "distance", "exponential": "rate", "power": "exponent"}
+    if kind not in names:
+        raise ValueError(f"unknown decay {kind!r}; decay must be {DECAYS}")
+    if not is_real(number):
+        raise TypeError(f"the {names[kind]} of a decay must be a number, not {number!r}")
+    if not 0 <= number < math.inf:
+        raise ValueError(f"the {names[kind]} of a decay must be 0 or more, not {number}")
+    if kind == "step":
+        return Decay.table(np.array([number], FLOAT64), np.ones(1))
+    return Decay.exponential(float(number)) if kind == "exponential" else Decay.power(float(number))
+
+
+def _as_table(edges: Any, values: Any) -> Decay:
+    """Check the edges and the values of a decay that is constant between them."""
+    parts = []
+    for name, given in (("edges", edges), ("values", values)):
+        refuse_mask(given, name)
+        numbers = np.asarray(given)
+        if numbers.dtype.kind not in "iubf":
+            raise TypeError(f"the {name} of a decay must be numbers, not {numbers.dtype}")
+        if numbers.ndim != 1 or numbers.size == 0 or not np.isfinite(numbers).all():
+            raise ValueError(f"the {name} of a decay must be one row of finite numbers")
+        parts.append(numbers.astype(FLOAT64))
+    edges, values = parts
+    if edges.size != values.size:
+        raise ValueError(
+            f"a decay needs a value for every edge, not {values.size} for {edges.size}: that of "
+            "the distances up to the edge, from the one before"
+        )
+    if edges[0] < 0 or (np.diff(edges) <= 0).any():
+        raise ValueError("the edges of a decay must ascend, from 0 or more")
+    return Decay.table(edges, values)
+
+
+def refuse_negative(graph: Graph, method: Method) -> None:
+    """Refuse a method that cannot take the weights.
+
+    Raises
+    ------
+    NegativeWeightError
+        With the lightest arc.
+    """
+    if graph.least_weight < 0 and not method.negative_weights:
+        graph = graph.tree_graph
+        arc = int(np.argmin(graph.weights))
+        raise NegativeWeightError(
+            f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "
+            f"{graph.indices[arc]} weighs {graph.weights[arc]}"
+        )
+
+
+def refuse_unprepared(network: Graph, query: Query) -> None:
+    """Refuse what no prepared map answers.
+
+    Raises
+    ------
+    TypeError
+        Integer weights, and a float dtype asked for.
+    ValueError
+        Negative weights, and a limit.
+    """
+    if own_methods(network) is None:
+        return
+    if query.limit is not None and network.least_weight < 0:
+        raise ValueError(
+            "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "
+            "...) does"
+        )
+    asked = query.dtype
+    if asked is not None and asked.kind == "f" and network.weight_range.dtype.kind == "i":
+        raise TypeError(
+            f"a prepared map of integer weights has integer distances, not {asked}; "
+            "h.with_weights(h.graph.weights.astype(float)) has others, and r.to_float() makes "
+            "floats of a result"
+        )

@@ -1,0 +1,90 @@
+"""Numbers to add up, and sums of int64 that are exact or refused, never wrapped.
+
+A sum may leave int64 on its way and come back, so that looking at every addition says too much.
+Where the sums might leave it at all, the upper and the lower 32 bits are added up apart: neither
+can wrap, and together they tell whether the whole fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.errors import DistanceOverflowError
+from sssp.graph.check_arrays import number_array, too_large
+from sssp.kernels.dtypes import FLOAT64, INT64
+
+__all__ = ["as_numbers", "carry", "is_wide", "joined", "may_wrap", "parts_of"]
+
+HALF = 32
+LOWER = (1 << HALF) - 1
+#: sums below it are far from wrapping
+SAFE = 1 << 62
+
+
+def as_numbers(values: ArrayLike, what: str) -> NDArray[Any]:
+    """Return numbers as int64 or float64, exact.
+
+    Raises
+    ------
+    TypeError
+        Neither integers, booleans nor floats; a masked array.
+    DistanceOverflowError
+        An integer that does not fit int64.
+    """
+    array = number_array(values, what)
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(INT64).max:
+        raise too_large(array.max(), what)
+    return array.astype(FLOAT64 if array.dtype.kind == "f" else INT64, copy=False)
+
+
+def may_wrap(values: NDArray[Any], count: int) -> bool:
+    """Whether a sum of `count` of the `values` might leave int64."""
+    if values.dtype.kind == "f" or values.size == 0:
+        return False
+    return is_wide(max(abs(int(values.min())), abs(int(values.max()))), count)
+
+
+def is_wide(greatest: int, count: int) -> bool:
+    """Whether a sum of `count` integers, none of them greater, might leave int64."""
+    return greatest * count >= SAFE
+
+
+def parts_of(values: NDArray[Any], wide: bool) -> tuple[NDArray[Any], ...]:
+    """Return `values`; or, where sums are `wide`, their upper and lower 32 bits."""
+    return (values >> HALF, values & LOWER) if wide else (values,)
+
+
+def carry(sums: Sequence[NDArray[Any]]) -> None:
+    """Make room for more in the sums of the lower halves, if there are two."""
+    if len(sums) == 2:
+        upper, lower = sums
+        upper += lower >> HALF
+        lower &= LOWER
+
+
+def joined(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
+    """Return the sums, from those of the parts, which are used up.
+
+    Raises
+    ------
+    DistanceOverflowError
+        One does not fit int64.
+    """
+    if len(sums) == 1:
+        return sums[0]
+    carry(sums)
+    upper, lower = sums
+    half = 1 << (HALF - 1)
+    outside = np.flatnonzero((upper < -half) | (upper >= half))
+    if outside.size:
+        first = outside[0]
+        total = (int(upper[first]) << HALF) + int(lower[first])
+        raise DistanceOverflowError(
+            f"a sum of {what} is {total}, which does not fit int64; give them as floats"
+        )
+    whole: NDArray[np.int64] = (upper << HALF) | lower
+    return whole

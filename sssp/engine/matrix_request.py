@@ -1,0 +1,268 @@
+"""Checked questions about all pairs, and the arithmetic that every dense solver keeps.
+
+Calls turn their arguments into a `MatrixQuery` or a `ClosureQuery` once; solvers trust it. A
+solver of `MatrixQuery` works in place in a matrix D of shape (n, n), made by `fill`:
+the weight of an arc, 0 on the diagonal (or a negative self-loop), and INF = ``infinity(dtype)``
+where there is no arc.
+
+**Unreachable stays unreachable.** In integers INF is an ordinary number: kernels compute
+``min(d, a + b)`` without a branch, in 32 bits with one fused instruction on some GPUs. Values
+only ever decrease, so nothing exceeds INF, and no sum of two exceeds the dtype. Nothing is
+proven beforehand; when the solver is done, two passes over D decide (`threshold`, `overflowed`):
+
+1. Let ``least`` be the least entry, or 0. Unless ``least > -INF / 2`` the call overflowed. If it
+   is, no sum ever wrapped: a wrapped one needs an operand below -2^30 (-2^62), and that, or
+   something lower, would still stand in D. So D is exactly the closure of a complete graph, in
+   which absent arcs weigh INF.
+2. A walk with such an arc has at least the length ``T = INF + 2 * least``, for what lies before
+   and after the arc is no shorter than ``least``, and more of those arcs make it only longer.
+   So an entry below T is the length of a path of real arcs, and the exact distance.
+3. Let ``greatest`` be the greatest entry below T. Distances grow by no more than the heaviest
+   weight from one vertex of a path to the next; so if ``greatest + heaviest < T``, no distance is
+   T or more, and every entry from T on is unreachable. Otherwise the call overflowed.
+
+An overflowed call is repeated in the wider dtype, and where that overflows too, by searches from
+every vertex, which decide exactly. In floats INF is inf, which stays what it is; T is inf, and a
+margin for rounding takes the place of exactness.
+
+**Negative cycles.** Walks round one get shorter without end, and exponentially fast. A negative
+entry of the diagonal stays negative whatever wraps, so a solver tests the diagonal after every
+round, before it trusts any other entry, stops, and raises `NegativeDiagonalError`. Whether that is
+a real cycle or a false alarm (sums that wrapped, or a float cycle of length zero) decides a search
+from the vertex; after a false alarm the whole call is answered by searches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.packing import packed_bits, words_for
+from sssp.engine.request import Call
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INT64, WeightRange, infinity, largest_distance
+
+__all__ = [
+    "ClosureQuery",
+    "MatrixQuery",
+    "NegativeDiagonalError",
+    "overflowed",
+    "squarings",
+    "threshold",
+]
+
+#: share of the greatest float up to which sums, in whatever order, are sure not to overflow
+SURE = 0.999
+#: entries of a boolean block that is packed at once
+BLOCK = 1 << 24
+
+Number = np.dtype[Any]
+
+
+class NegativeDiagonalError(Exception):
+    """An entry of the diagonal is negative: a negative cycle, or a false alarm.
+
+    Attributes
+    ----------
+    vertex : int
+        Where it stands.
+    """
+
+    def __init__(self, vertex: int) -> None:
+        super().__init__(f"the entry ({vertex}, {vertex}) is negative")
+        self.vertex = vertex
+
+
+def threshold(dtype: Number, least: Any) -> Any:
+    """T of the module's docstring: entries from here on are unreachable, once that is certain.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the matrix.
+    least : number
+        Its least entry.
+
+    Returns
+    -------
+    int, float or None
+        None: the call overflowed.
+    """
+    lowest = min(least.item() if isinstance(least, np.generic) else least, 0)
+    if dtype.kind == "f":
+        return float("inf") if lowest > -SURE * float(largest_distance(dtype)) else None
+    above = int(infinity(dtype)) + 2 * lowest
+    return above if above > 0 else None
+
+
+def overflowed(dtype: Number, above: Any, greatest: Any, heaviest: Any) -> bool:
+    """Whether a distance may have been taken for unreachable.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of the matrix.
+    above : number
+        Its `threshold`.
+    greatest : number
+        Its greatest entry below that.
+    heaviest : number
+        The greatest weight of an arc.
+    """
+    if dtype.kind == "f":
+        return float(greatest) + float(heaviest) > SURE * float(largest_distance(dtype))
+    return int(greatest) + int(heaviest) >= int(above)
+
+
+def squarings(arcs: int) -> int:
+    """Squarings of a matrix, diagonal included, until walks of `arcs` arcs are in it."""
+    return max(0, arcs - 1).bit_length()
+
+
+@dataclass
+class MatrixQuery(Call):
+    """One call of `all_pairs` for a method that works on a matrix, checked.
+
+    Attributes
+    ----------
+    n : int
+    source : Graph, or ndarray, shape (n, n)
+        The open part of a graph; or a matrix of any real dtype, without NaN or -inf.
+    zero_is_arc : bool
+        Whether an off-diagonal 0 of a matrix is an arc of weight 0 instead of none.
+    weights : WeightRange
+    dtype : dtype or None
+        What the distances must be; None leaves it to the solver (int32 if all fit).
+    predecessors : bool
+    """
+
+    n: int
+    source: Graph | NDArray[Any]
+    zero_is_arc: bool
+    weights: WeightRange
+    dtype: Number | None = None
+    predecessors: bool = False
+
+    @property
+    def negative(self) -> bool:
+        """Whether a weight may be below zero."""
+        return self.weights.least < 0
+
+    @property
+    def heaviest(self) -> int | float:
+        """No weight is greater, and it is 0 or more."""
+        return max(self.weights.greatest, 0)
+
+    @property
+    def positive(self) -> bool:
+        """Whether every weight is above zero: then every tight arc leads farther away."""
+        zero_is_none = not isinstance(self.source, Graph) and not self.zero_is_arc
+        return self.weights.least > 0 or (self.weights.least == 0 and zero_is_none)
+
+    @property
+    def squarings(self) -> int:
+        """Squarings that find all paths; one more finds a negative cycle of n arcs."""
+        return squarings(self.n - 1) + (1 if self.negative and self.n > 1 else 0)
+
+    def carries_tails(self, dtype: Number) -> bool:
+        """Whether a solver working in `dtype` carries tails along: few float arcs are tight."""
+        return self.predecessors and dtype.kind == "f"
+
+    def fill(self, out: NDArray[Any], rows: range) -> None:
+        """Write rows of the initial matrix.
+
+        Parameters
+        ----------
+        out : ndarray, shape (len(rows), n), contiguous
+            In a working dtype. Gets weights; 0 or a negative self-loop on the diagonal;
+            ``infinity(out.dtype)`` where there is no arc.
+        rows : range
+            Of step 1.
+        """
+        if isinstance(self.source, Graph):
+            g = self.source
+            arcs = slice(int(g.indptr[rows.start]), int(g.indptr[rows.stop]))
+            out[...] = infinity(out.dtype)
+            place = (g.tails[arcs].astype(INT64) - rows.start) * self.n + g.indices[arcs]
+            out.reshape(-1)[place] = g.weights_as(out.dtype)[arcs]
+        else:
+            block = self.source[rows.start : rows.stop]
+            np.copyto(out, block, casting="unsafe")
+            if out.dtype.kind == "f":
+                out += 0  # turns -0.0 into 0.0
+            np.copyto(out, infinity(out.dtype), where=_absent(block, self.zero_is_arc))
+        place = np.arange(len(rows))
+        out[place, rows.start + place] = np.minimum(out[place, rows.start + place], 0)
+
+
+def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
+    """Mask of what is no arc in rows of a dense matrix (but for the diagonal)."""
+    absent = np.zeros(block.shape, np.bool_) if zero_is_arc else block == 0
+    if block.dtype.kind == "f":
+        absent |= block == np.inf
+    return absent
+
+
+@dataclass
+class ClosureQuery(Call):
+    """One call of `transitive_closure`, checked.
+
+    Attributes
+    ----------
+    n : int
+    arcs : tuple of ndarray, or None
+        CSR ``indptr`` and ``indices``.
+    matrix : ndarray, shape (n, n), or None
+        Exactly one of the two is there. Entries other than 0 and inf are arcs; those of the
+        diagonal are self-loops.
+    reflexive : bool
+        Whether every vertex reaches itself.
+    """
+
+    n: int
+    arcs: tuple[NDArray[Any], NDArray[Any]] | None
+    matrix: NDArray[Any] | None
+    reflexive: bool = True
+
+    @property
+    def words(self) -> int:
+        """Words in a row."""
+        return words_for(self.n)
+
+    @property
+    def squarings(self) -> int:
+        """Rounds of ``R = R or R R`` that find all walks: n - 1 arcs, or n if a cycle counts."""
+        return squarings(self.n - 1 if self.reflexive else self.n)
+
+    def fill(self, out: NDArray[np.uint64], rows: range) -> None:
+        """Write rows of the initial matrix.
+
+        Parameters
+        ----------
+        out : ndarray, shape (len(rows), words), uint64
+            Column j is bit ``j % 64`` of word ``j // 64``; bits beyond n are 0.
+        rows : range
+            Of step 1.
+        """
+        step = max(1, BLOCK // max(1, self.n))
+        for first in range(rows.start, rows.stop, step):
+            part = range(first, min(first + step, rows.stop))
+            bits = np.zeros((len(part), self.n), np.bool_)
+            self._mark(bits, part)
+            packed_bits(bits, out[part.start - rows.start : part.stop - rows.start])
+
+    def _mark(self, bits: NDArray[np.bool_], rows: range) -> None:
+        if self.arcs is not None:
+            indptr, indices = self.arcs
+            counts = np.diff(indptr[rows.start : rows.stop + 1])
+            tails = np.repeat(np.arange(len(rows)), counts)
+            bits[tails, indices[indptr[rows.start] : indptr[rows.stop]]] = True
+        else:
+            assert self.matrix is not None
+            np.logical_not(_absent(self.matrix[rows.start : rows.stop], False), out=bits)
+        if self.reflexive:
+            place = np.arange(len(rows))
+            bits[place, rows.start + place] = True

@@ -1,0 +1,455 @@
+"""What becomes of finished rows: the forms that an answer can take, once for all devices.
+
+Solvers hand over rows, one or several at a time. They lie where they were solved, on the host or
+on a GPU, and give away only what a form asks of them: columns, the reached vertices, the paths to
+the targets, or one number a row (`FinishedRows`). The form that stays on a GPU is
+`sssp.cuda.device_output`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.memory import check_memory
+from sssp.engine.narrow import narrowed
+from sssp.engine.request import Answer, Query, Reduction, Walks
+from sssp.errors import DistanceOverflowError
+from sssp.graph.interop import scipy_offsets
+from sssp.kernels.dtypes import INDEX, INT64, unreached
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+__all__ = [
+    "DenseForm",
+    "Entries",
+    "FinishedRows",
+    "Form",
+    "ReducedForm",
+    "SparseForm",
+    "TripsForm",
+    "joined_halves",
+    "joined_walks",
+    "least_number",
+    "make_form",
+]
+
+
+#: bits of an integer that every float64 holds
+EXACT = 53
+
+
+class Entries(NamedTuple):
+    """Entries of finished rows, row by row, in order of vertex.
+
+    Attributes
+    ----------
+    counts : ndarray, shape (rows,), int64
+        How many each row has.
+    vertices : ndarray, shape (counts.sum(),), int32
+    distances : the same, in the dtype of the search, or None
+    tails : the same, int32, or None
+        Predecessors.
+    """
+
+    counts: NDArray[np.int64]
+    vertices: NDArray[np.int32]
+    distances: NDArray[Any] | None
+    tails: NDArray[np.int32] | None
+
+
+class FinishedRows(Protocol):
+    """Finished rows, wherever they lie."""
+
+    @property
+    def rows(self) -> range:
+        """Which rows of the query."""
+
+    @property
+    def origin(self) -> NDArray[np.int32] | None:
+        """Winning source of every vertex, of a nearest search."""
+
+    @property
+    def walks(self) -> Walks | None:
+        """The paths to the row's own targets, of trips."""
+
+    def copy_distances(self, out: NDArray[Any]) -> None:
+        """Write the columns that the query wants, shape (rows, n) or (rows, t)."""
+
+    def copy_predecessors(self, out: NDArray[np.int32]) -> None:
+        """Write the predecessors, shape (rows, n)."""
+
+    def reached(self, *, tails: bool) -> Entries:
+        """Return the reached vertices with their distances, and predecessors if wanted."""
+
+    def paths(self) -> Entries:
+        """Return the vertices on the paths to the targets with their predecessors."""
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return what a step of a reduction makes of each row.
+
+        Counts and greatest distances have shape (rows,), the least number of all where nothing
+        counts; sums of floats (rows, c), and those of integers (rows, c, 2): sums of their upper
+        and of their lower 32 bits.
+        """
+
+
+class Form(Protocol):
+    """Takes finished rows, from several threads at once, in any order, and makes the answer.
+
+    Attributes
+    ----------
+    nbytes : int
+        Bytes of the host that the answer will take, as far as that is known beforehand.
+    """
+
+    nbytes: int
+
+    def place(self, rows: range) -> NDArray[Any] | None:
+        """Where a search may write distances of whole rows itself; None: nowhere."""
+
+    def tree_place(self, rows: range) -> NDArray[np.int32] | None:
+        """Where predecessors of whole rows may be written; None: nowhere."""
+
+    def take(self, found: FinishedRows) -> None:
+        """Keep what the answer needs of them."""
+
+    def answer(self) -> Answer:
+        """Return the answer once all rows are in."""
+
+
+def make_form(n: int, query: Query, dtype: np.dtype[Any]) -> Form:
+    """Return the form on the host that `query` wants of a search in `dtype` over n vertices."""
+    if query.reduction is not None:
+        return ReducedForm(n, query, query.reduction, dtype)
+    if query.shares is not None:
+        return TripsForm(query, dtype)
+    if query.output == "sparse":
+        return SparseForm(n, query, dtype)
+    return DenseForm(n, query, dtype)
+
+
+class DenseForm:
+    """Rows of a matrix, over all vertices or over the targets."""
+
+    def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
+        self.query, self.dtype, self.n = query, dtype, n
+        self._lock = threading.Lock()
+        self._distances = query.out
+        self._predecessors: NDArray[np.int32] | None = None
+        self._paths: _Sparse | None = None
+        self._origin: NDArray[np.int32] | None = None
+        self.nbytes = 0
+        if query.out is None:
+            self.nbytes += query.rows * query.columns(n) * dtype.itemsize
+        if query.predecessors and query.targets is not None:
+            self._paths = _Sparse(query, n, self.nbytes)
+        elif query.predecessors:
+            self.nbytes += query.rows * n * INDEX.itemsize
+
+    # the matrices are made when the first row asks for them: after memory was planned
+
+    def _rows(self, rows: range) -> NDArray[Any]:
+        if self._distances is None:
+            with self._lock:
+                if self._distances is None:
+                    shape = self.query.rows, self.query.columns(self.n)
+                    self._distances = np.empty(shape, self.dtype)
+        return self._distances[rows.start : rows.stop]
+
+    def _tree_rows(self, rows: range) -> NDArray[np.int32]:
+        if self._predecessors is None:
+            with self._lock:
+                if self._predecessors is None:
+                    self._predecessors = np.empty((self.query.rows, self.n), INDEX)
+        return self._predecessors[rows.start : rows.stop]
+
+    def place(self, rows: range) -> NDArray[Any] | None:
+        """Rows of the matrix itself, if it has all vertices and the dtype of the search."""
+        if self.query.targets is not None:
+            return None
+        part = self._rows(rows)
+        fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
+        return part if fits else None
+
+    def tree_place(self, rows: range) -> NDArray[np.int32] | None:
+        """Rows of the matrix of predecessors."""
+        return None if self.query.targets is not None else self._tree_rows(rows)
+
+    def take(self, found: FinishedRows) -> None:
+        """Copy what was not written in place."""
+        found.copy_distances(self._rows(found.rows))
+        if self._paths is not None:
+            self._paths.keep(found.rows, found.paths())
+        elif self.query.predecessors:
+            found.copy_predecessors(self._tree_rows(found.rows))
+        self._origin = found.origin
+
+    def answer(self) -> Answer:
+        """Return the matrix, in the dtype that the call fixed or in the narrowest that fits."""
+        none = range(0)
+        self._rows(none)
+        distances = self._distances
+        assert distances is not None
+        if self.query.out is None:
+            distances = narrowed(distances, self.query.dtype)
+        if self._paths is not None:
+            return Answer(distances, self._paths.matrices()[1], self._origin)
+        if self.query.predecessors:
+            self._tree_rows(none)
+        return Answer(distances, self._predecessors, self._origin)
+
+
+class SparseForm:
+    """The reached vertices of every row, in order of vertex."""
+
+    def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
+        self.query, self.dtype = query, dtype
+        self.nbytes = 0
+        self._entries = _Sparse(query, n, 0)
+        self._origin: NDArray[np.int32] | None = None
+
+    def place(self, rows: range) -> None:
+        """Nowhere: how much is reached shows itself."""
+
+    def tree_place(self, rows: range) -> None:
+        """Nowhere."""
+
+    def take(self, found: FinishedRows) -> None:
+        """Keep vertices and distances, and predecessors where wanted."""
+        self._entries.keep(found.rows, found.reached(tails=self.query.predecessors))
+        self._origin = found.origin
+
+    def answer(self) -> Answer:
+        """Return the matrices; a stored zero is a source's own distance."""
+        distances, predecessors = self._entries.matrices(self.dtype)
+        return Answer(distances, predecessors, self._origin)
+
+
+class _Sparse:
+    """Entries of all rows until they become CSR matrices."""
+
+    def __init__(self, query: Query, n: int, beside: int) -> None:
+        self.query, self.shape, self.beside = query, (query.rows, n), beside
+        self._kept: dict[int, Entries] = {}
+        self._done = self._nbytes = self._joining = 0
+        self._lock = threading.Lock()
+
+    def keep(self, rows: range, entries: Entries) -> None:
+        """Keep the entries of some rows.
+
+        Raises
+        ------
+        DeviceError
+            What has been found so far is more than the call may take.
+        """
+        parts = (entries.vertices, entries.distances, entries.tails)
+        with self._lock:
+            self._kept[rows.start] = entries
+            self._done += len(rows)
+            self._nbytes += sum(part.nbytes for part in parts if part is not None)
+            self._joining += entries.vertices.nbytes
+            # (a GPU has a limit of its own; the host keeps what comes back)
+            if self.query.device == "cpu":
+                needed = {
+                    f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes,
+                    "their vertices in one piece": self._joining,
+                }
+                if self.beside:
+                    needed["the distances"] = self.beside
+                check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
+
+    def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
+        """Return distances (or vertices alone) and predecessors; what was kept is given up."""
+        from scipy.sparse import csr_array
+
+        kept = [self._kept.pop(first) for first in sorted(self._kept)]
+        counts = np.concatenate([np.zeros(1, INT64), *(entries.counts for entries in kept)])
+        vertices, distances, tails = ([entries[part] for entries in kept] for part in (1, 2, 3))
+        kept.clear()
+        indptr = scipy_offsets(np.cumsum(counts))
+        size = int(indptr[-1])
+        indices = _joined(vertices, size, INDEX)
+        found: Any = None
+        predecessors = None
+        if self.query.targets is None:
+            found = narrowed(_joined(distances, size, dtype), self.query.dtype)
+            found = csr_array((found, indices, indptr), shape=self.shape)
+        if self.query.predecessors:
+            joined = _joined(tails, size, INDEX)
+            predecessors = csr_array((joined, indices, indptr), shape=self.shape)
+        return found, predecessors
+
+
+def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Concatenate arrays, giving up each as it is copied, so that they are not held twice."""
+    joined: NDArray[Any] = np.empty(size, dtype)
+    place = size
+    while parts:
+        part = parts.pop()
+        joined[place - part.size : place] = part
+        place -= part.size
+    return joined
+
+
+class TripsForm:
+    """For every source the distances to its own targets, and the paths if wanted."""
+
+    def __init__(self, query: Query, dtype: np.dtype[Any]) -> None:
+        assert query.shares is not None
+        assert query.targets is not None
+        self.query, self.shares, self.dtype = query, query.shares, dtype
+        self._distances: NDArray[Any] = np.empty(query.targets.size, dtype)
+        self.nbytes = self._distances.nbytes + query.beside
+        self._walks: dict[int, Walks] = {}
+        self._held = self._joining = 0
+        self._lock = threading.Lock()
+
+    def place(self, rows: range) -> None:
+        """Nowhere: rows are not kept."""
+
+    def tree_place(self, rows: range) -> None:
+        """Nowhere."""
+
+    def take(self, found: FinishedRows) -> None:
+        """Keep the distances and paths of rows.
+
+        Raises
+        ------
+        DeviceError
+            The paths found so far are more than the call may take.
+        """
+        row = found.rows.start
+        low, high = self.shares[row], self.shares[found.rows.stop]
+        found.copy_distances(self._distances[np.newaxis, low:high])
+        walks = found.walks
+        if walks is None:
+            return
+        with self._lock:
+            self._walks[row] = walks
+            self._held += walks.firsts.nbytes + walks.vertices.nbytes
+            self._joining += walks.vertices.nbytes
+            needed = {
+                "the trips": self.nbytes,
+                "the paths so far": self._held,
+                "their vertices in one piece": self._joining,
+            }
+            if self.query.device == "cpu":
+                check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
+
+    def answer(self) -> Answer:
+        """Return all trips, in the dtype that the call fixed or in the narrowest that fits."""
+        distances = narrowed(self._distances, self.query.dtype)
+        if not self.query.predecessors:
+            return Answer(distances)
+        kept = [self._walks.pop(row) for row in sorted(self._walks)]
+        return Answer(distances, walks=joined_walks(kept))
+
+
+def joined_walks(parts: list[Walks]) -> Walks:
+    """Return the paths of all parts, in order; the list is used up."""
+    counts = [np.diff(walks.firsts) for walks in parts]
+    firsts = np.cumsum(np.concatenate([np.zeros(1, INT64), *counts]), dtype=INT64)
+    vertices = [walks.vertices for walks in parts]
+    parts.clear()
+    return Walks(firsts, _joined(vertices, int(firsts[-1]), INDEX))
+
+
+class ReducedForm:
+    """One number a row, or one for every column of vertex weights."""
+
+    def __init__(self, n: int, query: Query, reduction: Reduction, dtype: np.dtype[Any]) -> None:
+        self.n, self.query, self.reduction, self.dtype = n, query, reduction, dtype
+        shape = query.rows, reduction.columns
+        self._values: NDArray[Any] = np.zeros(shape, reduction.dtype_of(dtype))
+        self.nbytes = self._values.nbytes
+
+    def place(self, rows: range) -> None:
+        """Nowhere: rows are not kept."""
+
+    def tree_place(self, rows: range) -> None:
+        """Nowhere."""
+
+    def take(self, found: FinishedRows) -> None:
+        """Reduce the rows."""
+        parts = [found.reduced(step) for step in self.reduction.steps]
+        kept = self._values[found.rows.start : found.rows.stop]
+        make = getattr(self, f"_{self.reduction.what}", None)
+        if make is not None:
+            kept[:, 0] = make(found.rows, *parts)
+        elif parts[0].ndim == 3:
+            kept[...] = joined_halves(parts[0])
+        else:
+            kept[...] = parts[0].reshape(kept.shape)
+
+    def answer(self) -> Answer:
+        """Return the numbers."""
+        return Answer(self._values[:, 0] if self.reduction.one_column else self._values)
+
+    def _eccentricity(self, rows: range, greatest: NDArray[Any]) -> NDArray[Any]:
+        """What stands for unreached, where nothing is reached."""
+        dtype = self._values.dtype
+        return np.where(greatest == least_number(dtype), unreached(dtype), greatest)
+
+    def _mean(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
+        sums, divisors = _numbers(totals, np.maximum(counts, 1))
+        return np.where(counts > 0, sums / divisors, math.nan)
+
+    def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
+        sources, targets = self.query.sources[rows.start : rows.stop], self.query.targets
+        own = np.ones(len(rows), bool) if targets is None else np.isin(sources, targets)
+        others = (self.n if targets is None else targets.size) - own
+        far = np.asarray(_numbers(totals, counts)[0] > 0, bool)
+        sums, counts = _numbers(totals[far], counts[far] - own[far])
+        found = np.zeros(far.size)
+        found[far] = (counts / sums) * (counts / others[far])
+        return found
+
+
+def _numbers(totals: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return sums and counts that divide without rounding before: Python's where floats are short.
+
+    Sums are floats, shape (rows, 1), or integers in halves, shape (rows, 1, 2).
+    """
+    if totals.ndim == 2:
+        return totals[:, 0], counts
+    high, low = totals[:, 0, 0], totals[:, 0, 1]
+    if not (high.any() or (low >> EXACT).any()):
+        return low, counts
+    sums = (high.astype(object) << 32) + low.astype(object)
+    return sums, counts.astype(object)
+
+
+def least_number(dtype: np.dtype[Any]) -> Any:
+    """Return the greatest of no numbers: int64 or float64."""
+    return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def joined_halves(halves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sums of integers, from the sums of their upper and of their lower 32 bits.
+
+    Parameters
+    ----------
+    halves : ndarray, shape (..., 2), int64
+
+    Returns
+    -------
+    ndarray, shape (...), int64
+
+    Raises
+    ------
+    DistanceOverflowError
+        One does not fit int64.
+    """
+    high, low = halves[..., 0], halves[..., 1]
+    upper = high + (low >> 32)
+    misfits = np.argwhere((upper < -(1 << 31)) | (upper >= 1 << 31))
+    if misfits.size:
+        above, below = halves[tuple(misfits[0])].tolist()
+        raise DistanceOverflowError(f"a sum of {(above << 32) + below} does not fit int64")
+    return (upper << 32) | (low & 0xFFFFFFFF)

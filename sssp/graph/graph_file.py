@@ -1,0 +1,238 @@
+"""A graph as the metadata and arrays of a ``.sssp`` file, and back.
+
+What is read is checked as if an enemy had written it: one pass over the arcs, and little more.
+That the bytes are those that were written is the business of `sssp.loaders`.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.errors import GraphFormatError
+from sssp.graph.check_arrays import MOST_VERTICES
+from sssp.graph.csr import twins_of
+from sssp.graph.labels import Labels, are_plain, as_labels
+from sssp.graph.input_rows import rows_are_own
+from sssp.graph.weights import closed_count
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
+
+__all__ = ["packed", "unpacked"]
+
+Array = NDArray[Any]
+
+_KIND = "graph"
+_COUNTS = ("input_arcs", "parallel_arcs", "self_loops")
+_ARC_ARRAYS = ("indptr", "indices", "weights", "arc_origin")
+
+
+def _are_in_order(indptr: Array, indices: Array) -> bool:
+    """Whether `indptr` leads through all arcs, and those of a vertex stand in order of head.
+
+    That is so if every head is above the one before it but where another vertex' arcs begin.
+    """
+    m = indices.size
+    if indptr[0] != 0 or indptr[-1] != m or (indptr[:-1] > indptr[1:]).any():
+        return False
+    may_begin = np.empty(m + 1, np.bool_)
+    np.greater(indices[1:], indices[:-1], out=may_begin[1:m])
+    may_begin[indptr] = True
+    return bool(may_begin.all())
+
+
+def packed(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Turn the fields of a graph into metadata and arrays.
+
+    Raises
+    ------
+    TypeError
+        Labels that are neither integers nor strings.
+    """
+    meta = {name: fields[name] for name in ("directed", *_COUNTS)}
+    # Files of older releases do not have it: there the greatest number is a weight.
+    meta |= {"kind": _KIND, "closed_arcs": closed_count(fields["weights"])}
+    arrays = {name: fields[name] for name in _ARC_ARRAYS}
+    for name in ("row_arc", "coordinates"):
+        if fields[name] is not None:
+            arrays[name] = fields[name]
+    labels = fields["labels"]
+    if isinstance(labels, range):
+        meta["first_label"] = labels.start
+    elif labels is not None and labels.dtype.kind in "iU":
+        arrays["labels"] = labels
+    elif labels is not None:
+        raise TypeError(
+            "a file holds labels that are all integers (of 64 bits) or all strings, not like "
+            f"{_first_odd(labels.tolist())!r}; relabel the vertices first"
+        )
+    return meta, arrays
+
+
+def unpacked(
+    path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, Array]
+) -> dict[str, Any]:
+    """Turn what `packed` made back into the fields of a graph; `path` is for messages.
+
+    Raises
+    ------
+    GraphFormatError
+        Not a graph, or not one that `packed` could have been given.
+    """
+    # (of a hierarchy's file the graph is a part)
+    if meta.get("kind") not in (_KIND, "hierarchy"):
+        kind = meta.get("kind")
+        shown = repr(kind) if isinstance(kind, str) else "something else"
+        raise GraphFormatError(f"the file holds no graph, but {shown}", path=path)
+    if type(meta.get("directed")) is not bool:
+        raise GraphFormatError("directed is missing or not of type bool", path=path)
+    for name in _COUNTS:
+        if type(meta.get(name)) is not int or not 0 <= meta[name] <= np.iinfo(INT64).max:
+            raise GraphFormatError(f"{name} is missing or no count", path=path)
+    for name in _ARC_ARRAYS:
+        if name not in arrays:
+            raise GraphFormatError(f"the array {name} is missing", path=path)
+    fields = {name: meta[name] for name in ("directed", *_COUNTS)}
+    fields |= {name: arrays[name] for name in _ARC_ARRAYS}
+    fields["row_arc"] = arrays.get("row_arc")
+    fields["weights"] = _unpacked_weights(meta, fields)
+    fault = _shape_fault(**fields) or _value_fault(**fields) or _rows_fault(**fields)
+    if fault:
+        raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
+    if meta.get("closed_arcs") not in (None, closed_count(fields["weights"])):
+        raise GraphFormatError("closed_arcs is not the number of closed arcs", path=path)
+    n = fields["indptr"].size - 1
+    fields["coordinates"] = arrays.get("coordinates")
+    if fields["coordinates"] is not None and not (
+        _is(fields["coordinates"], (n, 2), FLOAT64) and np.isfinite(fields["coordinates"]).all()
+    ):
+        raise GraphFormatError(f"the coordinates are not those of {n} vertices", path=path)
+    fields["labels"] = _unpacked_labels(path, n, meta, arrays)
+    return fields
+
+
+def _unpacked_weights(meta: dict[str, Any], fields: dict[str, Any]) -> Array:
+    """Return the weights; of an old file, in a dtype whose greatest number is not among them."""
+    weights: Array = fields["weights"]
+    old = "closed_arcs" not in meta
+    if old and weights.dtype == INT32 and weights.size and weights.max() == np.iinfo(INT32).max:
+        return weights.astype(INT64)
+    return weights
+
+
+def _shape_fault(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    arc_origin: Array,
+    row_arc: Array | None,
+    input_arcs: int,
+    **_: Any,
+) -> str | None:
+    """Say which array has a shape or a dtype that it must not have."""
+    n, m = indptr.size - 1, indices.size
+    right = {
+        "indptr": 0 <= n <= MOST_VERTICES and _is(indptr, (n + 1,), OFFSET),
+        "indices": _is(indices, (m,), INDEX),
+        "weights": _is(weights, (m,), INT32, INT64, FLOAT64),
+        "arc_origin": _is(arc_origin, (m,), INT32, INT64),
+        "row_arc": row_arc is None or _is(row_arc, (input_arcs,), INT32, INT64),
+    }
+    wrong = [name for name, is_right in right.items() if not is_right]
+    return f"{wrong[0]} has another shape or dtype" if wrong else None
+
+
+def _value_fault(
+    indptr: Array, indices: Array, weights: Array, arc_origin: Array, input_arcs: int, **_: Any
+) -> str | None:
+    """Say which array of the right shape holds what it must not hold."""
+    if not _are_within(0, indptr.size - 1, indices):
+        return "a head is no vertex"
+    if not _are_in_order(indptr, indices):
+        return "indptr does not lead through arcs in order of head, none of them parallel"
+    if weights.dtype == FLOAT64 and not _are_floats(weights):
+        return "a weight is NaN, minus infinity or minus zero"
+    if not _are_within(0, input_arcs, arc_origin):
+        return "arc_origin names a row that there is not"
+    return None
+
+
+def _are_within(least: int, end: int, numbers: Array) -> bool:
+    return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
+
+
+def _are_floats(weights: Array) -> bool:
+    """Tell whether floats are as `as_stored` leaves them."""
+    minus_zero = np.iinfo(INT64).min  # its bits
+    return weights.size == 0 or bool(
+        weights.min() > -np.inf and weights.view(INT64).min() > minus_zero
+    )
+
+
+def _rows_fault(
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    arc_origin: Array,
+    row_arc: Array | None,
+    directed: bool,
+    **_: Any,
+) -> str | None:
+    """Say what is wrong with the rows of arcs, and the arcs of rows."""
+    m = indices.size
+    if row_arc is not None and not _are_within(-1, m, row_arc):
+        return "row_arc names an arc that there is not"
+    own = row_arc is None or rows_are_own(row_arc, arc_origin)
+    if directed and own:
+        return None
+    twins = twins_of(indptr, indices)
+    if row_arc is not None and not own:
+        arcs = row_arc[arc_origin]
+        if not ((arcs == np.arange(m)) | (arcs == twins)).all():
+            return "row_arc does not lead back to the arcs"
+    if not directed and not (
+        np.all(twins >= 0)
+        and np.array_equal(weights[twins], weights)
+        and np.array_equal(arc_origin[twins], arc_origin)
+    ):
+        return "the arcs of an undirected graph are not the same both ways"
+    return None
+
+
+def _is(array: Array, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> bool:
+    return array.shape == shape and array.dtype in dtypes
+
+
+def _first_odd(labels: list[Any]) -> Any:
+    """Return the first label that keeps them from being all int64 or all strings."""
+    fits = _fits_string if isinstance(labels[0], str) else _fits_int64
+    return next(label for label in labels if not fits(label))
+
+
+def _fits_string(label: Any) -> bool:
+    return type(label) in (str, np.str_) and not label.endswith("\0")
+
+
+def _fits_int64(label: Any) -> bool:
+    limits = np.iinfo(INT64)
+    is_integer = isinstance(label, Integral) and not isinstance(label, bool)
+    return is_integer and limits.min <= int(label) <= limits.max
+
+
+def _unpacked_labels(
+    path: str | PathLike[str], n: int, meta: dict[str, Any], arrays: dict[str, Array]
+) -> Labels:
+    first, labels = meta.get("first_label"), arrays.get("labels")
+    if first is None and labels is None:
+        return None
+    if labels is None and type(first) is int and are_plain(range(first, first + n)):
+        return range(first, first + n)
+    if first is None and labels is not None and (labels.dtype == INT64 or labels.dtype.kind == "U"):
+        try:
+            return as_labels(labels, n)
+        except ValueError as error:
+            raise GraphFormatError(f"the labels are no labels: {error}", path=path) from None
+    raise GraphFormatError(f"the labels are not those of {n} vertices", path=path)

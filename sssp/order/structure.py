@@ -1,0 +1,484 @@
+"""From an elimination order to the structure of a hierarchy: which arcs there are, for any weights.
+
+Vertices are eliminated in order; whoever goes joins all its neighbours that are left, both ways.
+What comes of that is the chordal graph of the order (Dibbelt, Strasser and Wagner 2016, section
+3). Every vertex keeps the list of those above it to which it is joined then, the first of them is
+its parent, and the parents make the elimination tree: all that a vertex is joined to above it are
+ancestors there, and every shortest path climbs to some vertex and descends from it.
+
+Vertices are known by their rank. Ranks are numbers in postorder, the heaviest child last, so a
+subtree is a range of ranks and a chain of single children another: work on the tree is cut into
+ranges (`Tasks`). Renumbering in postorder changes neither the arcs nor the depth.
+
+How many chordal arcs and triangles there will be is counted before any list is made, in time close
+to O(m) (Gilbert, Ng and Peyton 1994), so that a graph that is no road network is refused in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.arc_orders import order_of_heads
+from sssp.graph.csr import arc_position
+from sssp.graph.frozen import frozen
+from sssp.graph.graph import Graph
+from sssp.engine.derived import Derived
+from sssp.order.tasks import Tasks, make_tasks
+from sssp.kernels.dtypes import INDEX, OFFSET
+from sssp.kernels.jit import njit
+
+__all__ = [
+    "MOST_ARCS",
+    "NO_SLOT",
+    "Fill",
+    "Structure",
+    "make_structure",
+    "neighbours",
+    "offsets",
+    "slots_of",
+]
+
+#: places of directed chordal arcs are numbers of 32 bits
+MOST_ARCS = (1 << 31) - 1
+NO_SLOT = np.uint32(0xFFFFFFFF)
+
+
+class Structure(NamedTuple):
+    """What hierarchies over the same topology share; c is the number of chordal arcs.
+
+    Attributes
+    ----------
+    order : ndarray, shape (n,), int32
+        The vertex of every rank.
+    rank : ndarray, shape (n,), int32
+        The rank of every vertex.
+    parent : ndarray, shape (n,), int32
+        The parent of every rank in the elimination tree; -1 for roots.
+    depth : ndarray, shape (n,), int32
+        How many ancestors every rank has.
+    chain : ndarray, shape (n,), int32
+        The top of the chain of every rank: ranks that follow each other, each the child of the
+        next. To leave a chain upward at least doubles the subtree.
+    size : ndarray, shape (n,), int32
+        How many ranks the subtree of every rank has, which end with it.
+    first : ndarray, shape (n + 1,), int64
+        Where the chordal arcs above every rank begin.
+    upper : ndarray, shape (c,), int32
+        The ranks that they lead to, ascending for each.
+    lower_first : ndarray, shape (n + 1,), int64
+        Where the chordal arcs below every rank begin, in `lower`.
+    lower : ndarray, shape (c, 2), uint32
+        Of each the arc's number, and where the list ends that it stands in.
+    triangles : int
+        Triangles of chordal arcs: the work of a customization.
+    tasks : Tasks
+        The elimination tree, cut into ranges of ranks.
+    shared : Derived
+        What is made of it for devices, once for all maps that share it.
+    """
+
+    order: NDArray[np.int32]
+    rank: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    chain: NDArray[np.int32]
+    size: NDArray[np.int32]
+    first: NDArray[np.int64]
+    upper: NDArray[np.int32]
+    lower_first: NDArray[np.int64]
+    lower: NDArray[np.uint32]
+    triangles: int
+    tasks: Tasks
+    shared: Derived
+
+    @property
+    def height(self) -> int:
+        """Most vertices on a path from a root."""
+        height: int = self.shared.made("height", lambda: int(self.depth.max(initial=-1)) + 1)
+        return height
+
+    def frozen(self) -> Structure:
+        """Return the same with arrays that are read-only for good."""
+        parts: dict[str, Any] = self._asdict()
+        arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+        return Structure(**parts | {name: frozen(array) for name, array in arrays.items()})
+
+
+# ---- the graph, seen without directions
+
+
+@njit
+def _neighbours_kernel(indptr, indices, tails_indptr, tails, first, others):
+    """Find the vertices before or behind every vertex, ascending: the union of two such lists.
+
+    Writes where those of every vertex begin, shape (n + 1,), and they themselves as far as there is
+    room: so without any it counts.
+    """
+    place = 0
+    first[0] = 0
+    for v in range(first.size - 1):
+        out, out_end = indptr[v], indptr[v + 1]
+        into, into_end = tails_indptr[v], tails_indptr[v + 1]
+        while out < out_end or into < into_end:
+            if into == into_end or (out < out_end and indices[out] <= tails[into]):
+                other = indices[out]
+            else:
+                other = tails[into]
+            if out < out_end and indices[out] == other:
+                out += 1
+            if into < into_end and tails[into] == other:
+                into += 1
+            if other != v:
+                if place < others.size:
+                    others[place] = other
+                place += 1
+        first[v + 1] = place
+
+
+def neighbours(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the graph without directions and loops: CSR, both ways, ascending.
+
+    Closed arcs count, for they may open. O(n + m) time.
+    """
+    tails_indptr, tails, _ = order_of_heads(graph)
+    arcs = graph.indptr, graph.indices, tails_indptr, tails
+    first, others = np.empty(graph.n + 1, OFFSET), np.empty(0, INDEX)
+    _neighbours_kernel(*arcs, first, others)
+    others = np.empty(first[-1], INDEX)
+    _neighbours_kernel(*arcs, first, others)
+    return first, others
+
+
+# ---- elimination tree and ranks
+
+
+@njit
+def _elimination_tree_kernel(indptr, indices, order, rank, parent, ancestor):
+    """Liu's algorithm, with path compression; in places of the order. `parent` comes as -1."""
+    ancestor[:] = -1
+    for r in range(order.size):
+        v = order[r]
+        for arc in range(indptr[v], indptr[v + 1]):
+            below = rank[indices[arc]]
+            while below < r:
+                above = ancestor[below]
+                if above == r:
+                    break
+                ancestor[below] = r
+                if above < 0:
+                    parent[below] = r
+                    break
+                below = above
+
+
+@njit
+def _postorder_kernel(parent, size, heaviest, number):
+    """Number the places of the order: a vertex behind its subtree, the heaviest child right before.
+
+    Arguments: parent, of every place, above it; the others are written here: size of the
+    subtree, heaviest child (the last of equals), new number.
+    """
+    n = parent.size
+    size[:] = 1
+    heaviest[:] = -1
+    for v in range(n):
+        up = parent[v]
+        if up >= 0:
+            size[up] += size[v]
+            if heaviest[up] < 0 or size[v] >= size[heaviest[up]]:
+                heaviest[up] = v
+    # `number` of a parent is known when its children come; meanwhile it points to the greatest
+    # number that is free in its range
+    free = np.empty(n, np.int32)
+    top = n
+    for v in range(n - 1, -1, -1):
+        up = parent[v]
+        if up < 0:
+            end = top
+            top -= size[v]
+        elif heaviest[up] == v:
+            end = number[up]
+        else:
+            end = free[up]
+            free[up] -= size[v]
+        number[v] = end - 1
+        free[v] = end - 1
+        if heaviest[v] >= 0:
+            free[v] -= size[heaviest[v]]
+
+
+@njit
+def _depth_kernel(parent, depth, chain):
+    """Write how many ancestors every rank has, and the top of its chain."""
+    for v in range(parent.size - 1, -1, -1):
+        above = parent[v]
+        depth[v] = 0 if above < 0 else depth[above] + 1
+        chain[v] = chain[above] if above == v + 1 else v
+
+
+@njit
+def _upward_arcs_kernel(indptr, indices, order, rank, first, heads):
+    """Write the ranks above every rank that it has an arc to or from; `first` has n + 1 entries."""
+    place = 0
+    for r in range(order.size):
+        v = order[r]
+        for arc in range(indptr[v], indptr[v + 1]):
+            if rank[indices[arc]] > r:
+                heads[place] = rank[indices[arc]]
+                place += 1
+        first[r + 1] = place
+    return place
+
+
+@njit
+def _meeting(ancestor, leaf):
+    """Return the topmost ancestor that is known of a leaf, and shorten the way there."""
+    top = leaf
+    while ancestor[top] != top:
+        top = ancestor[top]
+    while leaf != top:
+        above = ancestor[leaf]
+        ancestor[leaf] = top
+        leaf = above
+    return top
+
+
+@njit
+def _counts_kernel(first, heads, parent, size, counts, scratch):
+    """Count the chordal arcs above every rank (Gilbert, Ng and Peyton 1994, figure 3).
+
+    A rank r starts as many counts as it is the least in subtrees that an arc leads up from; where
+    two such subtrees meet, one count too many ends. What is below adds up to what is above.
+
+    Arguments: first, heads: the graph's arcs, upward; parent and size of the elimination tree;
+    counts, int64: written; scratch, shape (3, n), int64.
+    """
+    n = parent.size
+    least_seen, last_leaf, ancestor = scratch[0], scratch[1], scratch[2]
+    for r in range(n):
+        counts[r] = 1 if size[r] == 1 else 0
+        least_seen[r] = -1
+        last_leaf[r] = -1
+        ancestor[r] = r
+    for r in range(n):
+        if parent[r] >= 0:
+            counts[parent[r]] -= 1
+        lowest = r - size[r] + 1
+        for arc in range(first[r], first[r + 1]):
+            head = heads[arc]
+            if lowest <= least_seen[head]:
+                continue  # an arc from this subtree is known
+            least_seen[head] = lowest
+            counts[r] += 1
+            leaf = last_leaf[head]
+            last_leaf[head] = r
+            if leaf < 0:
+                continue
+            counts[_meeting(ancestor, leaf)] -= 1
+        if parent[r] >= 0:
+            ancestor[r] = parent[r]
+    for r in range(n):
+        if parent[r] >= 0:
+            counts[parent[r]] += counts[r]
+    for r in range(n):
+        counts[r] -= 1  # itself
+
+
+# ---- chordal arcs
+
+
+@njit
+def _sort(values):
+    """Sort in place (Shell 1959): lists are short, or made of few that are sorted."""
+    gap = np.int64(1)
+    while 9 * gap < values.size:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, values.size):
+            value = values[i]
+            j = i - gap
+            while j >= 0 and values[j] > value:
+                values[j + gap] = values[j]
+                j -= gap
+            values[j + gap] = value
+        gap //= 3
+
+
+@njit
+def _chordal_kernel(low, high, arcs_first, heads, child, sibling, first, upper, seen):
+    """Write the lists of the ranks low..high-1: the graph's own arcs, and what children lead to.
+
+    Arguments
+    ---------
+    arcs_first, heads : the graph's arcs, upward
+    child, sibling : shape (n,), int32
+        A child of every rank, and the next child of the same parent; -1: none.
+    first : where every list begins
+    upper : written
+    seen : shape (n,), int32, of one worker: no entry is a rank from here
+    """
+    for v in range(low, high):
+        place = first[v]
+        for arc in range(arcs_first[v], arcs_first[v + 1]):
+            head = heads[arc]
+            seen[head] = v
+            upper[place] = head
+            place += 1
+        below = child[v]
+        while below >= 0:  # (they are done: what they lead to above v)
+            for e in range(first[below] + 1, first[below + 1]):
+                head = upper[e]
+                if seen[head] != v:
+                    seen[head] = v
+                    upper[place] = head
+                    place += 1
+            below = sibling[below]
+        found = upper[first[v] : place]
+        _sort(found)
+
+
+@njit
+def _children_kernel(parent, child, sibling):
+    """Link the children of every rank; both arrays come as -1."""
+    for v in range(parent.size):
+        if parent[v] >= 0:
+            sibling[v] = child[parent[v]]
+            child[parent[v]] = v
+
+
+@njit
+def _lower_kernel(first, upper, place, lower):
+    """List the arcs below every rank, in order of tail; `place` starts where each list begins."""
+    for v in range(first.size - 1):
+        for e in range(first[v], first[v + 1]):
+            head = upper[e]
+            lower[place[head], 0] = e
+            lower[place[head], 1] = first[v + 1]
+            place[head] += 1
+
+
+@njit
+def _slots_kernel(indptr, indices, rank, first, upper, slots):
+    """Write where among the directed chordal arcs every arc of the graph stands."""
+    for tail in range(indptr.size - 1):
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            below, above, down = rank[tail], rank[indices[arc]], 0
+            if below == above:
+                slots[arc] = NO_SLOT
+                continue
+            if below > above:
+                below, above, down = above, below, 1
+            slots[arc] = 2 * arc_position(first, upper, below, above) + down
+
+
+# ---- all of it
+
+
+class Fill(NamedTuple):
+    """What an order makes of a graph, counted before anything of its size is there."""
+
+    arcs: int
+    triangles: int
+
+
+def make_structure(
+    around: tuple[NDArray[np.int64], NDArray[np.int32]],
+    order: NDArray[np.int32],
+    threads: int,
+    accept: Callable[[Fill], Any] = lambda fill: None,
+) -> Structure:
+    """Build the structure of a graph for an elimination order.
+
+    Parameters
+    ----------
+    around : tuple of two ndarrays
+        The `neighbours` of the graph.
+    order : ndarray, shape (n,), int32
+        A permutation of the vertices, the first to be eliminated first.
+    threads : int
+    accept : callable
+        Gets the `Fill`, and raises if that is too much.
+
+    Notes
+    -----
+    O(n + m + chordal arcs) time but for sorting the longer lists.
+    """
+    n = order.size
+    arcs_first, others = around
+    rank = np.empty(n, INDEX)
+    rank[order] = np.arange(n, dtype=INDEX)
+    by_place = np.full(n, -1, INDEX)
+    _elimination_tree_kernel(arcs_first, others, order, rank, by_place, np.empty(n, INDEX))
+    size_by_place, scratch, number = np.empty(n, INDEX), np.empty(n, INDEX), np.empty(n, INDEX)
+    _postorder_kernel(by_place, size_by_place, scratch, number)
+    ranked = np.empty(n, INDEX)
+    ranked[number] = order
+    order, rank = ranked, number[rank]
+    parent = np.full(n, -1, INDEX)
+    joined = by_place >= 0
+    parent[number[joined]] = number[by_place[joined]]
+    size = np.empty(n, INDEX)
+    size[number] = size_by_place
+    depth, chain = np.empty(n, INDEX), np.empty(n, INDEX)
+    _depth_kernel(parent, depth, chain)
+    above_first = np.zeros(n + 1, OFFSET)
+    above = np.empty(others.size // 2, INDEX)
+    _upward_arcs_kernel(arcs_first, others, order, rank, above_first, above)
+    counts = np.empty(n, OFFSET)
+    _counts_kernel(above_first, above, parent, size, counts, np.empty((3, n), OFFSET))
+    triangles = int((counts * (counts - 1) // 2).sum())
+    accept(Fill(int(counts.sum()), triangles))
+
+    first = offsets(counts)
+    upper = np.empty(first[-1], INDEX)
+    tasks = make_tasks(parent, size, counts)
+    _find_chordal_arcs(tasks, threads, above_first, above, parent, first, upper)
+    lower_first = offsets(np.bincount(upper, minlength=n))
+    lower = np.empty((upper.size, 2), np.uint32)
+    _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
+    return Structure(
+        order, rank, parent, depth, chain, size, first, upper, lower_first, lower, triangles, tasks,
+        Derived(),
+    ).frozen()  # fmt: skip
+
+
+def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
+    """Return where the arcs of a graph stand among the directed chordal arcs.
+
+    ``2 e`` is the way up along chordal arc e, ``2 e + 1`` the way down; self-loops have `NO_SLOT`.
+    """
+    slots = np.empty(graph.m, np.uint32)
+    _slots_kernel(
+        graph.indptr, graph.indices, structure.rank, structure.first, structure.upper, slots
+    )
+    return frozen(slots)
+
+
+def _find_chordal_arcs(
+    tasks: Tasks,
+    threads: int,
+    above_first: NDArray[np.int64],
+    above: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    first: NDArray[np.int64],
+    upper: NDArray[np.int32],
+) -> None:
+    n = parent.size
+    child, sibling = np.full(n, -1, INDEX), np.full(n, -1, INDEX)
+    _children_kernel(parent, child, sibling)
+
+    def find(low: int, high: int, seen: NDArray[np.int32]) -> None:
+        _chordal_kernel(low, high, above_first, above, child, sibling, first, upper, seen)
+
+    tasks.upward(find, threads, lambda: np.full(n, -1, INDEX))
+
+
+def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return where each of some lists begins, and where the last ends, from their sizes."""
+    begins = np.zeros(counts.size + 1, OFFSET)
+    np.cumsum(counts, out=begins[1:])
+    return begins

@@ -1,0 +1,235 @@
+"""`prepare` and `read_hierarchy`: from a graph, or from a file, to a hierarchy."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.check_arguments import as_memory_limit, as_network
+from sssp.engine.memory import check_memory
+from sssp.engine.progress import check_progress, progress_bar
+from sssp.engine.threads import check_threads
+from sssp.graph.graph import Graph
+from sssp.graph.reading import graph_of
+from sssp.prepared.hierarchy import Hierarchy, customized_hierarchy
+from sssp.order.nested_dissection import TooWide, elimination_order
+from sssp.prepared.hierarchy_file import graph_and_order, holds_hierarchy
+from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
+from sssp.loaders import read_any
+
+__all__ = ["prepare", "read_hierarchy", "read_network"]
+
+#: more triangles than so many, and than so many for a vertex or arc, are no road network's
+MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
+ADVICE = "ask the graph itself, sssp.shortest_paths(g, ...), or sssp.all_pairs if it is dense"
+#: bytes of a chordal arc in structure and weights, while these are found
+ARC_BYTES, WEIGHT_BYTES = 24, 6
+#: bytes of a vertex and of an arc of the graph
+VERTEX_BYTES, INPUT_BYTES = 150, 20
+
+
+def prepare(
+    g: Graph,
+    *,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    progress: bool | None = None,
+) -> Hierarchy:
+    """Prepare a map: an order of its vertices, and the weights that make many questions fast.
+
+    What takes long depends on the topology alone: other weights are a matter of milliseconds
+    (`Hierarchy.with_weights`).
+
+    Parameters
+    ----------
+    g : Graph
+        A road network, or what is like one: with small separators.
+    threads : int, optional
+        Greatest number of threads; by default as for `shortest_paths`.
+    memory_limit : number, optional
+        Bytes that structure and weights may take; by default the machine's memory.
+    progress : bool, optional
+        Show a bar on stderr; by default on a terminal or notebook, after two seconds.
+
+    Returns
+    -------
+    Hierarchy
+        The same for any number of threads.
+
+    Raises
+    ------
+    NegativeCycleError
+        A cycle is of negative length, wherever it is.
+    DistanceOverflowError
+        An integer weight is 2**62 - 1 or more.
+    ValueError
+        The graph is no road network: its hierarchy would have too many triangles. The message has
+        the numbers.
+    DeviceError
+        It would take more memory than it may.
+    TypeError
+        No graph.
+
+    Notes
+    -----
+    Nested dissection by flows, about O(n log n) time on road networks (`sssp.order.nested_dissection`),
+    then O(triangles) for the weights. It pays after some 30 to 200 trees, or some hundred trips
+    (``python -m sssp.bench --table hierarchy``); nothing is ever prepared unasked.
+
+    Examples
+    --------
+    >>> import sssp
+    >>> g = sssp.road_like(1000)
+    >>> h = sssp.prepare(g)
+    >>> bool((sssp.shortest_paths(h, 0).distances == sssp.shortest_paths(g, 0).distances).all())
+    True
+    """
+    graph = as_network(g)
+    if not isinstance(graph, Graph):
+        raise TypeError(
+            f"prepare takes a sssp.Graph, not {type(graph).__name__}; h.graph is one, and "
+            "h.with_weights(w) keeps what is prepared"
+        )
+    workers = check_threads(threads)
+    limit = as_memory_limit(memory_limit, "cpu")
+    wanted = check_progress(progress)
+    around = neighbours(graph)
+    with progress_bar(graph.n, wanted, "vertex") as advance:
+        try:
+            # a separator becomes a clique
+            order = elimination_order(
+                *around,
+                threads=workers,
+                widest=int(np.cbrt(6.0 * _most_triangles(graph))),
+                advance=advance,
+            )
+        except TooWide as error:
+            raise ValueError(
+                f"this is no road network: {error.separator:,} vertices have to go to cut "
+                f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
+            ) from None
+    structure = structure_for(graph, around, order, workers, limit)
+    return customized_hierarchy(graph, structure, threads=workers)
+
+
+def read_hierarchy(
+    path: str | PathLike[str],
+    graph: Graph | None = None,
+    *,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+) -> Hierarchy:
+    """Read a prepared map that `Hierarchy.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, plain or compressed.
+    graph : Graph, optional
+        With the same vertices and arcs as the one that was prepared, whatever they weigh; its
+        weights count. A file that holds the structure alone needs it.
+    threads : int, optional
+        Greatest number of threads.
+    memory_limit : number, optional
+        Bytes that structure and weights may take; by default the machine's memory.
+
+    Returns
+    -------
+    Hierarchy
+
+    Raises
+    ------
+    GraphFormatError
+        The file is damaged, holds no hierarchy, or that of a graph with other vertices or arcs.
+    TypeError
+        The file holds the structure alone, and no graph is given.
+    NegativeCycleError
+        A cycle is of negative length, wherever it is.
+    DistanceOverflowError, ValueError, DeviceError
+        As `prepare` raises them.
+
+    Notes
+    -----
+    The structure is made anew from the order, and the weights from those of the graph.
+    """
+    given = None if graph is None else as_network(graph)
+    return _hierarchy_in(read_any(path), path, given, threads, memory_limit)
+
+
+def read_network(
+    path: str | PathLike[str], coordinates: str | PathLike[str] | None = None
+) -> Graph | Hierarchy:
+    """Read a graph, or a prepared map where the file holds one.
+
+    It is read once, from the beginning to the end, so a pipe will do.
+
+    Parameters
+    ----------
+    path : path-like
+        As `sssp.read_graph` and `read_hierarchy` take it.
+    coordinates : path-like, optional
+        A DIMACS ``.co`` file for the same vertices.
+
+    Raises
+    ------
+    GraphFormatError, OSError, TypeError, NegativeCycleError, ValueError, DeviceError
+        As those raise them.
+    """
+    content = read_any(path)
+    if not holds_hierarchy(content):
+        return graph_of(content, path, coordinates)
+    given = None if coordinates is None else graph_of(content, path, coordinates)
+    return _hierarchy_in(content, path, given, None, None)
+
+
+def _hierarchy_in(
+    content: Any,
+    path: str | PathLike[str],
+    given: Graph | None,
+    threads: int | None,
+    memory_limit: float | None,
+) -> Hierarchy:
+    graph, order = graph_and_order(content, path, given)
+    workers, limit = check_threads(threads), as_memory_limit(memory_limit, "cpu")
+    structure = structure_for(graph, neighbours(graph), order, workers, limit)
+    return customized_hierarchy(graph, structure, threads=workers)
+
+
+def structure_for(
+    graph: Graph,
+    around: tuple[NDArray[np.int64], NDArray[np.int32]],
+    order: NDArray[np.int32],
+    threads: int,
+    limit: int,
+) -> Structure:
+    """Return the structure that an order makes, unless that is too much.
+
+    Raises
+    ------
+    ValueError, DeviceError
+        As `prepare` does.
+    """
+    return make_structure(around, order, threads, lambda fill: _accept(graph, fill, limit))
+
+
+def _most_triangles(graph: Graph) -> int:
+    return max(MANY_TRIANGLES, TRIANGLES_EACH * (graph.n + graph.m))
+
+
+def _accept(graph: Graph, fill: Fill, limit: int) -> None:
+    """Refuse what would be too much work or memory."""
+    if fill.triangles > _most_triangles(graph) or fill.arcs > MOST_ARCS:
+        raise ValueError(
+            f"this is no road network: its hierarchy would have {fill.arcs / graph.n:,.0f} arcs "
+            f"and {fill.triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
+            f"{fill.triangles:,} in all; {ADVICE}"
+        )
+    itemsize = graph.weights.dtype.itemsize
+    parts: dict[str, Any] = {
+        "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
+        f"{fill.arcs:,} chordal arcs": (ARC_BYTES + WEIGHT_BYTES * itemsize) * fill.arcs,
+    }
+    check_memory(parts, limit, "cpu", ADVICE)

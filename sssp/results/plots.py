@@ -1,0 +1,184 @@
+"""Results as pictures: a network coloured by distance, in bands of it, and a path on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.graph.extras import imported
+from sssp.graph.drawing import (
+    BAR_WIDTH,
+    GREY,
+    Map,
+    Pen,
+    Streets,
+    amount,
+    checked_width,
+    graded,
+    scale_of_distances,
+)
+from sssp.kernels.dtypes import unreached
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sssp.graph.graph import Graph
+
+__all__ = ["Style", "checked_limits", "draw_distances", "draw_isochrones"]
+
+Array = NDArray[Any]
+
+#: of a path and the casing that sets it off from the network, in points
+PATH_WIDTH, CASING_WIDTH = 2.5, 5.0
+#: orange-red: in no map of colours that is used here, and told from it by the colour-blind
+PATH_COLOR = "#d62d20"
+#: of sources, in points; of many of them
+DOT_SIZE, SMALL_DOT_SIZE, MANY_DOTS = 7.0, 3.0, 20
+#: of lines in the legend of bands, in points
+LEGEND_WIDTH = 4.0
+
+
+class Style(NamedTuple):
+    """Where and how to draw, as `ShortestPaths.plot` is told."""
+
+    ax: Axes | None
+    extent: Sequence[float] | None
+    cmap: Any
+    linewidth: float | None
+    unit: str
+
+
+def draw_distances(
+    graph: Graph, distances: Array, sources: Array, path: Array | None, style: Style
+) -> Axes:
+    """Draw a network coloured by distance; as `ShortestPaths.plot`.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n,)
+    sources : ndarray, shape (s,)
+        Vertices.
+    path : ndarray, shape (vertices,), or None
+    style : Style
+    """
+    width, colors = checked_width(style.linewidth), scale_of_distances(style.cmap)
+    reached = distances != unreached(distances.dtype)
+    drawn = Map(graph.coordinates, style.ax, style.extent, reached, BAR_WIDTH)
+    streets, values = _seen(graph, drawn, distances)
+    thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
+    far = values == unreached(values.dtype)
+    drawn.draw(streets.some(far), Pen.plain(GREY, thin))
+    shown, known = streets.some(~far), values[~far]
+    # the scale is that of what is seen, not of the whole network
+    least, greatest = 0.0, 0.0
+    if known.size:
+        nearer = np.minimum(distances[shown.tails], distances[shown.heads])
+        least, greatest = float(nearer.min()), float(known.max())
+    drawn.draw(shown, Pen.scale(colors, bold), graded(known, least, greatest))
+    label = f"distance ({style.unit})" if style.unit else "distance"
+    drawn.color_bar(colors, least, greatest, label)
+    if path is not None:
+        _draw_path(drawn, path)
+    _mark_sources(drawn, sources)
+    return drawn.ax
+
+
+def draw_isochrones(
+    graph: Graph, distances: Array, sources: Array, limits: Array, style: Style
+) -> Axes:
+    """Draw a network in bands of distance; as `ShortestPaths.plot_isochrones`.
+
+    Parameters
+    ----------
+    distances : ndarray, shape (n,)
+    sources : ndarray, shape (s,)
+        Vertices.
+    limits : ndarray, shape (b,)
+        Ascending.
+    style : Style
+    """
+    width = checked_width(style.linewidth)
+    colors = scale_of_distances(style.cmap)(np.linspace(0, 1, limits.size))
+    missing = unreached(distances.dtype)
+    within = (distances != missing) & (distances <= limits[-1])
+    drawn = Map(graph.coordinates, style.ax, style.extent, within)
+    streets, values = _seen(graph, drawn, distances)
+    thin, bold = (width or fit(values.size) for fit in (drawn.thin, drawn.bold))
+    band = np.where(values == missing, limits.size, np.searchsorted(limits, values))
+    beyond = band == limits.size
+    drawn.draw(streets.some(beyond), Pen.plain(GREY, thin))
+    # the narrowest on top
+    for number in reversed(range(limits.size)):
+        drawn.draw(streets.some(band == number), Pen.plain(colors[number], bold))
+    labels = [f"within {amount(limit, style.unit)}" for limit in limits.tolist()]
+    if beyond.any():
+        labels.append("beyond")
+    drawn.legend([*colors, GREY][: len(labels)], [LEGEND_WIDTH] * len(labels), labels)
+    _mark_sources(drawn, sources)
+    return drawn.ax
+
+
+def checked_limits(limits: ArrayLike, limit: float | None) -> Array:
+    """Return the limits of bands, ascending.
+
+    Parameters
+    ----------
+    limit : number or None
+        How far the search went.
+
+    Raises
+    ------
+    ValueError
+        None, not finite, or beyond the limit of the search.
+    TypeError
+        No numbers.
+    """
+    bands = np.unique(np.asarray(limits))
+    if bands.size == 0:
+        raise ValueError("limits names no band; give some, as plot_isochrones([5, 10, 15])")
+    if bands.dtype.kind not in "iuf":
+        raise TypeError(f"limits must be numbers, as [5, 10, 15], not {limits!r}")
+    if not np.isfinite(bands).all():
+        raise ValueError(f"limits must be finite numbers, not {limits!r}")
+    if limit is not None and bands[-1] > limit:
+        raise ValueError(
+            f"the search went no farther than limit={limit}, so a band of {bands[-1]} cannot be "
+            f"told: call shortest_paths with limit={bands[-1]}"
+        )
+    return bands
+
+
+def _seen(graph: Graph, drawn: Map, distances: Array) -> tuple[Streets, Array]:
+    """Return the lines in view, and the distance of the farther end of each."""
+    streets = Streets.of(graph)
+    streets = streets.some(drawn.in_view(streets))
+    # (what stands for unreached is the greatest number)
+    return streets, np.maximum(distances[streets.tails], distances[streets.heads])
+
+
+def _draw_path(drawn: Map, path: Array) -> None:
+    effects = imported("matplotlib.patheffects", "plot")
+    lon, lat = drawn.coordinates[path].T
+    drawn.ax.plot(
+        lon,
+        lat,
+        color=PATH_COLOR,
+        linewidth=PATH_WIDTH,
+        solid_capstyle="round",
+        solid_joinstyle="round",
+        label="shortest path",
+        scalex=False,
+        scaley=False,
+        path_effects=[effects.Stroke(linewidth=CASING_WIDTH, foreground="white"), effects.Normal()],
+    )
+    drawn.mark(path[-1:], color=PATH_COLOR, markersize=DOT_SIZE, zorder=3)
+
+
+def _mark_sources(drawn: Map, sources: Array) -> None:
+    size = DOT_SIZE if sources.size <= MANY_DOTS else SMALL_DOT_SIZE
+    drawn.mark(
+        sources, markersize=size, label="source" if sources.size == 1 else "sources", zorder=3
+    )

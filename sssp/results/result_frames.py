@@ -1,0 +1,118 @@
+"""Results as tables: distances as a pandas DataFrame, the arcs of a tree as a GeoDataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.graph.check_arrays import is_sparse
+from sssp.graph.extras import imported
+from sssp.graph.frames import arc_lines, label_column
+from sssp.kernels.dtypes import INT64, unreached
+from sssp.cpu.tree_sums import arcs_between
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+__all__ = ["long_table", "tree_lengths", "tree_lines", "wide_table"]
+
+Array = NDArray[Any]
+
+
+def long_table(
+    graph: Graph, sources: Array, targets: Array, distances: Any, origin: Array | None
+) -> Any:
+    """Return a row for every entry of the distances.
+
+    Parameters
+    ----------
+    sources : ndarray, shape (k,)
+        Vertices.
+    targets : ndarray, shape (t,)
+        The vertices of the columns.
+    distances : ndarray or csr_array, shape (k, t)
+    origin : ndarray, shape (t,), or None
+        The source of every column, -1 for none, where one row is that of all sources.
+    """
+    pandas = imported("pandas", "geo")
+    if is_sparse(distances):
+        rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
+        columns, found = distances.indices, distances.data.copy()
+    else:
+        rows = np.repeat(np.arange(sources.size if origin is None else 1), targets.size)
+        columns, found = np.tile(np.arange(targets.size), len(distances)), distances.flatten()
+    reached = found != unreached(found.dtype)
+    if origin is None:
+        starts = label_column(graph.labels, sources).take(rows)
+    else:
+        starts = label_column(graph.labels, origin, origin < 0).take(columns)
+    table = {
+        "source": starts,
+        "target": label_column(graph.labels, targets).take(columns),
+        "distance": _missing_where(~reached, found),
+        "reached": reached,
+    }
+    return pandas.DataFrame(table, copy=False)
+
+
+def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> Any:
+    """Return a row for every source and a column for every target; arguments as `long_table`."""
+    pandas = imported("pandas", "geo")
+    missing = unreached(distances.dtype)
+    if is_sparse(distances):
+        values = np.full(distances.shape, missing, distances.dtype)
+        rows = np.repeat(np.arange(values.shape[0]), np.diff(distances.indptr))
+        values[rows, distances.indices] = distances.data
+    else:
+        values = distances.copy()
+    lost = values == missing
+    if lost.any():
+        values = values.astype(np.promote_types(values.dtype, np.float32), copy=False)
+        values[lost] = np.nan
+    index, columns = (
+        pandas.Index(label_column(graph.labels, vertices), name=name, tupleize_cols=False)
+        for name, vertices in (("source", sources), ("target", targets))
+    )
+    return pandas.DataFrame(values, index, columns, copy=False)
+
+
+def tree_lines(graph: Graph, tails: Array, heads: Array, distances: Array) -> Any:
+    """Return the arcs of a tree, with the distances of their heads, as a GeoDataFrame."""
+    arcs = arcs_between(graph, tails, heads)
+    return arc_lines(graph.labels, graph.coordinates, arcs, tails, heads, distance=distances)
+
+
+def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) -> Array:
+    """Return the sum of weights on the way to every vertex of a tree, added from its root on.
+
+    Parameters
+    ----------
+    tails : ndarray, shape (s,)
+        Tail of each vertex, one of them; -1 for roots.
+    vertices : ndarray, shape (s,)
+        Ascending.
+    weights : ndarray, shape (m,)
+        Of all arcs.
+    """
+    inner = np.flatnonzero(tails >= 0)
+    own, above = np.zeros(tails.size, weights.dtype), np.arange(tails.size)
+    own[inner] = weights[arcs_between(graph, tails[inner], vertices[inner])]
+    above[inner] = np.searchsorted(vertices, tails[inner])
+    depth, up = (tails >= 0).astype(INT64), above
+    while depth[up].any():
+        depth, up = depth + depth[up], up[up]
+    order = np.argsort(depth, kind="stable")
+    # levels one after the other, for floats add up from the root outward
+    for level in np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)[1:]:
+        own[level] += own[above[level]]
+    return own
+
+
+def _missing_where(lost: Array, distances: Array) -> Any:
+    """Return distances as a column of pandas that is missing where nothing is reached."""
+    if distances.dtype.kind == "i":
+        return imported("pandas", "geo").arrays.IntegerArray(distances, lost)
+    distances[lost] = np.nan
+    return distances

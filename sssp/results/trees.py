@@ -1,0 +1,880 @@
+"""`ShortestPaths`: what a call of `shortest_paths` returns."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from importlib import import_module
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.engine.request import Answer, Query
+from sssp.engine.threads import default_threads
+from sssp.engine.workers import in_order
+from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
+from sssp.graph.check_arrays import is_sparse
+from sssp.graph.html import as_html
+from sssp.graph.labels import label_hint
+from sssp.kernels.dtypes import FLOAT64, INT64, unreached
+from sssp.methods import BreadthFirst
+from sssp.results import result_frames as frames
+from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
+from sssp.results.row_access import dense_row, entries, stored_row
+from sssp.cpu.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sssp.graph.graph import Graph
+
+__all__ = ["ShortestPaths"]
+
+#: entries of a matrix that `repr` may look through
+GLANCE = 1 << 24
+
+
+class ShortestPaths:
+    """Distances from one source or many, and the trees that lead there if asked for.
+
+    Not made by hand: `sssp.shortest_paths` returns it. It owns its memory and pickles.
+
+    With ``output="device"``, `distances`, `predecessors` and `origin` are arrays on the GPU that
+    CuPy, PyTorch, Numba and others take without a copy (``cupy.asarray(r.distances)``,
+    ``torch.as_tensor(r.distances, device="cuda")``); everything that looks into them here asks
+    for `to_host` first. Such a result pickles as its host copy.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that was searched.
+    sources : ndarray, shape (k,), int64
+        The sources, one a row (all of one row in a nearest search).
+    single : bool
+        Whether the call named one source, not a sequence; then results lack the first axis.
+    targets : ndarray, shape (t,), int64, or None
+        The targets; None: all vertices.
+    limit : int, float or None
+        The greatest distance of interest, inclusive.
+    nearest : bool
+        Whether one search ran from all sources together.
+    distances : ndarray, shape (n,) or (k, n); with targets (t,) or (k, t)
+        In units of the weights. Unreached: ``iinfo(dtype).max`` for integers, inf for floats.
+        With ``output="sparse"`` a `scipy.sparse.csr_array` of shape (k, n) that stores the
+        reached vertices, a source's own 0 included.
+    predecessors : ndarray, shape (n,) or (k, n), int32, or None
+        Tail of the last arc of a shortest path; -1 for sources and unreached vertices. With
+        targets a `scipy.sparse.csr_array` of shape (k, n) that stores the vertices on the paths
+        to them, the sources with their -1 among them. Sparse like the distances if they are.
+    origin : ndarray, shape (n,), int32, or None
+        Nearest searches only: the winning source of every vertex, -1 where unreached.
+    method, device : str
+        What ran.
+    stats : dict
+        Counters of the method, by name: an int for one row, else an int64 array, shape (k,); of a
+        table that was searched from its targets, shape (t,).
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        query: Query,
+        answer: Answer,
+        *,
+        single: bool,
+        single_target: bool,
+        method: str,
+        device: str,
+    ) -> None:
+        self.graph = graph
+        self.sources = query.sources
+        self.single = single
+        self.targets = query.targets
+        self.limit = query.limit
+        self.nearest = query.nearest
+        self.method = method
+        self.device = device
+        self.origin = answer.origin
+        one_row = single or query.nearest
+        self.distances = _without_axes(answer.distances, one_row, single_target)
+        self.predecessors = _without_axes(answer.predecessors, one_row, False)
+        self.stats: dict[str, Any] = {
+            name: int(values[0]) if one_row and values.size else values
+            for name, values in answer.stats.items()
+        }
+
+    def __repr__(self) -> str:
+        asked = [self._from_whom()]
+        if self.targets is not None:
+            asked.append(f"to {_count(self.targets.size, 'target')}")
+        if self.limit is not None:
+            asked.append(f"limit {self.limit}")
+        if self.predecessors is not None:
+            asked.append("with predecessors")
+        reached = self._count_reached()
+        if reached is not None:
+            asked.append(f"{reached:,} of {self.rows * self._width:,} reached")
+        d = self.distances
+        form = f"{'sparse ' if self._sparse else ''}{d.dtype}, shape {d.shape}"
+        return (
+            f"<ShortestPaths {', '.join(asked)}; distances {form}; by {self.method} "
+            f"on {self.device}>"
+        )
+
+    def _repr_html_(self) -> str:
+        knows_all = self.targets is None and not self._on_device and self.rows > 0
+        return as_html(repr(self), self.graph, self._draw if knows_all else None)
+
+    def _draw(self, ax: Axes) -> Axes:
+        return self.plot(ax=ax)
+
+    def _from_whom(self) -> str:
+        if self.nearest:
+            return f"from the nearest of {_count(self.sources.size, 'source')}"
+        if self.single:
+            return f"from vertex {self.sources[0]}"
+        return f"from {_count(self.sources.size, 'source')}"
+
+    def _count_reached(self) -> int | None:
+        """Count the entries that are reached, if that is cheap."""
+        if self._sparse:
+            return int(self.distances.nnz)
+        if self._on_device or self.distances.size > GLANCE:
+            return None
+        return int(np.count_nonzero(self.reached))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.to_host().__dict__
+
+    def to_host(self) -> ShortestPaths:
+        """Return the result with its arrays on the host; itself if they are there already."""
+        if not self._on_device:
+            return self
+        host = object.__new__(ShortestPaths)
+        host.__dict__.update(self.__dict__)
+        for name in ("distances", "predecessors", "origin"):
+            array = getattr(self, name)
+            setattr(host, name, array.to_host() if _is_on_device(array) else array)
+        return host
+
+    @property
+    def rows(self) -> int:
+        """Number of searches."""
+        return 1 if self.single or self.nearest else int(self.sources.size)
+
+    @property
+    def reached(self) -> Any:
+        """Whether a vertex has a distance: bool, of the shape of `distances`."""
+        if self._sparse:
+            from scipy.sparse import csr_array
+
+            d = self.distances
+            return csr_array((np.ones(d.data.size, np.bool_), d.indices, d.indptr), shape=d.shape)
+        self._require_host()
+        return self.distances != unreached(self.distances.dtype)
+
+    def distance(self, target: SupportsIndex, row: SupportsIndex = 0) -> int | float:
+        """Distance of a vertex as a Python number; `math.inf` if it is unreached.
+
+        Parameters
+        ----------
+        target : int
+            A vertex; with targets in the call, one of them.
+        row : int
+            Which source, for calls with several.
+
+        Raises
+        ------
+        VertexError
+            No such vertex, not one of the targets, or no such row.
+        TypeError
+            Not integers.
+        """
+        vertex, row = self._vertex(target), self._row(row)
+        self._require_host()
+        missing = unreached(self.distances.dtype)
+        value = entries(self.distances, row, self.rows, missing)(self._column(vertex))
+        return math.inf if value == missing else value
+
+    def path(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
+        """Vertices of the shortest path to `target`, from its source on.
+
+        Parameters
+        ----------
+        target : int
+            A vertex; with targets in the call, one of them.
+        row : int
+            Which source, for calls with several.
+
+        Returns
+        -------
+        ndarray, shape (vertices,), int64
+            Only the target itself if it is the source. O(length) time.
+
+        Raises
+        ------
+        UnreachableError
+            No path leads there (within the limit).
+        ValueError
+            The call did not ask for predecessors.
+        VertexError, TypeError
+            As `distance`.
+        """
+        self._require_predecessors()
+        vertex, row = self._vertex(target), self._row(row)
+        if math.isinf(self.distance(vertex, row)):
+            within = "" if self.limit is None else f" within the limit of {self.limit}"
+            raise UnreachableError(f"vertex {vertex} is not reached from {self._from(row)}{within}")
+        path, tail_of = [], entries(self.predecessors, row, self.rows, -1)
+        while vertex >= 0:
+            path.append(vertex)
+            vertex = tail_of(vertex)
+        return np.array(path[::-1], dtype=np.int64)
+
+    def path_labels(self, target: SupportsIndex, row: SupportsIndex = 0) -> list[Any]:
+        """Like `path`, in the labels of the graph (the file's own numbers, or NetworkX nodes)."""
+        path = self.path(target, row)
+        labels = self.graph.labels
+        named = path if labels is None else labels[path]
+        return list(named.tolist())
+
+    def path_arcs(self, target: SupportsIndex, row: SupportsIndex = 0) -> NDArray[np.int64]:
+        """Arcs of the shortest path to `target`, in order, as positions in ``graph.indices``.
+
+        Like `path`; empty if the target is the source. ``graph.arc_origin[arcs]`` are the rows
+        of the input that they came from.
+        """
+        path = self.path(target, row)
+        return arcs_between(self.graph, path[:-1], path[1:])
+
+    def skim(self, values: ArrayLike) -> Any:
+        """Sum another attribute of the arcs along every shortest path.
+
+        Kilometres along the fastest path, say: the attribute of each arc on the way to a vertex
+        in the tree that `predecessors` describes, added up.
+
+        Parameters
+        ----------
+        values : array_like, shape (m,)
+            A number an arc, at the arc's position in ``graph.indices``;
+            ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands
+            at arcs that no path uses does not matter.
+
+        Returns
+        -------
+        ndarray, shape of `distances` (sparse distances: (k, n)), int64 or float64
+            In units of the values. Unreached: ``iinfo(int64).max`` or inf. A row costs time in
+            the vertices that its predecessors store: O(n), or less if they are sparse.
+
+            Of a result on a GPU the sums are found and stay there, a `DeviceArray`: O(n log p)
+            work a row for paths of p arcs, and 24 bytes an entry meanwhile. Floats are added up
+            in another order there, the same each time.
+
+        Raises
+        ------
+        ValueError
+            The call did not ask for predecessors; not one value an arc; a value on a path that
+            is NaN or infinite, for infinity is what unreached looks like.
+        TypeError
+            Values that are not numbers.
+        DistanceOverflowError
+            A sum (or a value) that does not fit the result; integers are exact, even if a sum
+            leaves int64 on its way and comes back.
+        """
+        arc_values = as_numbers(values, "values")
+        check_arc_values(self.graph, arc_values.shape)
+        if self._on_device:
+            return self._skim_there(arc_values)
+        self._require_predecessors()
+        trees = self._tree_sums(arc_values.dtype)
+        sums = np.empty((self.rows, self._width), arc_values.dtype)
+        wide = may_wrap(arc_values, self.graph.n)
+        parts = [trees.by_head(part) for part in parts_of(arc_values, wide)]
+
+        def fill(rows: range) -> None:
+            odd = _skim(trees, rows, parts, sums[rows.start : rows.stop])
+            if odd is not None:
+                vertex = self._vertices_of(np.array(odd[1:]))
+                self._refuse_sum(arc_values, int(vertex[0]), rows.start + odd[0])
+
+        for _ in in_order(fill, trees.blocks(), default_threads()):
+            pass
+        return sums.reshape(self._shape())
+
+    def load(self, volumes: ArrayLike) -> NDArray[Any]:
+        """Load flows onto the shortest paths (all-or-nothing assignment).
+
+        Parameters
+        ----------
+        volumes : array_like, shape of `distances` (sparse distances: (k, n))
+            How much travels from the source of the row to each vertex (or target). Of a result
+            on a GPU they may be there as well: int64, without gaps.
+
+        Returns
+        -------
+        ndarray, shape (input arcs,), int64 or float64
+            Flow on every row of the input that made the graph, both directions of an
+            undirected one together; 0 on arcs that lost to a parallel one. Time a row as for
+            `skim`. Of a result on a GPU integers are added up there, and only the flow comes
+            back; floats on the host.
+
+        Raises
+        ------
+        UnreachableError
+            Something is to travel to a vertex that is not reached.
+        ValueError
+            The call did not ask for predecessors; volumes of another shape, NaN or infinite.
+        TypeError
+            Volumes that are not numbers.
+        DistanceOverflowError
+            A flow (or a volume) that does not fit the result; integers are exact, even if a sum
+            leaves int64 on its way and comes back.
+        """
+        if self._on_device:
+            return self._load_there(volumes)
+        flows = as_numbers(volumes, "volumes")
+        self._check_volumes_shape(flows.shape)
+        self._require_predecessors()
+        flows = flows.reshape(self.rows, self._width)
+        wide = may_wrap(flows, flows.size)
+        g = self.graph
+        trees = self._tree_sums(flows.dtype)
+
+        def loads_of(rows: range) -> tuple[NDArray[Any], ...]:
+            loads = parts_of(np.zeros(g.m, flows.dtype), wide)
+            volumes = flows[rows.start : rows.stop]
+            for part, load in zip(parts_of(volumes, wide), loads, strict=True):
+                lost = trees.load(rows, part, load)
+                if lost is not None:
+                    self._refuse_volumes(flows, rows.start + lost)
+            return loads
+
+        loads = parts_of(np.zeros(g.m, flows.dtype), wide)
+        for more in in_order(loads_of, trees.blocks(4 * g.m), default_threads()):
+            for load, part in zip(loads, more, strict=True):
+                load += part
+            carry(loads)
+        return flow_on_input(g, [trees.by_tail(load) for load in loads])
+
+    def to_float(self) -> Any:
+        """Distances for arithmetic: float64, inf where unreached, of the same shape.
+
+        Sparse distances stay sparse: what is not stored is unreached. Integers above 2**53 are
+        rounded.
+        """
+        if self._sparse:
+            return self.distances.astype(FLOAT64)
+        # (a Python inf would leave float32 distances what they are)
+        return np.where(self.reached, self.distances, FLOAT64.type(np.inf))
+
+    def to_dataframe(self, *, wide: bool = False) -> Any:
+        """Return the distances as a `pandas.DataFrame`, in labels if the graph has some.
+
+        Parameters
+        ----------
+        wide : bool, default False
+            A row for every source and a column for every target, named by index and columns,
+            instead of a row for every pair.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Long: a row for every entry of `distances`, of sparse ones for those that are stored,
+            source by source. Columns: ``source`` (of a nearest search `origin`, missing where it
+            is -1), ``target``, ``distance`` and ``reached``. Integer distances stay exact, in
+            pandas' Int32 or Int64, floats are floats; what is not reached is missing (NA, NaN),
+            so that means and sums leave it out.
+
+            Wide: the distances; if some are missing, as floats with NaN (integers above 2**53 are
+            then rounded).
+
+            The table has memory of its own: long, 8 bytes an entry for each label and 6 or 10 for
+            the rest. Rows of dense distances stand in order of ``distances.ravel()``, so that
+            ``table["km"] = r.skim(km).ravel()`` adds a column.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        ValueError
+            A wide table of a nearest search, whose only row has no source of its own.
+
+        Examples
+        --------
+        >>> import sssp
+        >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [4, 2], labels=["home", "school", "shop"])
+        >>> r = sssp.shortest_paths(g, g.vertices(["home", "school"]), targets=g.vertex("shop"))
+        >>> r.to_dataframe()
+           source target  distance  reached
+        0    home   shop         6     True
+        1  school   shop         2     True
+        >>> r.to_dataframe(wide=True).loc["school"].to_dict()
+        {'shop': 2}
+        """
+        self._require_host()
+        g = self.graph
+        targets = np.arange(g.n) if self.targets is None else self.targets
+        distances = self.distances
+        if not self._sparse:
+            distances = distances.reshape(self.rows, self._width)
+        if not wide:
+            origin = None if self.origin is None else self.origin[targets]
+            return frames.long_table(g, self.sources, targets, distances, origin)
+        if self.nearest:
+            raise ValueError(
+                "a nearest search has one row for all its sources: its table is long, with the "
+                "nearest one beside every target"
+            )
+        return frames.wide_table(g, self.sources, targets, distances)
+
+    def to_geodataframe(self, row: SupportsIndex = 0) -> Any:
+        """Return the arcs of a shortest-path tree as lines in a `geopandas.GeoDataFrame`.
+
+        Parameters
+        ----------
+        row : int
+            Which source, for calls with several.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            One row for the last arc to every vertex that is reached and no source, in order of
+            vertex; with targets in the call, for every arc on a path to one of them. Columns:
+            ``arc``, its position in ``graph.indices``; ``tail`` and ``head``, labels if the graph
+            has some; ``distance`` of the head; ``geometry``, a straight line. In degrees
+            (EPSG:4326), as `Graph.to_geodataframe`.
+
+        Raises
+        ------
+        MissingExtraError
+            GeoPandas is not installed.
+        ValueError
+            The call did not ask for predecessors; a graph without coordinates.
+        VertexError, TypeError
+            No such row.
+        """
+        self._require_predecessors()
+        row = self._row(row)
+        if is_sparse(self.predecessors):
+            vertices, tails = stored_row(self.predecessors, row)
+        else:
+            vertices, tails = (
+                np.arange(self.graph.n),
+                dense_row(self.predecessors, row, self.rows, -1),
+            )
+        if self.targets is None:
+            missing = unreached(self.distances.dtype)
+            distances = dense_row(self.distances, row, self.rows, missing)[vertices]
+        else:
+            weights = self._weights_of_distances()
+            distances = frames.tree_lengths(self.graph, tails, vertices, weights)
+        inner = tails >= 0
+        return frames.tree_lines(self.graph, tails[inner], vertices[inner], distances[inner])
+
+    def plot(
+        self,
+        *,
+        row: SupportsIndex = 0,
+        path_to: SupportsIndex | None = None,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        cmap: Any = None,
+        linewidth: float | None = None,
+        unit: str = "",
+    ) -> Axes:
+        """Draw the network coloured by distance, and a shortest path on top.
+
+        Parameters
+        ----------
+        row : int
+            Which source, for calls with several.
+        path_to : int, optional
+            A vertex; the path that leads there is drawn.
+        ax, extent, linewidth
+            As `Graph.plot`; by default the part that is reached is drawn.
+        cmap : a map of colours of Matplotlib, or its name, optional
+            From the least distance shown to the greatest; by default viridis but for its lightest
+            part, which is hard to see on white.
+        unit : str
+            Of the weights, for the scale of colours, such as ``"min"``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on, as `Graph.plot`. A line has the colour of the farther of its ends;
+            it is grey where an end is not reached (within the limit). Sources are white dots.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        ValueError
+            A graph without coordinates; a call with targets, which knows too few distances; a
+            `path_to` of a call without predecessors.
+        UnreachableError, VertexError, TypeError
+            As `path`.
+        """
+        from sssp.results.plots import Style, draw_distances
+
+        row, distances = self._distances_to_all(row)
+        path = None if path_to is None else self.path(path_to, row)
+        style = Style(ax, extent, cmap, linewidth, unit)
+        return draw_distances(self.graph, distances, self._sources_of(row), path, style)
+
+    def plot_isochrones(
+        self,
+        limits: ArrayLike,
+        *,
+        row: SupportsIndex = 0,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        cmap: Any = None,
+        linewidth: float | None = None,
+        unit: str = "",
+    ) -> Axes:
+        """Draw the network in bands of distance, with a legend.
+
+        Parameters
+        ----------
+        limits : array_like of numbers, shape (b,)
+            How far each band reaches, in units of the weights, inclusive: ``[5, 10, 15]``.
+        row : int
+            Which source, for calls with several.
+        ax, extent, linewidth
+            As `Graph.plot`; by default the part within the widest band is drawn.
+        cmap : a map of colours of Matplotlib, or its name, optional
+            From the narrowest band to the widest, as `plot`.
+        unit : str
+            Of the weights, for the legend, such as ``"min"``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on, as `Graph.plot`. A line belongs to the narrowest band that holds
+            both its ends; beyond the widest it is grey. Sources are white dots.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        ValueError
+            As `plot`; no limits, or a limit beyond that of the call.
+        VertexError, TypeError
+            No such row; limits that are not numbers.
+        """
+        from sssp.results.plots import Style, checked_limits, draw_isochrones
+
+        row, distances = self._distances_to_all(row)
+        bands = checked_limits(limits, self.limit)
+        style = Style(ax, extent, cmap, linewidth, unit)
+        return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
+
+    def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
+        """Draw what flows on the network when volumes travel: `load`, then `Graph.plot_flows`.
+
+        Parameters
+        ----------
+        volumes : array_like, shape of `distances` (sparse distances: (k, n))
+            As `load`.
+        **style
+            As `Graph.plot_flows`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes drawn on.
+
+        Raises
+        ------
+        SSSPError, ValueError, TypeError
+            As `load` and `Graph.plot_flows`.
+        """
+        return self.graph.plot_flows(self.load(volumes), **style)
+
+    def explore(
+        self,
+        *,
+        row: SupportsIndex = 0,
+        path: str | PathLike[str] | None = None,
+        network: Any = None,
+        unit: str = "",
+        name: str = "",
+        port: int = 0,
+        open_browser: bool | None = None,
+    ) -> Any:
+        """Open the result as a page in a browser: a map that answers clicks.
+
+        The page of ``sssp serve``, served by this process to browsers on this machine; it shows
+        the result first, and a click on a crossing asks the graph anew. With `path` the page is
+        written to a file instead, which needs no server: it holds this result alone, and its
+        routes if the call asked for predecessors.
+
+        Parameters
+        ----------
+        row : int
+            Which source, for calls with several.
+        path : path-like, optional
+            Where to write an HTML file instead of serving.
+        network : Hierarchy, optional
+            The prepared map of this result's graph, to answer clicks by; else the graph does.
+        unit : str
+            Of the weights, such as ``"min"``.
+        name : str
+            Of the map, for its title.
+        port : int
+            Where to listen; 0: any that is free.
+        open_browser : bool, optional
+            Whether to open a browser; by default everywhere but in a notebook, which shows the
+            page in a frame.
+
+        Returns
+        -------
+        OpenPage, or pathlib.Path
+            What is being served: ``.address`` says where, ``.wait()`` serves until Ctrl-C at the
+            end of a script, ``.close()`` ends it, and so does ``with``. With `path`, that path.
+
+        Raises
+        ------
+        ValueError
+            A graph without coordinates in degrees; a call with targets, which knows too few
+            distances; a `network` of another graph.
+        VertexError, TypeError
+            No such row; a result on a device.
+        OSError
+            The file cannot be written, or somebody listens at that port.
+
+        Notes
+        -----
+        A file takes some 18 bytes a vertex: 4.7 MB for New York.
+        """
+        # (by name, for pages ask for more shortest paths, and that is above results)
+        page = import_module("sssp.apps.page.explore")
+        asked = {"unit": unit, "name": name, "row": row}
+        if path is not None:
+            return page.written(self, path, **asked)
+        return page.opened(self, network, port=port, open_browser=open_browser, **asked)
+
+    def _distances_to_all(self, row: SupportsIndex) -> tuple[int, NDArray[Any]]:
+        """Return a row as an int, and its distances of all vertices."""
+        self._require_host()
+        index = self._row(row)
+        if self.targets is not None:
+            raise ValueError(
+                "this call asked for targets alone, so nothing is known of the other vertices: "
+                "leave targets out, or give a limit instead"
+            )
+        missing = unreached(self.distances.dtype)
+        return index, dense_row(self.distances, index, self.rows, missing)
+
+    def _sources_of(self, row: int) -> NDArray[np.int64]:
+        return self.sources if self.nearest else self.sources[row : row + 1]
+
+    def _weights_of_distances(self) -> NDArray[Any]:
+        """Return what the distances are sums of, one an arc."""
+        dtype = self.distances.dtype
+        if self.method == BreadthFirst.name:
+            return np.ones(self.graph.m, dtype)
+        return self.graph.weights_as(dtype if dtype.kind == "f" else INT64)
+
+    @property
+    def _on_device(self) -> bool:
+        return _is_on_device(self.distances)
+
+    def _require_host(self) -> None:
+        if self._on_device:
+            raise TypeError(
+                f"this result lives on {self.device}: call to_host() first, once, or hand its "
+                "arrays to a GPU library, as in cupy.asarray(r.distances)"
+            )
+
+    def _require_predecessors(self) -> None:
+        self._require_host()
+        self._require_trees()
+
+    def _require_trees(self) -> None:
+        if self.predecessors is None:
+            raise ValueError("this needs predecessors: call shortest_paths(predecessors=True)")
+
+    def _skim_there(self, values: NDArray[Any]) -> Any:
+        """Skim where the trees are; what does not go there, on the host."""
+        trees, sums = self._trees_there(), None
+        if self.predecessors.size and not may_wrap(values, self.graph.n):
+            sums = trees.skim(values)
+        if sums is None:
+            sums = trees.brought(self.to_host().skim(values))
+        return sums.reshape(self._shape())
+
+    def _load_there(self, volumes: Any) -> NDArray[Any]:
+        """Load where the trees are; what does not go there, on the host."""
+        there = _is_on_device(volumes)
+        flows = volumes if there else as_numbers(volumes, "volumes")
+        self._check_volumes_shape(tuple(flows.shape))
+        trees, found = self._trees_there(), None
+        if self.predecessors.size and (there or flows.dtype == INT64):
+            found = trees.load(flows.reshape((self.rows, self.graph.n)))
+        if found is None:
+            return self.to_host().load(trees.on_host(flows))
+        return flow_on_input(self.graph, [found])
+
+    def _trees_there(self) -> Any:
+        self._require_trees()
+        # (by name, for solvers' rooms are above results)
+        room = import_module("sssp.cuda.tree_sums")
+        trees = self.predecessors.reshape((self.rows, self.graph.n))
+        return room.TreeSumsThere(self.graph, trees, self.sources)
+
+    @property
+    def _sparse(self) -> bool:
+        return is_sparse(self.distances)
+
+    @property
+    def _width(self) -> int:
+        """Number of columns."""
+        return self.graph.n if self.targets is None else int(self.targets.size)
+
+    def _tree_sums(self, dtype: np.dtype[Any]) -> TreeSums:
+        trees = self.predecessors
+        if not is_sparse(trees):
+            trees = trees.reshape(self.rows, self.graph.n)
+        return TreeSums(self.graph, trees, self.sources, self.targets, dtype)
+
+    def _shape(self) -> tuple[int, ...]:
+        """Shape of dense numbers, one for every entry of the distances."""
+        if self._sparse:
+            return (self.rows, self._width)
+        shape: tuple[int, ...] = self.distances.shape
+        return shape
+
+    def _vertices_of(self, columns: NDArray[Any]) -> NDArray[Any]:
+        return columns if self.targets is None else self.targets[columns]
+
+    def _column(self, vertex: int) -> int:
+        if self.targets is None:
+            return vertex
+        columns = np.flatnonzero(self.targets == vertex)
+        if columns.size == 0:
+            raise VertexError(
+                f"vertex {vertex} was not among the targets of this call, so nothing is "
+                "known of it; add it to targets, or leave targets out"
+            )
+        return int(columns[0])
+
+    def _reached_columns(self, row: int) -> NDArray[Any]:
+        if self._sparse:
+            return stored_row(self.distances, row)[0]
+        missing = unreached(self.distances.dtype)
+        return np.flatnonzero(dense_row(self.distances, row, self.rows, missing) != missing)
+
+    def _check_volumes_shape(self, shape: tuple[int, ...]) -> None:
+        if shape != self._shape():
+            what = "rows and vertices" if self._sparse else "the distances"
+            raise ValueError(
+                f"expected volumes, shaped like {what}: shape {self._shape()}, not {shape}; "
+                "fill numpy.zeros of that shape"
+            )
+
+    def _refuse_volumes(self, flows: NDArray[Any], row: int) -> NoReturn:
+        """Say which volumes of a row, of those that are not 0, cannot travel."""
+        columns = np.flatnonzero(flows[row])
+        volumes = flows[row, columns]
+        wrong = ~np.isfinite(volumes)
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise ValueError(
+                f"the volume from {self._from(row)} to vertex "
+                f"{self._vertices_of(columns[[first]])[0]} is {volumes[first]}; where nothing "
+                "travels write 0"
+            )
+        reached = np.zeros(self._width, np.bool_)
+        reached[self._reached_columns(row)] = True
+        lost = columns[~reached[columns]]
+        raise UnreachableError(
+            f"volumes lead from {self._from(row)} to {lost.size} vertices that are not "
+            f"reached, vertex {self._vertices_of(lost)[0]} first; set them to 0"
+        )
+
+    def _refuse_sum(self, values: NDArray[Any], vertex: int, row: int) -> NoReturn:
+        """Say why the sum of values on the way to a vertex is no number of the result."""
+        arcs = self.path_arcs(vertex, row)
+        where = f"on the path from {self._from(row)} to vertex {vertex}"
+        odd = arcs[~np.isfinite(values[arcs])]
+        if odd.size:
+            raise ValueError(
+                f"the value of arc {odd[0]}, {where}, is {values[odd[0]]}; every value on a path "
+                "must be a finite number"
+            )
+        raise DistanceOverflowError(
+            f"the sum of values {where} does not fit {values.dtype}, whose greatest number stands "
+            "for unreached"
+        )
+
+    def _from(self, row: int) -> str:
+        if self.nearest:
+            return f"any of {self.sources.size} sources"
+        return f"source {self.sources[row]}"
+
+    def _row(self, row: SupportsIndex) -> int:
+        index = _as_index(row, "a row")
+        if not -self.rows <= index < self.rows:
+            raise VertexError(f"row {index} does not exist: the call had {self.rows} sources")
+        return index % self.rows
+
+    def _vertex(self, vertex: SupportsIndex) -> int:
+        """Return a vertex as an int; what is no vertex but a label is told so."""
+        g = self.graph
+        try:
+            index = _as_index(vertex, "a vertex")
+        except TypeError as error:
+            raise TypeError(f"{error}{label_hint(g, vertex)}") from None
+        if not 0 <= index < g.n:
+            raise VertexError(
+                f"{index} is not a vertex of this graph: vertices are 0..{g.n - 1}"
+                f"{label_hint(g, index)}"
+            )
+        return index
+
+
+def _skim(
+    trees: TreeSums, rows: range, values: Sequence[NDArray[Any]], sums: NDArray[Any]
+) -> tuple[int, int] | None:
+    """Like `TreeSums.skim`, of values in one part or, if sums might leave int64, in several."""
+    if len(values) == 1:
+        return trees.skim(rows, values[0], sums)
+    parts = [np.empty_like(sums) for _ in values]
+    for part, own in zip(parts, values, strict=True):
+        trees.skim(rows, own, part)
+    reached = parts[0] != trees.missing
+    sums[...] = trees.missing
+    sums[reached] = joined([part[reached] for part in parts], "values along a path")
+    odd = np.argwhere(reached & (sums == trees.missing))
+    return None if odd.size == 0 else (int(odd[0, 0]), int(odd[0, 1]))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _as_index(value: Any, what: str) -> int:
+    """Return an integer of any type (a NumPy scalar, an array without axes) as an int."""
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(f"{what} is an int, not True or False")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an int, not {value!r} ({type(value).__name__})") from None
+
+
+def _is_on_device(array: Any) -> bool:
+    return hasattr(array, "__cuda_array_interface__")
+
+
+def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
+    """Drop the axes that a call with a plain int does not expect."""
+    if matrix is None or is_sparse(matrix):
+        return matrix
+    rows, columns = matrix.shape
+    shape = () if one_row else (rows,)
+    return matrix.reshape(shape if one_column else (*shape, columns))

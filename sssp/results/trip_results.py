@@ -1,0 +1,309 @@
+"""`Trips`: what a call of `pairs` returns."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sssp.engine.request import Walks
+from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
+from sssp.graph.html import as_html
+from sssp.kernels.dtypes import FLOAT64, unreached
+from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
+from sssp.cpu.tree_sums import arcs_between, check_arc_values, flow_on_input
+from sssp.cpu.path_sums import load_kernel, skim_kernel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from sssp.graph.graph import Graph
+
+__all__ = ["Trips"]
+
+#: distances that `repr` may look through
+GLANCE = 1 << 24
+#: of the most travelled street in a notebook, in points
+LINE_WIDTH = 3.0
+
+
+class Trips:
+    """Distances of trips, each from a source of its own to a target of its own, and their paths.
+
+    Not made by hand: `sssp.pairs` returns it. It owns its memory and pickles. ``len(trips)`` is
+    the number of trips, p; they stand in the order in which they were given.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that was searched.
+    sources, targets : ndarray, shape (p,), int64
+        The ends of every trip.
+    limit : int, float or None
+        The greatest distance of interest, inclusive.
+    distances : ndarray, shape (p,)
+        In units of the weights. Unreached: ``iinfo(dtype).max`` for integers, inf for floats.
+    method, device : str
+        What ran; two methods are joined by a plus sign.
+    stats : dict
+        Counters of the method, by name: int64 arrays, shape (p,), of the search that has found the
+        trip. Trips that were found together have the same.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        sources: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        distances: NDArray[Any],
+        *,
+        limit: int | float | None,
+        walks: Walks | None,
+        walk_of: NDArray[np.int64] | None,
+        method: str,
+        device: str,
+        stats: dict[str, NDArray[np.int64]],
+    ) -> None:
+        self.graph = graph
+        self.sources = sources
+        self.targets = targets
+        self.distances = distances
+        self.limit = limit
+        self.method = method
+        self.device = device
+        self.stats = stats
+        # trips with the same ends share a path: trip i has path ``_walk_of[i]``
+        self._walks = walks
+        self._walk_of = np.empty(0, np.int64) if walk_of is None or walks is None else walk_of
+        self._arcs: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return int(self.sources.size)
+
+    def __repr__(self) -> str:
+        p = len(self)
+        asked = [f"{p:,} trip{'' if p == 1 else 's'}"]
+        if self.limit is not None:
+            asked.append(f"limit {self.limit}")
+        if self._walks is not None:
+            asked.append("with paths")
+        if p <= GLANCE:
+            asked.append(f"{np.count_nonzero(self.reached):,} reached")
+        return (
+            f"<Trips {', '.join(asked)}; distances {self.distances.dtype}; by {self.method} on "
+            f"{self.device}>"
+        )
+
+    def _repr_html_(self) -> str:
+        has_paths = self._walks is not None and self.reached.any()
+        return as_html(repr(self), self.graph, self._draw if has_paths else None)
+
+    def _draw(self, ax: Axes) -> None:
+        """Draw where the trips lead, darker where more of them do."""
+        flow = self.load(self.reached.astype(np.int64))
+        self.graph.plot_flows(flow, ax=ax, max_width=LINE_WIDTH)
+        if legend := ax.get_legend():
+            legend.remove()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what is found again on first use stays behind
+        return self.__dict__ | {"_arcs": None}
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """Whether a path leads from the source of a trip to its target: bool, shape (p,)."""
+        found: NDArray[np.bool_] = self.distances != unreached(self.distances.dtype)
+        return found
+
+    def to_float(self) -> NDArray[np.float64]:
+        """Distances for arithmetic: float64, inf where unreached; above 2**53 rounded."""
+        return np.where(self.reached, self.distances, np.inf).astype(FLOAT64)
+
+    def path(self, i: SupportsIndex) -> NDArray[np.int64]:
+        """Vertices of the shortest path of trip `i`, from its source to its target.
+
+        Parameters
+        ----------
+        i : int
+            Which trip, counted from 0.
+
+        Returns
+        -------
+        ndarray, shape (vertices,), int64
+            The path that ``shortest_paths(g, source, targets=target, predecessors=True)`` finds,
+            whatever other trips there are. One vertex if source and target are the same.
+
+        Raises
+        ------
+        UnreachableError
+            No path leads there (within the limit).
+        ValueError
+            The call did not ask for predecessors.
+        VertexError, TypeError
+            No such trip; not an integer.
+        """
+        walks, trip = self._require_walks(), self._trip(i)
+        walk = self._walk_of[trip]
+        vertices = walks.vertices[walks.firsts[walk] : walks.firsts[walk + 1]]
+        if vertices.size == 0:
+            raise UnreachableError(f"{self._named(trip)} has no path{self._within()}")
+        return vertices.astype(np.int64)
+
+    def path_labels(self, i: SupportsIndex) -> list[Any]:
+        """Like `path`, in the labels of the graph (the file's own numbers, or NetworkX nodes)."""
+        path = self.path(i)
+        labels = self.graph.labels
+        return list((path if labels is None else labels[path]).tolist())
+
+    def path_arcs(self, i: SupportsIndex) -> NDArray[np.int64]:
+        """Arcs of the shortest path of trip `i`, in order, as positions in ``graph.indices``.
+
+        Like `path`; empty if source and target are the same. ``graph.arc_origin[arcs]`` are the
+        rows of the input that they came from.
+        """
+        path = self.path(i)
+        return arcs_between(self.graph, path[:-1], path[1:])
+
+    def skim(self, values: ArrayLike) -> NDArray[Any]:
+        """Sum another attribute of the arcs along the path of every trip.
+
+        Parameters
+        ----------
+        values : array_like, shape (m,)
+            A number an arc, at the arc's position in ``graph.indices``;
+            ``attribute[graph.arc_origin]`` brings an attribute of the input there. What stands at
+            arcs that no path uses does not matter.
+
+        Returns
+        -------
+        ndarray, shape (p,), int64 or float64
+            In units of the values, added from the source on. Unreached: ``iinfo(int64).max`` or
+            inf. Time in the lengths of the paths.
+
+        Raises
+        ------
+        ValueError
+            The call did not ask for predecessors; not one value an arc; a value on a path that is
+            NaN or infinite, for infinity is what unreached looks like.
+        TypeError
+            Values that are not numbers.
+        DistanceOverflowError
+            A sum (or a value) that does not fit the result; integers are exact.
+        """
+        arc_values = as_numbers(values, "values")
+        check_arc_values(self.graph, arc_values.shape)
+        walks = self._require_walks()
+        count = walks.firsts.size - 1
+        sums = []
+        for part in parts_of(arc_values, may_wrap(arc_values, self.graph.n)):
+            sums.append(np.zeros(count, arc_values.dtype))
+            skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
+        along = joined(sums, "values along a path")[self._walk_of]
+        missing = unreached(arc_values.dtype)
+        wrong = self.reached & ((along == missing) | ~np.isfinite(along))
+        if wrong.any():
+            self._refuse_sum(arc_values, int(np.argmax(wrong)))
+        return np.where(self.reached, along, missing)
+
+    def load(self, volumes: ArrayLike) -> NDArray[Any]:
+        """Load flows onto the shortest paths (all-or-nothing assignment).
+
+        Parameters
+        ----------
+        volumes : array_like, shape (p,)
+            How much travels on every trip.
+
+        Returns
+        -------
+        ndarray, shape (input arcs,), int64 or float64
+            Flow on every row of the input that made the graph, both directions of an undirected
+            one together; 0 on arcs that lost to a parallel one.
+
+        Raises
+        ------
+        UnreachableError
+            Something is to travel on a trip that has no path.
+        ValueError
+            The call did not ask for predecessors; volumes of another shape, NaN or infinite.
+        TypeError
+            Volumes that are not numbers.
+        DistanceOverflowError
+            A flow (or a volume) that does not fit the result; integers are exact.
+        """
+        flows = as_numbers(volumes, "volumes")
+        if flows.shape != (len(self),):
+            raise ValueError(
+                f"expected volumes, one a trip: shape ({len(self)},), not {flows.shape}"
+            )
+        walks = self._require_walks()
+        self._check_volumes(flows)
+        g = self.graph
+        wide = may_wrap(flows, flows.size)
+        loads = []
+        for part in parts_of(flows, wide):
+            loads.append(np.zeros(g.m, flows.dtype))
+            load_kernel(walks.firsts, self._path_arcs(walks), self._walk_of, part, loads[-1])
+        carry(loads)
+        return flow_on_input(g, loads)
+
+    def _path_arcs(self, walks: Walks) -> NDArray[np.int64]:
+        """Return for every vertex of the paths the arc that leads there, -1 at the sources."""
+        if self._arcs is None:
+            tails = np.roll(walks.vertices, 1)
+            begins = walks.firsts[:-1][np.diff(walks.firsts) > 0]
+            tails[begins] = -1
+            self._arcs = arcs_between(self.graph, tails, walks.vertices)
+        return self._arcs
+
+    def _require_walks(self) -> Walks:
+        if self._walks is None:
+            raise ValueError("this needs paths: call pairs(predecessors=True)")
+        return self._walks
+
+    def _trip(self, i: SupportsIndex) -> int:
+        if isinstance(i, bool | np.bool_):
+            raise TypeError("a trip is an int, not True or False")
+        try:
+            trip = operator.index(i)
+        except TypeError:
+            raise TypeError(f"a trip is an int, not {i!r} ({type(i).__name__})") from None
+        if not -len(self) <= trip < len(self):
+            raise VertexError(f"trip {trip} does not exist: the call had {len(self)} trips")
+        return trip % len(self)
+
+    def _named(self, trip: int) -> str:
+        return f"trip {trip}, from vertex {self.sources[trip]} to vertex {self.targets[trip]},"
+
+    def _within(self) -> str:
+        return "" if self.limit is None else f" within the limit of {self.limit}"
+
+    def _check_volumes(self, volumes: NDArray[Any]) -> None:
+        odd = np.flatnonzero(~np.isfinite(volumes))
+        if odd.size:
+            raise ValueError(
+                f"the volume of {self._named(odd[0])} is {volumes[odd[0]]}; where nothing travels "
+                "write 0"
+            )
+        lost = np.flatnonzero((volumes != 0) & ~self.reached)
+        if lost.size:
+            raise UnreachableError(
+                f"{lost.size} trips with volumes have no path{self._within()}, "
+                f"{self._named(lost[0])} first; set them to 0"
+            )
+
+    def _refuse_sum(self, values: NDArray[Any], trip: int) -> None:
+        """Say why the sum of values along a path is no number of the result."""
+        arcs = self.path_arcs(trip)
+        odd = arcs[~np.isfinite(values[arcs])]
+        where = f"on the path of {self._named(trip)}"
+        if odd.size:
+            raise ValueError(
+                f"the value of arc {odd[0]}, {where} is {values[odd[0]]}; every value on a path "
+                "must be a finite number"
+            )
+        raise DistanceOverflowError(
+            f"the sum of values {where} does not fit {values.dtype}, whose greatest number stands "
+            "for unreached"
+        )
