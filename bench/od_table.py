@@ -31,10 +31,10 @@ import numpy as np
 
 import sssp
 from bench.common import Record, options_of
-from sssp.apps.terminal.arguments import named_graph
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.apps.jobs.runners import WRITERS_A_GPU
 from sssp.apps.jobs.zarr_store import ZarrStore
+from sssp.apps.terminal.arguments import named_graph
 from sssp.kernels.dtypes import INT32
 
 SEED = 1

@@ -29,10 +29,6 @@ from sssp.apps.terminal.arguments import named_graph
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.device_memory import device_graph, pinned_array
-from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
-from sssp.cuda.sweep.device_tree import DeviceTree
-from sssp.cuda.sweep.selection import Packed
-from sssp.cuda.sweep.transpose import TILE, TURNS, make_turn_kernel
 from sssp.cuda.sweep.device_maps import (
     DeviceMap,
     DeviceMaps,
@@ -41,6 +37,10 @@ from sssp.cuda.sweep.device_maps import (
     together,
     working_memory,
 )
+from sssp.cuda.sweep.device_tree import DeviceTree
+from sssp.cuda.sweep.lanes import MOST_ROWS, LanesSearch
+from sssp.cuda.sweep.selection import Packed
+from sssp.cuda.sweep.transpose import TILE, TURNS, make_turn_kernel
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 
 GRAPH = "USA-road-d.NY"

@@ -31,7 +31,7 @@ _HOMES = {
     "FloydWarshall": "methods",
     "Graph": "graph",
     "GraphFormatError": "errors",
-    "Hierarchy": "hierarchy.hierarchy",
+    "Hierarchy": "prepared.hierarchy",
     "JobError": "errors",
     "Johnson": "methods",
     "MissingExtraError": "errors",
@@ -51,12 +51,12 @@ _HOMES = {
     "iter_blocks": "calls.many_sources",
     "nearest": "calls.nearest",
     "pairs": "calls.pairs",
-    "prepare": "hierarchy.prepare",
+    "prepare": "prepared.prepare",
     "read_graph": "graph",
-    "read_hierarchy": "hierarchy.prepare",
+    "read_hierarchy": "prepared.prepare",
     "reduce": "calls.many_sources",
-    "road_like": "generate",
-    "run": "jobs.job",
+    "road_like": "datasets.generate",
+    "run": "apps.jobs.job",
     "set_threads": "engine.threads",
     "shortest_paths": "calls.shortest_paths",
     "transitive_closure": "calls.all_pairs",
@@ -64,7 +64,7 @@ _HOMES = {
 }
 
 #: the modules that a user may import, which are here without that too
-_MODULES = ("certificate", "csgraph", "datasets", "errors", "generate", "loaders", "methods")
+_MODULES = ("certificate", "csgraph", "datasets", "errors", "loaders", "methods")
 
 __all__ = sorted(_HOMES)
 

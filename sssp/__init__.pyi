@@ -2,9 +2,9 @@ from sssp import certificate as certificate
 from sssp import csgraph as csgraph
 from sssp import datasets as datasets
 from sssp import errors as errors
-from sssp.datasets import generate
 from sssp import loaders as loaders
 from sssp import methods as methods
+from sssp.apps.jobs.job import run as run
 from sssp.calls.all_pairs import all_pairs as all_pairs
 from sssp.calls.all_pairs import transitive_closure as transitive_closure
 from sssp.calls.betweenness import betweenness as betweenness
@@ -14,6 +14,7 @@ from sssp.calls.nearest import nearest as nearest
 from sssp.calls.pairs import pairs as pairs
 from sssp.calls.shortest_paths import shortest_paths as shortest_paths
 from sssp.certificate import verify as verify
+from sssp.datasets.generate import road_like as road_like
 from sssp.engine.threads import set_threads as set_threads
 from sssp.errors import DeviceError as DeviceError
 from sssp.errors import DistanceOverflowError as DistanceOverflowError
@@ -26,13 +27,8 @@ from sssp.errors import SSSPError as SSSPError
 from sssp.errors import UnreachableError as UnreachableError
 from sssp.errors import VerificationError as VerificationError
 from sssp.errors import VertexError as VertexError
-from sssp.datasets.generate import road_like as road_like
 from sssp.graph.graph import Graph as Graph
 from sssp.graph.reading import read_graph as read_graph
-from sssp.prepared.hierarchy import Hierarchy as Hierarchy
-from sssp.prepared.prepare import prepare as prepare
-from sssp.prepared.prepare import read_hierarchy as read_hierarchy
-from sssp.apps.jobs.job import run as run
 from sssp.methods import AStar as AStar
 from sssp.methods import BellmanFord as BellmanFord
 from sssp.methods import BreadthFirst as BreadthFirst
@@ -44,6 +40,9 @@ from sssp.methods import FloydWarshall as FloydWarshall
 from sssp.methods import Johnson as Johnson
 from sssp.methods import RepeatedSquaring as RepeatedSquaring
 from sssp.methods import ThresholdDijkstra as ThresholdDijkstra
+from sssp.prepared.hierarchy import Hierarchy as Hierarchy
+from sssp.prepared.prepare import prepare as prepare
+from sssp.prepared.prepare import read_hierarchy as read_hierarchy
 from sssp.results.facilities import NearestFacilities as NearestFacilities
 from sssp.results.trees import ShortestPaths as ShortestPaths
 from sssp.results.trip_results import Trips as Trips

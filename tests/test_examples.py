@@ -185,13 +185,13 @@ def understand(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def parse(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the command line read its arguments, and stop it there."""
-    from sssp import _cli
+    from sssp.apps import cli
 
     if any(word in arguments for word in ("|", ">")):
         arguments = arguments[: min(arguments.index(w) for w in "|>" if w in arguments)]
-    chosen = import_module(_cli.COMMANDS[arguments[0]])
+    chosen = import_module(cli.COMMANDS[arguments[0]])
     monkeypatch.setattr(chosen, "run", lambda options: 0)
-    assert _cli.main(arguments) != USAGE_ERROR, arguments
+    assert cli.main(arguments) != USAGE_ERROR, arguments
     # what it writes, the next line may read
     for option, file in pairwise(arguments):
         if option == "-o" and file != "-":

@@ -1,6 +1,7 @@
 """The rooms of the package: arrows run one way, without a circle, and `papers` stays apart.
 
-Read from the import statements themselves, those within functions and for type checkers too.
+Read from the import statements, those within functions and for type checkers too, and from texts
+that are the name of a module: an import by string is an import.
 """
 
 from __future__ import annotations
@@ -15,25 +16,34 @@ from pathlib import Path
 
 import pytest
 
+import sssp
+
 ROOT = Path(__file__).resolve().parent.parent
 #: from the ground up; a room imports from floors below its own only
 FLOORS = (
     ("errors", "methods", "kernels"),
     ("loaders",),
     ("graph",),
-    ("generate", "datasets", "engine"),
-    ("results",),
+    ("datasets", "engine"),
+    ("order",),
     ("cpu", "cuda"),
-    ("certificate", "hierarchy", "papers"),
+    ("prepared", "results"),
+    ("certificate", "papers"),
     ("calls",),
-    ("_csgraph",),
-    ("csgraph", "_nx", "jobs", "page", "_terminal"),
-    # the package itself: what it offers, without where that is
+    ("csgraph",),
+    ("jobs", "networkx", "page", "terminal"),
+    # the package itself: the public names, without their modules
     ("sssp",),
-    ("bench", "_cli"),
+    ("bench",),
+    ("cli",),
     ("__main__",),
 )
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+#: tables of modules by name, which are loaded when they are wanted: no arrows (the third, that of
+#: the public names in `sssp/__init__.py`, has no whole names of modules)
+LAZY_TABLES = {"sssp.methods", "sssp.papers.methods", "sssp.apps.cli"}
+#: methods of results that open something above them
+OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
 #: what sets our figures beside published ones
 TABLES = {"sssp.bench.search_tables", "sssp.bench.matrix_tables"}
 
@@ -50,11 +60,17 @@ def all_modules() -> dict[str, ast.Module]:
 
 
 MODULES = all_modules()
+#: the package's own, but for the folder of the programs, each of which is a room
+OURS = [name for name in MODULES if name.startswith("sssp.") and name != "sssp.apps"]
 
 
 def imported_by(module: str) -> Iterator[str]:
-    """Yield the modules that one names in its import statements, less the standard library."""
+    """Yield the modules of the package that one imports, by statement or by string."""
     for node in ast.walk(MODULES[module]):
+        if isinstance(node, ast.Constant) and module not in LAZY_TABLES:
+            named = node.value in MODULES and "." in str(node.value)
+            if named and (module, node.value) not in OPENED_FROM_BELOW:
+                yield str(node.value)
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
         elif isinstance(node, ast.ImportFrom):
@@ -69,7 +85,9 @@ ARROWS = {module: {other for other in imported_by(module) if other != module} fo
 
 
 def room_of(module: str) -> str:
-    return module.split(".")[1] if "." in module else module
+    """Return the folder or file of `sssp/` that a module is in; each part of `apps/` is one."""
+    parts = module.removeprefix("sssp.apps.").removeprefix("sssp.").split(".")
+    return parts[0]
 
 
 def circle_in(graph: dict[str, set[str]]) -> list[str]:
@@ -85,7 +103,25 @@ def test_the_imports_that_are_read_are_the_imports_that_there_are():
     assert "sssp.engine.plan" in ARROWS["sssp.calls.shortest_paths"]
     assert "sssp.datasets" in ARROWS["sssp.apps.terminal.arguments"]
     assert "sssp.loaders._records" in MODULES
+    assert "sssp.cuda.tree_sums" in ARROWS["sssp.results.trees"]  # by string
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
+
+
+def test_there_are_few_rooms_and_no_room_has_the_name_of_a_public_function():
+    rooms = {room_of(module) for module in OURS} - {"__main__"}
+    assert len(rooms) <= 21
+    modules = {"csgraph", "datasets", "errors", "loaders", "methods"}  # that users import
+    assert rooms & set(sssp.__all__) - modules == set()
+
+
+def test_no_base_name_stands_twice_but_for_twins_of_devices():
+    paths: dict[str, set[str]] = {}
+    for path in (ROOT / "sssp").rglob("*.py"):
+        parts = path.relative_to(ROOT / "sssp").parts
+        twin = "/".join(parts[1:]) if parts[0] in ("cpu", "cuda") else "/".join(parts)
+        paths.setdefault(path.stem, set()).add(twin)
+    twice = {name: sorted(places) for name, places in paths.items() if len(places) > 1}
+    assert {name: twice[name] for name in twice if name not in ("__init__", "__main__")} == {}
 
 
 def test_no_module_is_on_a_circle():
@@ -101,7 +137,7 @@ def test_no_room_is_on_a_circle():
     assert circle_in(rooms) == []
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name.startswith("sssp.")])
+@pytest.mark.parametrize("module", OURS)
 def test_a_module_imports_from_floors_below_its_own(module):
     room = room_of(module)
     assert room in FLOOR, f"{room} has no floor yet"
@@ -115,9 +151,8 @@ def test_a_module_imports_from_floors_below_its_own(module):
 def test_the_drawing_of_the_house_has_the_rooms_that_there_are_floor_by_floor():
     drawing = (ROOT / "docs" / "pictures" / "house.svg").read_text(encoding="utf-8")
     drawn = re.findall(r'y="(\d+)" class="mid">(\w+)</text>', drawing)
-    rooms = {room_of(module) for module in MODULES if module.startswith("sssp.")}
-    # (the inner room of csgraph is part of it)
-    assert {room for _, room in drawn} == rooms - {"_csgraph", "__main__"} | {"sssp"}
+    rooms = {room_of(module) for module in OURS}
+    assert {room for _, room in drawn} == rooms - {"__main__"} | {"sssp"}
     heights: dict[int, set[int]] = {}
     for height, room in drawn:
         if room != "sssp":  # the roof

@@ -29,13 +29,13 @@ from sssp.bench.rival import RIVALS, PreparedMap, Rival
 from sssp.bench.workloads import SAMPLE, Loader
 from sssp.calls.pairs import WORTH_LANDMARKS, pairs
 from sssp.calls.shortest_paths import shortest_paths
-from sssp.engine.threads import default_threads
 from sssp.datasets.generate import road_like
+from sssp.engine.threads import default_threads
 from sssp.graph.graph import Graph
-from sssp.prepared.hierarchy import Hierarchy
-from sssp.prepared.prepare import prepare, read_hierarchy
 from sssp.kernels.dtypes import unreached
 from sssp.kernels.jit import compiling_ahead
+from sssp.prepared.hierarchy import Hierarchy
+from sssp.prepared.prepare import prepare, read_hierarchy
 
 __all__ = ["PreparedMaps", "answers_of", "held_bytes", "preparing_pays_after", "questions"]
 

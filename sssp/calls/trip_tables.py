@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.walks import walks_to
-from sssp.engine.outputs import joined_walks
 from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.network import Network, own_methods
+from sssp.engine.outputs import joined_walks
 from sssp.engine.plan import solver_of, weights_of
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Query, Walks

@@ -25,6 +25,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.certificate.reference import (
+    DROPPED,
+    SINKING,
+    bellman_ford_kernel,
+    dijkstra_kernel,
+    tree_kernel,
+)
+from sssp.cpu.tree_sums import TreeSums, arcs_between
 from sssp.engine.network import own_methods
 from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.check_arrays import is_sparse
@@ -34,16 +42,8 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, largest_distance, 
 from sssp.kernels.jit import njit
 from sssp.methods import METHODS, BreadthFirst
 from sssp.results.check_result import check_form, is_real
-from sssp.certificate.reference import (
-    DROPPED,
-    SINKING,
-    bellman_ford_kernel,
-    dijkstra_kernel,
-    tree_kernel,
-)
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
-from sssp.cpu.tree_sums import TreeSums, arcs_between
 
 __all__ = ["verify"]
 

@@ -39,8 +39,8 @@ from sssp.cpu.solved_rows import HostRows
 from sssp.cpu.tree import Tree, branches_of, may_tie, reset
 from sssp.cpu.walks import walks_to
 from sssp.engine.cycles import error_of
-from sssp.engine.outputs import make_form
 from sssp.engine.memory import check_memory
+from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Query, Walks

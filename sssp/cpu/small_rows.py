@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.cpu.search_driver import COUNTERS
 from sssp.cpu.search.bellman_ford import bellman_ford_kernel
 from sssp.cpu.search.dijkstra import dijkstra_kernel
+from sssp.cpu.search_driver import COUNTERS
 from sssp.cpu.tree import fewest_arcs_kernel, origins_kernel
 from sssp.kernels.dtypes import INT32
 from sssp.kernels.jit import njit

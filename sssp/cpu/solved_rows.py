@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.decay import ordered_sums
-from sssp.engine.outputs import Entries, least_number
 from sssp.engine.narrow import convert_into
+from sssp.engine.outputs import Entries, least_number
 from sssp.engine.request import Reduction, Walks
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit

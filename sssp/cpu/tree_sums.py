@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.exact_sums import joined
 from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
@@ -27,7 +28,6 @@ from sssp.graph.csr import arc_position, sealed
 from sssp.graph.input_rows import picked
 from sssp.kernels.dtypes import INDEX, OFFSET, unreached
 from sssp.kernels.jit import UNCOUNTED, njit
-from sssp.engine.exact_sums import joined
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph._validation import validate_graph
 
-from sssp.csgraph.scipy_arcs import is_exact
-from sssp.csgraph.scipy_rows import Found, as_floats, with_null
 from sssp.calls.placement import matrix_work, place_call
 from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
+from sssp.csgraph.scipy_arcs import is_exact
+from sssp.csgraph.scipy_rows import Found, as_floats, with_null
 from sssp.engine.matrix_request import MatrixQuery, NegativeDiagonalError
 from sssp.engine.plan import Plan
 from sssp.engine.request import Query

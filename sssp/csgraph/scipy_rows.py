@@ -14,10 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.csgraph.scipy_arcs import Arcs, graph_of
 from sssp.calls.johnson import johnson
 from sssp.calls.placement import named_device, place_call, search_work
-from sssp.cpu.small_rows import floats_kernel, nearest_kernel, null_kernel, rounds_kernel, rows_kernel
+from sssp.cpu.small_rows import (
+    floats_kernel,
+    nearest_kernel,
+    null_kernel,
+    rounds_kernel,
+    rows_kernel,
+)
+from sssp.csgraph.scipy_arcs import Arcs, graph_of
 from sssp.engine.plan import Plan, placed
 from sssp.engine.request import Answer, Query
 from sssp.engine.threads import check_threads

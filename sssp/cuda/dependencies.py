@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, kernel, select
-from sssp.cuda.fill import blocks_for, fill
 from sssp.cuda.device_memory import available_bytes, device_graph
+from sssp.cuda.fill import blocks_for, fill
 from sssp.cuda.pool import device_array
 from sssp.engine.memory import check_memory
 from sssp.graph.graph import Graph

@@ -8,9 +8,9 @@ import numpy as np
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import cuda
-from sssp.cuda.solved_rows import DeviceRows, gather
 from sssp.cuda.narrow import narrowed_device
 from sssp.cuda.pool import device_array
+from sssp.cuda.solved_rows import DeviceRows, gather
 from sssp.engine.request import Answer, Query
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 

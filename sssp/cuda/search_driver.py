@@ -1,8 +1,8 @@
 """Runs a CUDA search over all sources of a query: batches, memory, trees, the way back.
 
-The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`): it launches kernels that
-fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of them; what
-becomes of finished rows is the form's business (`sssp.engine.outputs`).
+The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`): it launches
+kernels that fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of
+them; what becomes of finished rows is the form's business (`sssp.engine.outputs`).
 
 Two lanes, each with a stream and memory of its own, take batches in turn: while the rows of one
 travel back, the other's are solved, and its blocks fill the multiprocessors that the last blocks
@@ -22,14 +22,14 @@ from sssp.cuda import reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import after, cuda, device_number, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_output import DeviceForm
-from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes, on_host
 from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, upload
+from sssp.cuda.device_output import DeviceForm
 from sssp.cuda.overflow_check import overflowed
 from sssp.cuda.pool import device_array
+from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes, on_host
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
-from sssp.engine.outputs import make_form
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Query

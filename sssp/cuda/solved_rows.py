@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from sssp.cuda import reduce
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
-from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.device_memory import download
+from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.pool import device_array
 from sssp.engine.decay import ordered_sums
-from sssp.engine.outputs import Entries
 from sssp.engine.narrow import convert_into
+from sssp.engine.outputs import Entries
 from sssp.engine.request import Query, Reduction
 from sssp.engine.workers import in_order
 from sssp.kernels.dtypes import INDEX, INT64

@@ -341,7 +341,7 @@ def _folders() -> list[Path]:
     folders = []
     if os.environ.get("SSSP_DATA"):
         folders.append(Path(os.environ["SSSP_DATA"]))
-    checkout = Path(__file__).resolve().parent.parent
+    checkout = Path(__file__).resolve().parents[2]
     # Beside an installed package stand the packages of others.
     if (checkout / "pyproject.toml").is_file():
         folders.append(checkout / "data")

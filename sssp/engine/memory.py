@@ -1,7 +1,7 @@
 """Budgets: what a call needs, part by part, against what it may take.
 
-This module refuses only: how many rows are solved at once in what memory there is, `sssp.cpu.search_driver`
-and `sssp.cuda.search_driver` decide.
+This module refuses only: how many rows are solved at once in what memory there is,
+`sssp.cpu.search_driver` and `sssp.cuda.search_driver` decide.
 """
 
 from __future__ import annotations

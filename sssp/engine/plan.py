@@ -8,8 +8,8 @@
     merged(answers)                                   # as if in one piece
 
 A plan is split by the number of rows that it is told; fitting batches into memory is the business
-of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the rule of
-``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do.
+of `sssp.cpu.search_driver` and `sssp.cuda.search_driver`. It runs where it was placed. If it is the
+rule of ``device="auto"`` that has chosen a GPU, the CPU takes over what the GPU cannot do.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from sssp.engine.check_arguments import as_memory_limit
-from sssp.engine.outputs import joined_walks
 from sssp.engine.narrow import convert_into
+from sssp.engine.outputs import joined_walks
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Call, Query
 from sssp.engine.workers import dealt

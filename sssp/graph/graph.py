@@ -53,7 +53,9 @@ from sssp.graph.csr import (
     twins_of,
 )
 from sssp.graph.frozen import frozen
+from sssp.graph.graph_file import packed
 from sssp.graph.html import as_html
+from sssp.graph.input_rows import inverse, lightest_rows, moved, picked, rows_are_own
 from sssp.graph.labels import (
     Labels,
     Lookup,
@@ -65,9 +67,7 @@ from sssp.graph.labels import (
     take_ends,
     take_labels,
 )
-from sssp.graph.input_rows import inverse, lightest_rows, moved, picked, rows_are_own
 from sssp.graph.sphere import HOW_TO_LOCATE, Sphere, points_of
-from sssp.graph.graph_file import packed
 from sssp.graph.weights import (
     Extremes,
     as_stored,

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
-from sssp.graph.input_rows import picked
 from sssp.graph.graph_file import unpacked
+from sssp.graph.input_rows import picked
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, read_any, read_co, read_weights
 

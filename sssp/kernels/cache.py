@@ -27,8 +27,8 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.serialize import dumps
 
 from sssp.kernels import store
-from sssp.kernels.numba_import import load_array_functions
 from sssp.kernels.messages import COMPILING, warn_once
+from sssp.kernels.numba_import import load_array_functions
 
 __all__ = ["COUNTS", "CodeCache"]
 

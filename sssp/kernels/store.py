@@ -26,7 +26,7 @@ __all__ = ["STAMP", "VARIABLE", "cache_folder", "holds", "names", "read", "sourc
 #: names the folder
 VARIABLE = "SSSP_CACHE_DIR"
 #: rooms that only call the others: no kernel stands there, nor takes anything from there
-CALLERS = {"_csgraph", "_cli", "_nx", "_terminal", "bench", "calls", "jobs", "page"}
+CALLERS = {"apps", "bench", "calls", "csgraph"}
 #: digits of a stamp, and of what tells installations apart
 DIGITS = 16
 #: file in the folder of an installation that tells where that is

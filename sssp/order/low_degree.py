@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.order.unsigned import NONE, ONE, POLL
 from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.order.unsigned import NONE, ONE, POLL
 
 __all__ = [
     "LISTED",

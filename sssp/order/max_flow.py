@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.order.unsigned import NONE, POLL, VERTEX
 from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.order.unsigned import NONE, POLL, VERTEX
 
 __all__ = [
     "BETWEEN",

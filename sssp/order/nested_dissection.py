@@ -44,6 +44,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.workers import HEARING
+from sssp.kernels.dtypes import INDEX
+from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.order.low_degree import (
+    LISTED,
+    TOUCHED,
+    VERTEX_COLUMNS,
+    core_kernel,
+    list_arcs_kernel,
+    peel_kernel,
+    rounds_kernel,
+)
 from sssp.order.max_flow import (
     BETWEEN,
     DIRECTIONS,
@@ -54,18 +65,7 @@ from sssp.order.max_flow import (
     landmarks_kernel,
     new_scratch,
 )
-from sssp.order.low_degree import (
-    LISTED,
-    TOUCHED,
-    VERTEX_COLUMNS,
-    core_kernel,
-    list_arcs_kernel,
-    peel_kernel,
-    rounds_kernel,
-)
 from sssp.order.unsigned import ARC, NONE, ONE, VERTEX
-from sssp.kernels.dtypes import INDEX
-from sssp.kernels.jit import UNCOUNTED, njit
 
 __all__ = ["TooWide", "elimination_order"]
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.order.structure import Structure
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
+from sssp.order.structure import Structure
 
 __all__ = ["Bundles", "make_bundles"]
 

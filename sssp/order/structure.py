@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.derived import Derived
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position
 from sssp.graph.frozen import frozen
 from sssp.graph.graph import Graph
-from sssp.engine.derived import Derived
-from sssp.order.tasks import Tasks, make_tasks
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
+from sssp.order.tasks import Tasks, make_tasks
 
 __all__ = [
     "MOST_ARCS",

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search_driver import Search, solve_rows
 from sssp.cpu.search.bellman_ford import SIZE, Judged
+from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
 from sssp.engine.request import Answer, Query
 from sssp.graph.graph import Graph

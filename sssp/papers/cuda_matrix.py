@@ -21,9 +21,9 @@ from numba import from_dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
+from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
-from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.pool import device_array
 from sssp.engine.matrix_request import ClosureQuery, MatrixQuery
 from sssp.engine.memory import check_memory

@@ -11,22 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.search.bellman_ford import negative_cycle_from
+from sssp.cpu.sweep.customization import NO_METRIC, Metric, customized
+from sssp.cpu.sweep.partial_customization import MOST_CHANGES, LayeredMetric, changed, unchanged
+from sssp.cpu.sweep.sweeps import Selection, everything
 from sssp.engine.check_arguments import as_count
 from sssp.engine.cycles import described
+from sssp.engine.derived import Derived
 from sssp.engine.threads import default_threads
 from sssp.errors import NegativeCycleError
 from sssp.graph.check_arrays import arc_column
 from sssp.graph.graph import Graph
 from sssp.graph.weights import converted
-from sssp.cpu.sweep.customization import NO_METRIC, Metric, customized
-from sssp.engine.derived import Derived
-from sssp.cpu.sweep.partial_customization import MOST_CHANGES, LayeredMetric, changed, unchanged
-from sssp.prepared.scenarios import made_in_batches
-from sssp.prepared.hierarchy_file import write_hierarchy
-from sssp.order.structure import Structure, slots_of
-from sssp.cpu.sweep.sweeps import Selection, everything
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, safe_length
 from sssp.methods import SWEEP_METHODS, Method
+from sssp.order.structure import Structure, slots_of
+from sssp.prepared.hierarchy_file import write_hierarchy
+from sssp.prepared.scenarios import made_in_batches
 
 __all__ = ["Hierarchy", "customized_hierarchy"]
 

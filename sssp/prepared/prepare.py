@@ -14,11 +14,11 @@ from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.graph.graph import Graph
 from sssp.graph.reading import graph_of
-from sssp.prepared.hierarchy import Hierarchy, customized_hierarchy
-from sssp.order.nested_dissection import TooWide, elimination_order
-from sssp.prepared.hierarchy_file import graph_and_order, holds_hierarchy
-from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
 from sssp.loaders import read_any
+from sssp.order.nested_dissection import TooWide, elimination_order
+from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
+from sssp.prepared.hierarchy import Hierarchy, customized_hierarchy
+from sssp.prepared.hierarchy_file import graph_and_order, holds_hierarchy
 
 __all__ = ["prepare", "read_hierarchy", "read_network"]
 
@@ -75,9 +75,10 @@ def prepare(
 
     Notes
     -----
-    Nested dissection by flows, about O(n log n) time on road networks (`sssp.order.nested_dissection`),
-    then O(triangles) for the weights. It pays after some 30 to 200 trees, or some hundred trips
-    (``python -m sssp.bench --table hierarchy``); nothing is ever prepared unasked.
+    Nested dissection by flows, about O(n log n) time on road networks
+    (`sssp.order.nested_dissection`), then O(triangles) for the weights. It pays after some 30 to
+    200 trees, or some hundred trips (``python -m sssp.bench --table hierarchy``); nothing is ever
+    prepared unasked.
 
     Examples
     --------

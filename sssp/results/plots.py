@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.graph.extras import imported
 from sssp.graph.drawing import (
     BAR_WIDTH,
     GREY,
@@ -20,6 +19,7 @@ from sssp.graph.drawing import (
     graded,
     scale_of_distances,
 )
+from sssp.graph.extras import imported
 from sssp.kernels.dtypes import unreached
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.tree_sums import arcs_between
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.extras import imported
 from sssp.graph.frames import arc_lines, label_column
 from sssp.kernels.dtypes import INT64, unreached
-from sssp.cpu.tree_sums import arcs_between
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.cpu.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
+from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.engine.request import Answer, Query
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import in_order
@@ -22,9 +24,7 @@ from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
 from sssp.results import result_frames as frames
-from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.results.row_access import dense_row, entries, stored_row
-from sssp.cpu.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

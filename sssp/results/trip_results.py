@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.cpu.path_sums import load_kernel, skim_kernel
+from sssp.cpu.tree_sums import arcs_between, check_arc_values, flow_on_input
+from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.html import as_html
 from sssp.kernels.dtypes import FLOAT64, unreached
-from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
-from sssp.cpu.tree_sums import arcs_between, check_arc_values, flow_on_input
-from sssp.cpu.path_sums import load_kernel, skim_kernel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

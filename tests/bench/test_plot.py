@@ -12,8 +12,8 @@ import pytest
 
 from sssp.bench import chart as plot
 from sssp.bench.__main__ import main
-from sssp.bench.harness import Row
 from sssp.bench.chart import drawn, slope
+from sssp.bench.harness import Row
 from sssp.bench.report import Report
 from sssp.methods import METHODS
 

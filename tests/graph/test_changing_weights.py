@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sssp import datasets
-from sssp.errors import DistanceOverflowError, NegativeWeightError, VertexError
 from sssp.datasets.generate import road_like
+from sssp.errors import DistanceOverflowError, NegativeWeightError, VertexError
 from sssp.graph.graph import Graph
 from sssp.graph.matrix import MatrixGraph
 from sssp.graph.reading import read_graph

@@ -13,10 +13,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.jobs import blocks
-from sssp.apps.jobs import layout
-from sssp.apps.jobs import runners
-from sssp.apps.jobs import zarr_store
+from sssp.apps.jobs import blocks, layout, runners, zarr_store
 from sssp.apps.jobs.buffers import Buffers
 from sssp.apps.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
 from sssp.kernels.dtypes import FLOAT64, INT32

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.calls.shortest_paths import solved
 from sssp.apps.jobs.blocks import Inputs
 from sssp.apps.jobs.manifest import Manifest
 from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.runners import WRITERS_A_GPU, LocalRunner
+from sssp.calls.shortest_paths import solved
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
 
 G = ring_with_chords(200)

@@ -7,8 +7,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from sssp.apps.networkx import backend
-from sssp.apps.networkx import choice
+from sssp.apps.networkx import backend, choice
 from sssp.apps.networkx.versions import FIRST, NETWORKX
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.graph.sphere import EARTH_RADIUS
 from sssp.apps.page.street_map import StreetMap, packed
+from sssp.graph.sphere import EARTH_RADIUS
 
 #: degrees of a metre, along a meridian
 METRE = 180 / (np.pi * EARTH_RADIUS)

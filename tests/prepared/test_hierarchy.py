@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sssp
+from sssp.loaders import read_arrays, write_arrays
 from sssp.order import tasks
 from sssp.order.structure import Fill, Structure, make_structure, neighbours
-from sssp.loaders import read_arrays, write_arrays
 from tests import naive
 from tests.strategies import SMALL_INTEGERS, graph_of, networks
 

@@ -21,9 +21,9 @@ from sssp.apps.terminal.outcome import naming, tell
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sssp.apps.page.answers import Unit
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
-    from sssp.apps.page.answers import Unit
 
 __all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
 

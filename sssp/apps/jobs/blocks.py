@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.network import reversed_graph
-from sssp.errors import GraphFormatError, JobError
-from sssp.prepared.prepare import read_network
-from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
 from sssp.apps.jobs.buffers import Buffers
 from sssp.apps.jobs.files import Piece, checksum_of, whole_file
+from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
 from sssp.apps.jobs.layout import Layout
 from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.zarr_store import ZarrStore
+from sssp.engine.network import reversed_graph
+from sssp.errors import GraphFormatError, JobError
+from sssp.prepared.prepare import read_network
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph

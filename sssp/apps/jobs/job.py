@@ -19,17 +19,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import named_devices
-from sssp.calls.question import Question
-from sssp.engine.bounds import with_fixed_dtype
-from sssp.engine.check_arguments import as_count, as_network, as_vertices
-from sssp.engine.plan import weights_of
-from sssp.engine.progress import check_progress, progress_bar
-from sssp.engine.threads import check_threads
-from sssp.errors import JobError
-from sssp.graph.check_arrays import as_flag, number_array
-from sssp.prepared.prepare import read_network
-from sssp.apps.jobs.job_request import DISTANCES, Asked, digest_of, identity_of
 from sssp.apps.jobs.blocks import (
     Done,
     GraphFile,
@@ -38,15 +27,26 @@ from sssp.apps.jobs.blocks import (
     held,
     store_inputs,
 )
+from sssp.apps.jobs.job_request import DISTANCES, Asked, digest_of, identity_of
 from sssp.apps.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
 from sssp.apps.jobs.manifest import FRAME, Manifest
 from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
 from sssp.apps.jobs.zarr_store import CHUNK_BYTES, SUFFIX, ZarrStore
+from sssp.calls.placement import named_devices
+from sssp.calls.question import Question
+from sssp.cpu.tree_sums import check_arc_values
+from sssp.engine.bounds import with_fixed_dtype
+from sssp.engine.check_arguments import as_count, as_network, as_vertices
+from sssp.engine.exact_sums import as_numbers
+from sssp.engine.plan import weights_of
+from sssp.engine.progress import check_progress, progress_bar
+from sssp.engine.threads import check_threads
+from sssp.errors import JobError
+from sssp.graph.check_arrays import as_flag, number_array
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import Method
-from sssp.engine.exact_sums import as_numbers
-from sssp.cpu.tree_sums import check_arc_values
+from sssp.prepared.prepare import read_network
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.apps.jobs.buffers import Buffers
 from sssp.calls.many_sources import ask_reduced, reduce
 from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
@@ -18,7 +19,6 @@ from sssp.engine.memory import SMALLER_BLOCKS_OF_A_JOB
 from sssp.engine.network import own_methods
 from sssp.engine.request import Answer, Query
 from sssp.errors import VerificationError
-from sssp.apps.jobs.buffers import Buffers
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
 from sssp.results.trees import ShortestPaths
 

@@ -23,8 +23,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import JobError
 from sssp.apps.jobs.files import Piece, checksum_of
+from sssp.errors import JobError
 
 fcntl: Any = None
 with suppress(ImportError):  # Windows

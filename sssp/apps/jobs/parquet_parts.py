@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.extras import imported
 from sssp.apps.jobs.files import Piece, whole_file
 from sssp.apps.jobs.layout import Field, Layout
+from sssp.graph.extras import imported
 
 __all__ = ["MOST_COLUMNS", "ParquetParts"]
 

@@ -22,9 +22,9 @@ from concurrent.futures import (
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
+from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
 from sssp.engine.workers import HEARING
 from sssp.errors import DeviceError, JobError
-from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
 
 __all__ = ["WRITERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.extras import imported
 from sssp.apps.jobs.files import Piece, placed_file, whole_file
 from sssp.apps.jobs.layout import Field, Layout
+from sssp.graph.extras import imported
 
 __all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore"]
 

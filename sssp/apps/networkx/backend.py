@@ -9,8 +9,9 @@ then, ``G.__networkx_cache__.clear()``.
 Answers are those of NetworkX, in its types: exact ints from ints, floats that are added up along
 the path, dicts in order of distance. Three things differ. Of several shortest paths it may be
 another one; paths come as a read-only mapping that makes each one when it is asked for
-(`sssp.apps.networkx.path_functions.Paths`); and what is added up along a whole path may differ in its last digits
-from what NetworkX puts together of two halves (`bidirectional_dijkstra`) or by matrices.
+(`sssp.apps.networkx.path_functions.Paths`); and what is added up along a whole path may differ in
+its last digits from what NetworkX puts together of two halves (`bidirectional_dijkstra`) or by
+matrices.
 
 Goes back to NetworkX, which then goes on itself if it may choose: weights that are neither all
 ints nor all floats (a missing one is the int 1), infinities and NaN, ints whose sums may not fit

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.apps.page.questions import Question, Sizes
+from sssp.apps.page.street_map import CLASSES, StreetMap
 from sssp.calls.pairs import pairs
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify
 from sssp.errors import UnreachableError, VertexError
 from sssp.graph.graph import Graph
-from sssp.prepared.hierarchy import Hierarchy
 from sssp.kernels.dtypes import unreached
-from sssp.apps.page.questions import Question, Sizes
-from sssp.apps.page.street_map import CLASSES, StreetMap
+from sssp.prepared.hierarchy import Hierarchy
 
 __all__ = ["UNREACHED", "Answer", "Answers", "Unit", "coded"]
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from sssp.graph.graph import Graph
-from sssp.prepared.hierarchy import Hierarchy
 from sssp.apps.page.answers import Answers, Unit, coded
 from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
 from sssp.apps.page.street_map import StreetMap, packed
+from sssp.graph.graph import Graph
+from sssp.prepared.hierarchy import Hierarchy
 from sssp.results.row_access import dense_row
 
 if TYPE_CHECKING:

@@ -33,9 +33,9 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from sssp.errors import SSSPError, VertexError
 from sssp.apps.page.answers import Answer, Answers
 from sssp.apps.page.questions import Question, asked, fields_of
+from sssp.errors import SSSPError, VertexError
 
 __all__ = ["LOOPBACK", "MOST_BYTES", "MOST_WAITING", "STATIC", "PageServer"]
 

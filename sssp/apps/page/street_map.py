@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.graph import Graph
 from sssp.graph.drawing import street_arcs
+from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
 
 __all__ = ["CLASSES", "SpeedClass", "StreetMap", "packed"]

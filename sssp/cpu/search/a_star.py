@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.buckets import BEYOND, BUCKETS, NONE, least_beyond, link, rebase, unlink
-from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.cpu.search.delta_alone import EXPANDED, PHASES, delta_stepping_kernel, own_links
 from sssp.cpu.search.delta_stepping import bucket_width, finest_width
+from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs

@@ -95,8 +95,8 @@ def empty_buckets(
 ):  # fmt: skip
     """Search in one thread, one bucket after another.
 
-    The arguments up to ``counters`` are those of `sssp.cpu.search_driver`, with ``counters`` zeroed, or all
-    as an earlier call has left them. The others:
+    The arguments up to ``counters`` are those of `sssp.cpu.search_driver`, with ``counters``
+    zeroed, or all as an earlier call has left them. The others:
 
     - ``scale`` float64: buckets for a unit of distance.
     - ``unseen``: what the distance of an unreached vertex is.

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cpu.search_driver import Search, solve_rows
 from sssp.cpu.search.delta_alone import delta_stepping_kernel, own_links
+from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph

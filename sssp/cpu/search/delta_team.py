@@ -44,7 +44,6 @@ from sssp.cpu.buckets import (
     rebase,
     unlink,
 )
-from sssp.cpu.search_driver import Search
 from sssp.cpu.search.delta_alone import (
     EXPANDED,
     NO_PAUSE,
@@ -59,6 +58,7 @@ from sssp.cpu.search.delta_alone import (
     first_open,
     own_links,
 )
+from sssp.cpu.search_driver import Search
 from sssp.cpu.team import BEGIN, LEAVE, SIGNAL, come, start_thread
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached
 from sssp.kernels.jit import UNCOUNTED, is_ahead, is_compiled, njit, part
@@ -375,8 +375,9 @@ def _team_kernel(
 ):  # fmt: skip
     """One thread of a team, until the search is done or the team leaves.
 
-    The arguments up to ``counters`` are those of `sssp.cpu.search_driver`, as one thread alone has left
-    them; all threads write to ``distances`` and ``reached``, the first to ``counters``. The others:
+    The arguments up to ``counters`` are those of `sssp.cpu.search_driver`, as one thread alone has
+    left them; all threads write to ``distances`` and ``reached``, the first to ``counters``. The
+    others:
 
     - ``scale`` float64: buckets of the team for a unit of distance.
     - ``unseen``: what the distance of an unreached vertex is.

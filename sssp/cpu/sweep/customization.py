@@ -39,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.workers import in_order
-from sssp.order.structure import NO_SLOT, Structure
 from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
 from sssp.kernels.jit import njit
+from sssp.order.structure import NO_SLOT, Structure
 
 __all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
 

@@ -32,13 +32,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
+from sssp.cpu.sweep.sweeps import Arcs, flattened
 from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
-from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
-from sssp.order.structure import NO_SLOT, Structure
-from sssp.cpu.sweep.sweeps import Arcs, flattened
 from sssp.kernels.dtypes import infinity, safe_length
 from sssp.kernels.jit import njit
+from sssp.order.structure import NO_SLOT, Structure
 
 __all__ = ["MOST_CHANGES", "Layer", "LayeredMetric", "changed", "unchanged"]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sssp.cpu.tree import reset
 from sssp.cpu.sweep.sweeps import climb_kernel, least_over_arcs, place_from
+from sssp.cpu.tree import reset
 from sssp.kernels.jit import njit
 
 __all__ = ["paths_kernel", "trips_kernel"]

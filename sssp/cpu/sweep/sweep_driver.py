@@ -2,9 +2,9 @@
 
 Rows of distances alone are swept many at a time, in blocks of lanes (`sssp.cpu.sweep.sweeps`): a
 dense answer over all vertices is made in place, and its memory is that of the transposed matrix.
-Rows that need a tree are swept one by one, and their trees found as those of every search, from
-the distances (`sssp.cpu.search_driver`), so that they are the same. Of paths to a few targets only what they
-are found by is swept (`sssp.cpu.sweep.paths`).
+Rows that need a tree are swept one by one, and their trees found as those of every search, from the
+distances (`sssp.cpu.search_driver`), so that they are the same. Of paths to a few targets only what
+they are found by is swept (`sssp.cpu.sweep.paths`).
 
 Float weights with trees (origins too are found along tight arcs), and integers whose sums leave
 int64, go by a search on the graph: its distances are rounded from the source outward, and its test
@@ -21,16 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.solved_rows import HostRows
 from sssp.cpu.search_driver import Rows, Scratch, SingleRows
-from sssp.cpu.tree import may_tie, reset
-from sssp.engine.memory import check_memory
-from sssp.engine.narrow import convert_into, narrowed
-from sssp.engine.plan import solver_of
-from sssp.engine.request import Answer, Query, Walks
-from sssp.graph.arc_orders import arcs_by_head
-from sssp.cpu.sweep.solved_lanes import SweptLanes
+from sssp.cpu.solved_rows import HostRows
 from sssp.cpu.sweep.paths import paths_kernel, trips_kernel
+from sssp.cpu.sweep.solved_lanes import SweptLanes
+from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import (
     LANES,
     Selection,
@@ -46,18 +41,18 @@ from sssp.cpu.sweep.sweeps import (
     sweep_lanes_kernel,
     sweep_within_kernel,
 )
-from sssp.cpu.sweep.sweep_trips import solve_trips
-from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
-from sssp.methods import BellmanFord, DeltaStepping, Method
+from sssp.cpu.tree import may_tie, reset
+from sssp.engine.memory import check_memory
+from sssp.engine.narrow import convert_into, narrowed
+from sssp.engine.request import Answer, Query, Walks
+from sssp.graph.arc_orders import arcs_by_head
+from sssp.kernels.dtypes import INDEX, INT64, infinity
+from sssp.methods import Method
+from sssp.order.prepared_map import PreparedMap, solve_by_sweeps, weigh_targets
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
-    from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["searched", "solve", "solve_by", "weighed_at_targets"]
-
-#: what answers where sweeps do not
-FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 #: bytes of a worker's block of lanes, but for one group of them
 BLOCK_BYTES = 256 << 20
 #: most lanes of a block
@@ -75,14 +70,14 @@ NEAR = 1 / 16
 
 
 def solve(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `query` in one dtype; None if a distance may be too long for it."""
-    return solve_by(_swept, _fits, hierarchy, query, method, dtype)
+    return solve_by_sweeps(_swept, _fits, hierarchy, query, method, dtype)
 
 
 def _swept(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, or trips by climbs."""
     if query.shares is not None and not query.predecessors:
@@ -97,25 +92,9 @@ def _swept(
     return _LaneRows(hierarchy, query, method, dtype).run()
 
 
-def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
+def _fits(hierarchy: PreparedMap, query: Query, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype."""
-    return hierarchy.layered(dtype).fits
-
-
-def solve_by(
-    sweep: Callable[[Hierarchy, Query, Method, np.dtype[Any]], Answer | None],
-    fits: Callable[[Hierarchy, Query, np.dtype[Any]], bool],
-    hierarchy: Hierarchy,
-    query: Query,
-    method: Method,
-    dtype: np.dtype[Any],
-) -> Answer | None:
-    """Answer by what sweeps on some device, or by a search there where sweeps do not do."""
-    if dtype.kind == "f" and (query.predecessors or query.wants_tree):
-        return searched(hierarchy, query, method, dtype)
-    if not fits(hierarchy, query, dtype):
-        return None if dtype == INT32 else searched(hierarchy, query, method, dtype)
-    return sweep(hierarchy, query, method, dtype)
+    return bool(hierarchy.layered(dtype).fits)
 
 
 def _may_go_back(graph: Graph, query: Query, dtype: np.dtype[Any]) -> bool:
@@ -137,7 +116,7 @@ def _are_trips_back(graph: Graph, query: Query, dtype: np.dtype[Any]) -> bool:
     return _are_few(int(np.diff(query.shares).max(initial=0)), graph.n)
 
 
-def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
+def _is_small_table(hierarchy: PreparedMap, query: Query) -> bool:
     """Whether its entries, one by one, take less time than a sweep."""
     if query.targets is None or query.reduction is not None:
         return False
@@ -145,7 +124,7 @@ def _is_small_table(hierarchy: Hierarchy, query: Query) -> bool:
 
 
 def _solve_as_trips(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer:
     """Find every entry of a table as a trip."""
     assert query.targets is not None
@@ -161,7 +140,7 @@ def _solve_as_trips(
     return answer
 
 
-def _stays_near(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]) -> bool:
+def _stays_near(hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]) -> bool:
     """Whether the first row tells that rows end long before all vertices are swept."""
     if query.limit is None or query.targets is not None:
         return False
@@ -170,23 +149,11 @@ def _stays_near(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dt
     return answer is not None and answer.stats["swept"][0] <= NEAR * hierarchy.n
 
 
-def searched(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
-) -> Answer | None:
-    """Answer by a search on the graph, on the same device."""
-    graph = hierarchy.graph.open_part()
-    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
-    answer: Answer | None = solver_of(flat, query.device).solve(graph, query, flat, dtype)
-    if answer is not None:
-        answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
-    return answer
-
-
 class _SweptRows(SingleRows):
     """Rows that are swept one by one: trees, nearest sources, a row or two."""
 
     def __init__(
-        self, hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+        self, hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
     ) -> None:
         # (trees go along the arcs of the part that is open; nobody else looks at them)
         graph = hierarchy.graph
@@ -328,7 +295,7 @@ class _LaneRows(Rows):
     """
 
     def __init__(
-        self, hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+        self, hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
     ) -> None:
         self.asked, self.memory = query.dtype, None
         whole = query.targets is None and query.reduction is None
@@ -337,7 +304,7 @@ class _LaneRows(Rows):
         if whole and fills and query.out is None and query.output == "host":
             self.memory = _memory_for(query, hierarchy.n, dtype)
             query = replace(query, out=self.memory[:, : query.rows].T)
-        super().__init__(hierarchy.graph, weighed_at_targets(query), method, dtype)
+        super().__init__(hierarchy.graph, weigh_targets(query), method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(hierarchy)
@@ -351,7 +318,7 @@ class _LaneRows(Rows):
         share = -(-query.rows // (LANES * query.threads))
         self.together = max(1, min(MOST_LANES // LANES, BLOCK_BYTES // group, share)) * LANES
 
-    def _select(self, hierarchy: Hierarchy) -> tuple[Selection, NDArray[np.int64] | None]:
+    def _select(self, hierarchy: PreparedMap) -> tuple[Selection, NDArray[np.int64] | None]:
         targets = self.query.targets
         if targets is None:
             return hierarchy.everything(self.dtype), None
@@ -427,18 +394,6 @@ class _LaneRows(Rows):
             by_place[self.selection.places[swept]] = shifts[self.structure.order[swept]]
         starts = shifts[self.query.sources[rows.start : rows.stop]]
         shift_kernel(block, start, by_place, starts, self.unseen)
-
-
-def weighed_at_targets(query: Query) -> Query:
-    """Return the query as rows take it that have the columns of its targets alone.
-
-    What vertices weigh in a reduction, the targets do, in their order.
-    """
-    reduction, targets = query.reduction, query.targets
-    if reduction is None or reduction.vertex_weights is None or targets is None:
-        return query
-    weights = reduction.vertex_weights[targets]
-    return replace(query, reduction=replace(reduction, vertex_weights=weights))
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:

@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Query
 from sssp.engine.workers import in_order
-from sssp.order.structure import Structure
-from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
 from sssp.kernels.dtypes import INT64, infinity, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import Method
+from sssp.order.structure import Structure
 
 if TYPE_CHECKING:
-    from sssp.prepared.hierarchy import Hierarchy
+    from sssp.order.prepared_map import PreparedMap
 
 __all__ = ["solve_trips"]
 
@@ -193,7 +193,9 @@ class _Climbs:
         return labels
 
 
-def solve_trips(hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]) -> Answer:
+def solve_trips(
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer:
     """Find the distances of trips, those of every source together.
 
     O(arcs to ancestors) time a source and a target, `LANES` at a time, and O(depth) a trip.

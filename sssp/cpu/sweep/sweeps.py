@@ -16,9 +16,9 @@ that are no ancestors of a source get no entry before they are swept, so nothing
 With targets, only those and their ancestors are swept: they alone lead there (RPHAST; Delling,
 Goldberg and Werneck 2011). The selection is packed anew, once a call.
 
-Arcs come as those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`): first, ends and weights
-by rank, then the ranks that have others, ascending, and first, ends and weights by place among
-those. A kernel passes the ranks in order, and so these too.
+Arcs come as those of a base and a layer over it (`sssp.cpu.sweep.partial_customization`): first,
+ends and weights by rank, then the ranks that have others, ascending, and first, ends and weights by
+place among those. A kernel passes the ranks in order, and so these too.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.frozen import frozen
 from sssp.cpu.sweep.customization import PackedArcs
+from sssp.graph.frozen import frozen
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 

@@ -1,7 +1,7 @@
 """What every CUDA solver of a `MatrixQuery` does before and after: the matrix, the tree.
 
-The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph is
-given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
+The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph
+is given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sssp.cuda.compiler import (
     select,
     wait_for_device,
 )
-from sssp.cuda.fill import fill
 from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
+from sssp.cuda.fill import fill
 from sssp.cuda.narrow import narrowed_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes

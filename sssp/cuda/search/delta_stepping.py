@@ -37,8 +37,8 @@ from sssp.cuda.device.bits import number_of_bits
 from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
 from sssp.cuda.device.slots import SLOTS, rotated, slots_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
-from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.device_memory import DeviceGraph
+from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.pool import device_array
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Query

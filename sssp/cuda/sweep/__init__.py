@@ -1,20 +1,21 @@
-"""Prepared maps on a GPU: the twins of the files above, on the pieces that `bundles` there cuts.
+"""Prepared maps on a GPU: twins of `sssp.cpu.sweep`, on the partition of `sssp.order`.
 
 What all versions of a map share, and how it is numbered:
 
-- `pieces`: the pieces of the tree, in the memory of the device; `arcs`: their arcs and triangles;
-- `streams`: how the arcs of a piece stand in memory for sweeps.
+- `device_tree`: the parts of the tree, in the memory of the device; `arc_slots`: their arcs and
+  triangles; `packed_arcs`: how the arcs of a part stand in memory for sweeps.
 
 New weights:
 
-- `customization`, then `basic_pass` and `perfect_pass`; `versions` launches them, and holds what
-  they find.
+- `customization`, then `basic_pass` and `perfect_pass`; `device_maps` launches them, and holds the
+  weights that they find.
 
 Answers:
 
-- `rows` chooses how; `lanes` launches what finds rows side by side: `climb`, then `sweeps`, or
-  `few_lanes` where they are few;
-- `forms` makes of them what a call wants, by `turns` (rows), `trees` (predecessors) and `folds`
-  (numbers); `selection` sweeps for targets alone; `trips` finds single distances;
-- `launches` and `ready`: what has been asked before is replayed.
+- `sweep_driver` chooses how; `lanes` launches kernels that find rows side by side: `climb`, then
+  `sweeps`, or `small_batch` for a few sources;
+- `sweep_outputs` makes the answer of a call, by `transpose` (rows), `sweep_trees` (predecessors)
+  and `lane_sums` (reductions); `selection` sweeps for targets alone; `sweep_trips` finds single
+  distances;
+- `graph_replay` and `low_latency`: repeated calls replay recorded launches.
 """

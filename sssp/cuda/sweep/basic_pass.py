@@ -28,8 +28,8 @@ from sssp.cuda.sweep.customization import (
     own_shares,
     way_up,
 )
-from sssp.order.structure import NO_SLOT
 from sssp.kernels.dtypes import infinity
+from sssp.order.structure import NO_SLOT
 
 __all__ = [
     "make_basic_kernel",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, launch, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
-from sssp.cuda.fill import THREADS, fill
-from sssp.cuda.solved_rows import on_host
-from sssp.cuda.matrix.matrix_driver import Matrix
-from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.device_memory import device_graph, free_bytes, upload
+from sssp.cuda.fill import THREADS, fill
+from sssp.cuda.matrix.floyd_warshall import launch_rounds
+from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.pool import Shelf, current_pool, device_array
-from sssp.engine.network import Network
-from sssp.graph.weights import converted
+from sssp.cuda.solved_rows import on_host
 from sssp.cuda.sweep.basic_pass import (
     make_basic_kernel,
     make_basic_level_kernel,
@@ -42,7 +40,9 @@ from sssp.cuda.sweep.customization import (
     VERTEX_THREADS,
     WORDS,
 )
+from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.packed_arcs import stream_words
 from sssp.cuda.sweep.perfect_pass import (
     make_from_top_kernel,
     make_lengths_level_kernel,
@@ -50,14 +50,14 @@ from sssp.cuda.sweep.perfect_pass import (
     make_perfect_kernel,
     make_perfect_level_kernel,
 )
-from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.selection import Streams
-from sssp.cuda.sweep.packed_arcs import stream_words
-from sssp.order.structure import Structure
+from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
+from sssp.order.prepared_map import PreparedMap
+from sssp.order.structure import Structure
 
 if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
+    pass
 
 __all__ = [
     "ArcWeights",
@@ -78,28 +78,6 @@ TOGETHER, SHARE_TOGETHER = (4 if SIMULATOR else 64), 1 / 16
 LEVEL_BLOCKS = 8
 #: longest ways are added up in 32-bit floats: they are less than this many times as long
 ROUNDED_UP = 1 + 1 / 1024
-
-
-class Version(Network, Protocol):
-    """What is asked of a `Hierarchy`, which makes versions of itself by this module."""
-
-    @property
-    def graph(self) -> Graph:
-        """What it answers for."""
-
-    @property
-    def structure(self) -> Structure:
-        """The order of the vertices, and the arcs that it makes."""
-
-    @property
-    def slots(self) -> NDArray[np.uint32]:
-        """Where the arcs of the graph stand among the directed chordal arcs."""
-
-    def keep(self, key: str, value: Any) -> None:
-        """Keep what was made from it."""
-
-    def layered(self, dtype: np.dtype[Any]) -> Any:
-        """Return its weights in one dtype, found on the CPU."""
 
 
 class ArcWeights(NamedTuple):
@@ -545,7 +523,7 @@ def _key(dtype: np.dtype[Any], number: int) -> str:
     return f"cuda:{number}, {dtype.char}"
 
 
-def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceMap:
+def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> DeviceMap:
     """Return the weights of a map on a device, which is current; brought there once."""
 
     def make() -> DeviceMap:
@@ -554,13 +532,13 @@ def device_map(hierarchy: Version, dtype: np.dtype[Any], number: int) -> DeviceM
     return hierarchy.derived(_key(dtype, number), make)
 
 
-def customize_together(hierarchies: Sequence[Version], number: int) -> None:
+def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
     """Bring the weights of versions of one map to a device, some at a time.
 
     Each in the first dtype that questions are asked in. Those that may be negative come when they
     are asked for.
     """
-    by_dtype: dict[np.dtype[Any], list[Version]] = {}
+    by_dtype: dict[np.dtype[Any], list[PreparedMap]] = {}
     for hierarchy in hierarchies:
         if hierarchy.graph.least_weight >= 0:
             dtype = hierarchy.graph.weight_range.working_dtypes(None)[0]
@@ -576,7 +554,7 @@ def customize_together(hierarchies: Sequence[Version], number: int) -> None:
 
 
 def _customized(
-    tree: DeviceTree, hierarchies: Sequence[Version], dtype: np.dtype[Any], number: int
+    tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
     """Customize versions together; one whose weights may be negative by itself."""
     shifted = hierarchies[0].graph.least_weight < 0
@@ -591,7 +569,7 @@ def _customized(
     return [each.lent(loan) for each in maps]
 
 
-def _customize_shifted(maps: DeviceMaps, hierarchy: Version) -> None:
+def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
     """Customize a version whose weights may be negative, if no sum can leave the dtype."""
     graph, dtype = hierarchy.graph, maps.dtype
     metric = hierarchy.layered(dtype)
@@ -606,7 +584,7 @@ def _customize_shifted(maps: DeviceMaps, hierarchy: Version) -> None:
     maps.customize([_unchanged(weights)], hierarchy.slots, potentials)
 
 
-def _weights_of(hierarchy: Version, dtype: np.dtype[Any], number: int) -> ArcWeights:
+def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
     """Return the weights of a map's arcs, which may be on the device.
 
     Of a graph that was made by a change only what changes: the others are those of the other graph,

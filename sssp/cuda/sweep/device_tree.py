@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, cuda, most_shared_bytes, wait_for_device
-from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.device_memory import upload
+from sssp.cuda.fill import THREADS, fill
 from sssp.cuda.pool import device_array
-from sssp.order.partition import Bundles, make_bundles
 from sssp.cuda.sweep.arc_slots import (
     pairs_kernel,
     placed_arcs_kernel,
@@ -25,8 +24,9 @@ from sssp.cuda.sweep.customization import Room
 from sssp.cuda.sweep.selection import Arrays, Selections
 from sssp.cuda.sweep.sweeps import Pass
 from sssp.engine.derived import Derived
-from sssp.order.structure import NO_SLOT, Structure, offsets
 from sssp.kernels.dtypes import INDEX
+from sssp.order.partition import Bundles, make_bundles
+from sssp.order.structure import NO_SLOT, Structure, offsets
 
 __all__ = ["Above", "DeviceTree"]
 

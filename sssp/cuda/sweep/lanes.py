@@ -14,24 +14,24 @@ import numpy as np
 from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.fill import fill
 from sssp.cuda.device_memory import move
+from sssp.cuda.fill import fill
 from sssp.cuda.pool import device_array
 from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
-from sssp.cuda.sweep.small_batch import few_bytes, make_few_kernel
-from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
-from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
+from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
+from sssp.cuda.sweep.small_batch import few_bytes, make_few_kernel
+from sssp.cuda.sweep.sweep_trees import make_tails_kernel
 from sssp.cuda.sweep.sweeps import (
     LEVEL_THREADS,
     make_level_kernel,
     make_sweep_kernel,
     shared_bytes,
 )
-from sssp.cuda.sweep.sweep_trees import make_tails_kernel
 from sssp.cuda.sweep.transpose import TILE, TURNS
-from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.kernels.dtypes import INDEX, INT64
 
 __all__ = ["FEW", "MOST_ROWS", "LanesSearch", "Scratch", "whole_lanes"]

@@ -17,14 +17,14 @@ import numpy as np
 from sssp.cuda import reduce
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import cuda, device_number
-from sssp.cuda.device_output import DeviceForm
-from sssp.cuda.solved_rows import DeviceRows, FormScratch
 from sssp.cuda.device_memory import SHARE, fetch, free_bytes, move, send
+from sssp.cuda.device_output import DeviceForm
 from sssp.cuda.pool import device_array
-from sssp.engine.outputs import make_form
-from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
-from sssp.engine.request import Answer, Query
+from sssp.cuda.solved_rows import DeviceRows, FormScratch
 from sssp.cuda.sweep.graph_replay import Launches
+from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.outputs import make_form
+from sssp.engine.request import Answer, Query
 from sssp.kernels.dtypes import INT64, unreached
 from sssp.methods import Method
 

@@ -37,8 +37,8 @@ from sssp.cuda.sweep.packed_arcs import (
     arc_writer,
     stream_words,
 )
-from sssp.order.structure import offsets
 from sssp.kernels.dtypes import INDEX, INT64
+from sssp.order.structure import offsets
 
 __all__ = ["Arrays", "Packed", "Selection", "Selections", "Streams"]
 

@@ -1,12 +1,12 @@
 """Answers a question about shortest paths by sweeps over a hierarchy, on a GPU.
 
-The twin of `sssp.cpu.sweep.sweep_driver`. Nearest sources, float weights with trees, and integers whose
-sums leave int64 go by a search on the graph, on the same device.
+The twin of `sssp.cpu.sweep.sweep_driver`. Nearest sources, float weights with trees, and integers
+whose sums leave int64 go by a search on the graph, on the same device.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,21 @@ from sssp.cuda.batch import Search
 from sssp.cuda.compiler import SIMULATOR, device_number, select
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.search_driver import solve_rows
-from sssp.engine.request import Answer, Query, Reduction
-from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
+from sssp.cuda.sweep.device_maps import DeviceMap, device_map
 from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.low_latency import answer_at_once
 from sssp.cuda.sweep.selection import Packed
+from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
 from sssp.cuda.sweep.sweep_trips import found_trips
-from sssp.cuda.sweep.device_maps import DeviceMap, device_map
-from sssp.cpu.sweep.sweep_driver import searched, solve_by, weighed_at_targets
+from sssp.engine.request import Answer, Query, Reduction
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.prepared.hierarchy import Hierarchy
+from sssp.order.prepared_map import (
+    PreparedMap,
+    search_graph,
+    solve_by_sweeps,
+    weigh_targets,
+)
 
 __all__ = ["solve", "solve_trips"]
 
@@ -39,7 +41,7 @@ TABLE_BYTES = 512 << 20
 
 
 def solve(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `query` in one dtype; None if a distance may be too long for it.
 
@@ -49,15 +51,15 @@ def solve(
         The device cannot be used, or one row does not fit into what it may take.
     """
     with select(device_number(query.device)):
-        return solve_by(_swept, _fits, hierarchy, query, method, dtype)
+        return solve_by_sweeps(_swept, _fits, hierarchy, query, method, dtype)
 
 
 def _swept(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, but for nearest sources; the device is current."""
     if query.nearest:
-        return searched(hierarchy, query, method, dtype)
+        return search_graph(hierarchy, query, method, dtype)
     graph = hierarchy.graph.open_part() if query.predecessors else hierarchy.graph
     number = device_number(query.device)
 
@@ -73,12 +75,12 @@ def _swept(
         if answer is not None:
             return answer
     if _ends_at_targets(query):
-        query = weighed_at_targets(query)
+        query = weigh_targets(query)
     return solve_rows(graph, query, method, dtype, make_search)
 
 
 def solve_trips(
-    hierarchy: Hierarchy, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Find the distances of trips by climbs that meet; None if sums may leave the dtype.
 
@@ -93,7 +95,7 @@ def solve_trips(
         return found_trips(on_device, hierarchy, query, method) if on_device.fits else None
 
 
-def _fits(hierarchy: Hierarchy, query: Query, dtype: np.dtype[Any]) -> bool:
+def _fits(hierarchy: PreparedMap, query: Query, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype; of a search on the graph that is for the search to tell."""
     if query.nearest:
         return True

@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import cuda
-from sssp.cuda.fill import THREADS
-from sssp.cuda.solved_rows import DeviceRows
 from sssp.cuda.device_memory import fetch, upload
+from sssp.cuda.fill import THREADS
 from sssp.cuda.pool import device_array
-from sssp.engine.outputs import least_number
-from sssp.engine.request import Reduction
+from sssp.cuda.solved_rows import DeviceRows
+from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.lane_sums import SLOTS, place_kernel, total_kernel
 from sssp.cuda.sweep.lanes import LanesSearch, Scratch, whole_lanes
-from sssp.cuda.sweep.device_tree import Above
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.transpose import TILE, TURNS, make_few_turn_kernel, make_turn_kernel
-from sssp.cuda.sweep.device_maps import DeviceMap
+from sssp.engine.outputs import least_number
+from sssp.engine.request import Reduction
 from sssp.kernels.dtypes import INT64
 
 __all__ = ["Folded", "SideBySide", "Turned"]

@@ -1,8 +1,8 @@
 """Distances of single trips on a hierarchy, on a GPU: two climbs that meet.
 
-The twin of `sssp.cpu.sweep.sweep_trips`, which says why they meet. Trips that begin, or end, at the same
-vertex share a climb: vertices are marked and then numbered in order of rank, so that climbs side by
-side go mostly along the same arcs.
+The twin of `sssp.cpu.sweep.sweep_trips`, which says why they meet. Trips that begin, or end, at the
+same vertex share a climb: vertices are marked and then numbered in order of rank, so that climbs
+side by side go mostly along the same arcs.
 
 - A warp climbs from a vertex to the root, its threads along the arcs of one ancestor at a time. The
   distances to all ancestors, by depth, are in shared memory meanwhile, and then the vertex' label.
@@ -23,19 +23,19 @@ from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SHARED, SIMULATOR, cuda, device_number, kernel
 from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_barrier
-from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.device_memory import available_bytes, download, upload
+from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.pool import device_array
+from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Query
-from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
 from sssp.methods import Method
 
 if TYPE_CHECKING:
-    from sssp.prepared.hierarchy import Hierarchy
+    from sssp.order.prepared_map import PreparedMap
 
 __all__ = ["found_trips"]
 
@@ -253,7 +253,9 @@ class _Scratch:
     labels: tuple[Any, Any]
 
 
-def found_trips(on_device: DeviceMap, hierarchy: Hierarchy, query: Query, method: Method) -> Answer:
+def found_trips(
+    on_device: DeviceMap, hierarchy: PreparedMap, query: Query, method: Method
+) -> Answer:
     """Find the distances of trips on the map of a hierarchy on a device, which is current.
 
     O(arcs to ancestors) work a vertex where trips begin or end, and O(depth) a trip.
@@ -282,7 +284,7 @@ class _Trips:
     def __init__(
         self,
         on_device: DeviceMap,
-        hierarchy: Hierarchy,
+        hierarchy: PreparedMap,
         query: Query,
         sources: NDArray[np.int64],
     ) -> None:

@@ -1,0 +1,5 @@
+"""Certify a result: `verify`."""
+
+from sssp.certificate.certify import verify
+
+__all__ = ["verify"]

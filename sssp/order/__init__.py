@@ -1,0 +1,7 @@
+"""The order of a prepared map and what follows from it alone: no weights, no device.
+
+- `nested_dissection`: an elimination order, by cuts of least size (`max_flow`) after vertices of
+  `low_degree`;
+- `structure`: chordal arcs, triangles and the elimination tree of an order;
+- `tasks`: the tree cut for threads; `partition`: the tree cut for a GPU.
+"""

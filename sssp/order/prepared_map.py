@@ -1,0 +1,85 @@
+"""What solvers ask of a prepared map, and when a search on its graph answers in place of sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.engine.network import Network
+from sssp.engine.plan import solver_of
+from sssp.engine.request import Answer, Query
+from sssp.kernels.dtypes import INT32, INT64
+from sssp.methods import BellmanFord, DeltaStepping, Method
+from sssp.order.structure import Structure
+
+if TYPE_CHECKING:
+    from sssp.graph.graph import Graph
+
+#: methods of searches on the graph
+FLAT, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
+
+
+class PreparedMap(Network, Protocol):
+    """The part of a `Hierarchy` that solvers read; its weights are those of one version."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the map was prepared from, with the weights of this version."""
+
+    @property
+    def structure(self) -> Structure:
+        """The order of the vertices and the chordal arcs that it makes."""
+
+    @property
+    def slots(self) -> NDArray[np.uint32]:
+        """Positions of the graph's arcs among the directed chordal arcs."""
+
+    def keep(self, key: str, value: Any) -> None:
+        """Keep a value that was computed from this version."""
+
+    def layered(self, dtype: np.dtype[Any]) -> Any:
+        """Return the customized weights in one dtype, computed on the CPU."""
+
+    def everything(self, dtype: np.dtype[Any]) -> Any:
+        """Return the selection of all vertices, in order of vertex."""
+
+
+def solve_by_sweeps(
+    sweep: Callable[[Any, Query, Method, np.dtype[Any]], Answer | None],
+    fits: Callable[[Any, Query, np.dtype[Any]], bool],
+    prepared: PreparedMap,
+    query: Query,
+    method: Method,
+    dtype: np.dtype[Any],
+) -> Answer | None:
+    """Answer by `sweep`; by a search on the graph for trees of floats and sums beyond int64."""
+    if dtype.kind == "f" and (query.predecessors or query.wants_tree):
+        return search_graph(prepared, query, method, dtype)
+    if not fits(prepared, query, dtype):
+        return None if dtype == INT32 else search_graph(prepared, query, method, dtype)
+    return sweep(prepared, query, method, dtype)
+
+
+def search_graph(
+    prepared: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer by a search on the graph, on the same device."""
+    graph = prepared.graph.open_part()
+    flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
+    answer: Answer | None = solver_of(flat, query.device).solve(graph, query, flat, dtype)
+    if answer is not None:
+        answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
+    return answer
+
+
+def weigh_targets(query: Query) -> Query:
+    """Return the query with vertex weights of its targets alone, in their order."""
+    reduction, targets = query.reduction, query.targets
+    if reduction is None or reduction.vertex_weights is None or targets is None:
+        return query
+    weights = reduction.vertex_weights[targets]
+    return replace(query, reduction=replace(reduction, vertex_weights=weights))
