@@ -25,7 +25,7 @@ def folders(tmp_path, monkeypatch):
     for path in paths:
         path.mkdir(parents=True)
     (tmp_path / "checkout/pyproject.toml").touch()
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "checkout/sssp/datasets.py"))
+    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "checkout/sssp/datasets/__init__.py"))
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("SSSP_DATA", str(paths[0]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

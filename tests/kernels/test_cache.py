@@ -258,7 +258,7 @@ def test_a_person_at_a_terminal_is_told_what_takes_long(here: Path) -> None:
     import pty
 
     copy_of_package(here)
-    patient = f"import sssp.kernels.messages\nsssp.kernels.notice.PATIENCE = 0.0{ASK}"
+    patient = f"import sssp.kernels.messages\nsssp.kernels.messages.PATIENCE = 0.0{ASK}"
     for told in (True, False):
         ours, theirs = pty.openpty()
         asked = subprocess.run(
