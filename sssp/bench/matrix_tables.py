@@ -1,4 +1,4 @@
-"""Our own figures beside those of `sssp.papers.matrix_tables`."""
+"""Our own figures beside those of `sssp.bench.papers.published_matrices`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.bench.harness import REFUSALS, Plan, Row, fault, one_line
-from sssp.bench.report import Cell, Comparison, Report, verdict
-from sssp.calls.all_pairs import all_pairs, transitive_closure
-from sssp.kernels.dtypes import INT32
-from sssp.papers.matrix_tables import (
+from sssp.bench.papers.published_matrices import (
     BLOCKS,
     DEGREE,
     DENSE_TABLES,
@@ -25,6 +22,9 @@ from sssp.papers.matrix_tables import (
     Spec,
     blocks_spec,
 )
+from sssp.bench.report import Cell, Comparison, Report, verdict
+from sssp.calls.all_pairs import all_pairs, transitive_closure
+from sssp.kernels.dtypes import INT32
 
 __all__ = ["DenseTable"]
 

@@ -1,4 +1,4 @@
-"""Our own figures beside those of `sssp.papers.search_tables`."""
+"""Our own figures beside those of `sssp.bench.papers.published_searches`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,8 @@ from numpy.typing import NDArray
 from sssp import datasets
 from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Row
-from sssp.bench.report import Cell, Comparison, Report, verdict
-from sssp.bench.workloads import Loader, recorded
-from sssp.graph.graph import Graph
-from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
-from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
-from sssp.papers.search_tables import (
+from sssp.bench.papers.paper_methods import BaselineBellmanFord, BaselineDijkstra
+from sssp.bench.papers.published_searches import (
     GREATEST_WEIGHT,
     PUBLISHED_AVERAGE,
     PUBLISHED_BEST,
@@ -27,6 +23,10 @@ from sssp.papers.search_tables import (
     RandomGraph,
     random_graph,
 )
+from sssp.bench.report import Cell, Comparison, Report, verdict
+from sssp.bench.workloads import Loader, recorded
+from sssp.graph.graph import Graph
+from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
 
 __all__ = ["Thesis"]
 
