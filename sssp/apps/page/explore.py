@@ -20,6 +20,7 @@ from sssp.apps.page.answers import Answers, Unit, coded
 from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
 from sssp.apps.page.street_map import StreetMap, packed
 from sssp.graph.graph import Graph
+from sssp.loaders._files import replaced_file
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.results.row_access import dense_row
 
@@ -134,7 +135,8 @@ def written(
     head |= {"result": facts, "standalone": True, **_labels_of(result.graph)}
     text = _standalone(packed(head, arrays))
     file = Path(fspath(path))
-    file.write_text(text, encoding="utf-8")
+    with replaced_file(file) as stream:
+        stream.write(text.encode())
     return file
 
 
