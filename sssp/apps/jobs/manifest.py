@@ -220,7 +220,7 @@ class Manifest:
             is_file = path.is_file() and not path.is_symlink()
             if is_file and names.fullmatch(name) and self._is_unchanged(path, framed.get(name)):
                 ours.append(path)
-            elif new_names.fullmatch(name) or (not path.is_dir() and _is_folder(name, new_names)):
+            elif not path.is_dir() and (new_names.fullmatch(name) or _is_folder(name, new_names)):
                 raise self._foreign(path)
         for path in ours:
             path.unlink()
