@@ -6,24 +6,18 @@ import errno
 import json
 import multiprocessing
 import os
-import pickle
 import random
-import re
 import resource
-import shutil
 import signal
-import stat
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.jobs import blocks
 from sssp.apps.jobs.blocks import Inputs
 from sssp.apps.jobs.manifest import Manifest
 from sssp.apps.jobs.parquet_parts import ParquetParts
@@ -205,82 +199,13 @@ def test_a_place_in_which_no_block_is_done_is_taken_over(
     with pytest.raises(sssp.DistanceOverflowError, match="dtype"):
         sssp.run(far, SOURCES, to=to, dtype=np.int32)
     # (written, and not on record, when the process was killed)
-    litter = to / ("distances/c/39/0" if name.endswith("zarr") else "part-000039.parquet")
-    litter.parent.mkdir(parents=True, exist_ok=True)
-    litter.write_text("litter")
+    (to / "part-000039.parquet").write_text("litter")
     report = sssp.run(far, SOURCES, to=to, dtype=np.int64, resume=resume)
     assert report.complete
     sssp.run(far, SOURCES, to=whole, dtype=np.int64)
     assert contents_of(to) == contents_of(whole)
     with pytest.raises(sssp.JobError, match=r"dtype is .* there and"):
         sssp.run(far, SOURCES, to=to, dtype=np.float64, method="dijkstra")
-
-
-def stop_before_a_block(to: Path) -> None:
-    """Leave the record of a job of which no block is done."""
-    with pytest.raises(sssp.DistanceOverflowError):
-        sssp.run(G.with_weights(G.weights + (1 << 29)), SOURCES, to=to, dtype=np.int32)
-
-
-@pytest.mark.parametrize("resume", [True, False])
-@pytest.mark.parametrize("name", ["od", "od.zarr"])
-def test_files_that_no_job_has_written_are_left_where_they_are(
-    tmp_path: Path, name: str, resume: bool
-) -> None:
-    if name.endswith("zarr"):
-        pytest.importorskip("zarr")
-    to = tmp_path / name
-    stop_before_a_block(to)
-    kept = {"notes.txt": "mine", "part-7.parquet": "mine", "distances/c/mine": "too", "x/y": ""}
-    for file, text in kept.items():
-        (to / file).parent.mkdir(parents=True, exist_ok=True)
-        (to / file).write_text(text)
-    (to.with_name(f"{name}.job") / "unfinished-notes").mkdir()
-    report = sssp.run(G, SOURCES, to=to, resume=resume)
-    assert report.complete
-    assert {file: (to / file).read_text() for file in kept} == kept
-    assert (to.with_name(f"{name}.job") / "unfinished-notes").exists()
-
-
-@pytest.mark.parametrize("foreign", ["zarr.json", "distances", "source/zarr.json", "."])
-def test_a_file_that_a_job_would_have_to_replace_is_named_and_stays(
-    tmp_path: Path, foreign: str
-) -> None:
-    pytest.importorskip("zarr")
-    to = tmp_path / "od.zarr"
-    stop_before_a_block(to)
-    if foreign in ("distances", "."):
-        shutil.rmtree(to / foreign)
-    (to / foreign).write_text("mine")
-    before = contents_of(to) if to.is_dir() else "mine"
-    with pytest.raises(sssp.JobError, match=re.escape(repr(str(to / foreign)))):
-        sssp.run(G, SOURCES, to=to, resume=False)
-    assert (contents_of(to) if to.is_dir() else to.read_text()) == before
-
-
-def test_inputs_of_workers_are_private_and_compared_before_they_are_unpickled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(blocks, "_read", {})
-    path, planted = tmp_path / "inputs", tmp_path / "planted"
-    inputs: Any = SimpleNamespace(temporary=tmp_path)
-    ticket = blocks.store_inputs(inputs, "key", path)
-    if os.name == "posix":
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    path.write_bytes(pickle.dumps(_Planted(planted)))
-    with pytest.raises(sssp.JobError, match="replaced"):
-        blocks.search_blocks(ticket, [0], "cpu", 1)
-    assert not planted.exists()
-
-
-class _Planted:
-    """A pickle of it makes a file where it is unpickled."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> Any:
-        return Path.touch, (self.path,)
 
 
 def test_what_workers_find_of_a_job_whose_place_is_taken_gets_no_name(

@@ -18,10 +18,6 @@ DISTINCT = [5, 7, 100, *range(140, 160)]
 UNREACHED = np.iinfo(np.int32).max
 
 
-def parquet_of(table: Path) -> Any:
-    return pytest.importorskip("pyarrow.parquet").read_table(table)
-
-
 def arrays_in(table: Path) -> Any:
     return pytest.importorskip("zarr").open_group(str(table), mode="r")
 
@@ -158,31 +154,6 @@ def test_a_prepared_map_writes_the_same_bytes_of_distances(tmp_path: Path) -> No
     assert sums.certified == 16
     found = arrays_in(tmp_path / "sums.zarr")["sum"][:]
     np.testing.assert_array_equal(found, sssp.reduce(G, DISTINCT, "sum", targets=[1, 2]))
-
-
-def test_a_long_table_has_one_row_of_a_target_that_is_named_twice(tmp_path: Path) -> None:
-    tables = []
-    for name, targets in (("twice", [7, 3, 7]), ("once", [7, 3])):
-        sssp.run(G, range(10), to=tmp_path / name, targets=targets)
-        tables.append(parquet_of(tmp_path / name))
-    assert tables[0].equals(tables[1])
-
-
-@pytest.mark.parametrize(
-    ("asked", "columns"),
-    [
-        ({"form": "long"}, ["source", "target", "distance"]),
-        ({"form": "wide", "targets": [3, 7]}, ["source", "3", "7"]),
-        ({"reduce": "count"}, ["source", "count"]),
-        ({"skim": np.ones(G.m)}, ["source", "target", "distance", "skim"]),
-    ],
-)
-def test_a_table_of_no_sources_tells_its_columns(
-    tmp_path: Path, asked: dict[str, Any], columns: list[str]
-) -> None:
-    for _ in range(2):  # the second time over the first
-        sssp.run(G, [], to=tmp_path / "od", **asked)
-        assert parquet_of(tmp_path / "od").column_names == columns
 
 
 def test_no_sources_make_an_empty_table(tmp_path: Path) -> None:

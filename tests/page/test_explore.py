@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import errno
 import gzip
 import json
-import os
 import re
 import subprocess
 import sys
@@ -170,18 +168,3 @@ print(page.address.rpartition(":")[0])
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout == "http://127.0.0.1\n"
-
-
-def test_a_page_that_cannot_be_written_leaves_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full_disk(number: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    page = tmp_path / "page.html"
-    page.write_text("the old page")
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="space"):
-        sssp.shortest_paths(GRAPH, 0).explore(path=page)
-    assert page.read_text() == "the old page"
-    assert os.listdir(tmp_path) == ["page.html"]

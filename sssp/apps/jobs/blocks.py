@@ -6,7 +6,6 @@ that all blocks share. Those are read once a process, and kept until another job
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import platform
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.apps.jobs.buffers import Buffers
-from sssp.apps.jobs.files import Piece, whole_file
+from sssp.apps.jobs.files import Piece, checksum_of, whole_file
 from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
 from sssp.apps.jobs.layout import Layout
 from sssp.apps.jobs.parquet_parts import ParquetParts
@@ -190,13 +189,13 @@ class Ticket(NamedTuple):
         Tells jobs apart.
     path : str or None
         A file; None: they are in this process.
-    digest : bytes
-        SHA-256 of the file.
+    checksum : int
+        Of the file.
     """
 
     key: str
     path: str | None = None
-    digest: bytes = b""
+    checksum: int = 0
 
 
 class Done(NamedTuple):
@@ -241,10 +240,10 @@ def held(key: str, inputs: Inputs) -> Iterator[Ticket]:
 
 
 def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
-    """Write inputs to a file of this user alone; return the ticket for workers that see it."""
-    with whole_file(path, inputs.temporary, private=True) as stream:
+    """Write inputs to a file, and return the ticket for workers that see it."""
+    with whole_file(path, inputs.temporary) as stream:
         pickle.dump(inputs, stream, protocol=5)
-    return Ticket(key, os.fspath(path), stream.digest)
+    return Ticket(key, os.fspath(path), stream.checksum)
 
 
 def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
@@ -326,11 +325,10 @@ def _inputs_of(ticket: Ticket) -> Inputs:
 def _read_inputs(ticket: Ticket) -> Inputs:
     path = Path(ticket.path or "")
     try:
-        data = path.read_bytes()  # once: what is compared is what is unpickled
-        if hashlib.sha256(data).digest() != ticket.digest:
-            raise JobError(f"{str(path)!r} is not what was written: it was damaged or replaced")
-        inputs: Inputs = pickle.loads(data)
-        del data
+        if checksum_of(path) != ticket.checksum:
+            raise JobError(f"{str(path)!r} is not what was written: the disk has damaged it")
+        with path.open("rb") as stream:
+            inputs: Inputs = pickle.load(stream)
     except OSError as error:
         raise JobError(
             f"the worker {worker_name()} cannot read {str(path)!r} ({error.strerror}): a job's "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import secrets
@@ -36,28 +35,12 @@ class Piece(NamedTuple):
 
 
 class TalliedFile(io.RawIOBase):
-    """A file to write, which counts its bytes and sums them up.
+    """A file to write, which counts its bytes and sums them up."""
 
-    Parameters
-    ----------
-    path : Path
-    private : bool
-        Only this user may read it, and `digest` is the SHA-256 of what was written.
-    """
-
-    def __init__(self, path: Path, *, private: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
-        mode = 0o600 if private else 0o666
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self._stream = os.fdopen(os.open(path, flags, mode), "wb")
-        self._sha256 = hashlib.sha256() if private else None
+        self._stream = path.open("xb")
         self.size = self.checksum = 0
-
-    @property
-    def digest(self) -> bytes:
-        """The SHA-256 of what was written to a private file."""
-        assert self._sha256 is not None
-        return self._sha256.digest()
 
     def writable(self) -> bool:
         """Say that it is."""
@@ -67,10 +50,7 @@ class TalliedFile(io.RawIOBase):
         """Write all of what supports the buffer protocol."""
         view = memoryview(data).cast("B")
         self._stream.write(view)
-        if self._sha256 is None:
-            self.checksum = crc32(view, self.checksum)
-        else:
-            self._sha256.update(view)
+        self.checksum = crc32(view, self.checksum)
         self.size += view.nbytes
         return view.nbytes
 
@@ -90,7 +70,7 @@ class TalliedFile(io.RawIOBase):
 
 
 @contextmanager
-def whole_file(path: Path, temporary: Path, *, private: bool = False) -> Iterator[TalliedFile]:
+def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
     """Lend a file that gets its name when it is complete and on disk.
 
     Unlike `sssp.loaders._files.replaced_file` it is made in a folder of its own: nobody looks for
@@ -102,11 +82,9 @@ def whole_file(path: Path, temporary: Path, *, private: bool = False) -> Iterato
         Its folder is made.
     temporary : Path
         A folder on the same file system.
-    private : bool
-        As of `TalliedFile`.
     """
     unfinished = temporary / secrets.token_hex(8)
-    stream = TalliedFile(unfinished, private=private)
+    stream = TalliedFile(unfinished)
     try:
         yield stream
         stream.close()

@@ -318,9 +318,6 @@ def run(
         memory_limit=memory_limit,
     )
     form = _form_of(table, form)
-    if form == "long" and asked.targets is not None:
-        # (a row a pair: a target named twice is one)
-        asked = replace(asked, targets=distinct_rows(asked.targets, network.n)[0])
     place = _Place(device, on, threads)
     job = _Job(network, file, distinct, asked, place, table, form, _is_zstd(compression))
     return job.run(

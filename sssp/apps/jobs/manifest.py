@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.apps.jobs.files import Piece, checksum_of
-from sssp.apps.jobs.job_request import DISTANCES
 from sssp.errors import JobError
 
 fcntl: Any = None
@@ -39,9 +37,7 @@ FOLDER_SUFFIX = ".job"
 #: files of inputs in it, while a job runs
 INPUTS = "inputs-*.pickle"
 #: folders in it where files are made before they get their names
-UNFINISHED = "unfinished-*"
-#: the part of those names that tells jobs apart
-KEY = re.compile(r".*-[0-9a-f]{16}(\.pickle)?")
+UNFINISHED = "unfinished*"
 #: of the lines' form
 VERSION = 1
 #: what stands for the number of a block where the files are those that the table is read by
@@ -137,7 +133,7 @@ class Manifest:
             What is asked.
         """
         digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
-        return self.folder / UNFINISHED.replace("*", digest[:16])
+        return self.folder / UNFINISHED.replace("*", f"-{digest[:16]}")
 
     def differences(self, job: dict[str, Any]) -> list[str]:
         """Say in what the job that is there differs from another one."""
@@ -180,8 +176,9 @@ class Manifest:
             # what processes that were killed have left
             self.finish()
             if self.job is None:
-                # (before the record goes: it says which files are a job's)
-                self._clear_table(stream, job)
+                # (before the record goes: a table without one would be nobody's)
+                with suppress(FileNotFoundError):
+                    shutil.rmtree(self.table)
                 stream.truncate(0)
                 self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
                 self.job = job
@@ -198,49 +195,6 @@ class Manifest:
             finally:
                 _open.discard(stream)
 
-    def _clear_table(self, stream: BinaryIO, job: dict[str, Any]) -> None:
-        """Remove the files of a job without a block on record; leave all others as they are.
-
-        Raises
-        ------
-        JobError
-            The new job would have to replace a file that no job has written.
-        """
-        if not self.table.is_dir():
-            if os.path.lexists(self.table):
-                raise self._foreign(self.table)
-            return
-        stream.seek(0)
-        head = json.loads(stream.readline())["job"]
-        names, new_names = _names_of(head), _names_of(job)
-        framed = {piece.name: piece for piece in self._files(0).get(FRAME, [])}
-        ours: list[Path] = []
-        for path in sorted(self.table.rglob("*")):
-            name = path.relative_to(self.table).as_posix()
-            is_file = path.is_file() and not path.is_symlink()
-            if is_file and names.fullmatch(name) and self._is_unchanged(path, framed.get(name)):
-                ours.append(path)
-            elif not path.is_dir() and (new_names.fullmatch(name) or _is_folder(name, new_names)):
-                raise self._foreign(path)
-        for path in ours:
-            path.unlink()
-        for folder in sorted({each for path in ours for each in path.parents}, reverse=True):
-            if folder.is_relative_to(self.table) and folder != self.table:
-                with suppress(OSError):  # a foreign file is in it
-                    folder.rmdir()
-
-    def _is_unchanged(self, path: Path, piece: Piece | None) -> bool:
-        """Tell whether a file is as it was written, or was never put on record."""
-        if piece is None:
-            return True
-        return (path.stat().st_size, checksum_of(path)) == (piece.size, piece.checksum)
-
-    def _foreign(self, path: Path) -> JobError:
-        return JobError(
-            f"{str(path)!r} was not written by a job, and this one would have to replace it: name "
-            "another place, or move that away"
-        )
-
     def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
         """Write down that some blocks, or `FRAME`, are done, which waits for the disk once."""
         self._put(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
@@ -253,12 +207,12 @@ class Manifest:
 
     def finish(self) -> None:
         """Remove what only work in progress needs."""
-        for path in filter(_is_keyed, self.folder.glob(UNFINISHED)):
+        for path in self.folder.glob(UNFINISHED):
             with suppress(OSError):
                 # (under its old name a worker might make a file in it meanwhile)
-                gone = self.folder / UNFINISHED.replace("*", secrets.token_hex(8))
+                gone = self.folder / UNFINISHED.replace("*", f"-{secrets.token_hex(8)}")
                 shutil.rmtree(path.rename(gone))
-        for path in filter(_is_keyed, self.folder.glob(INPUTS)):
+        for path in self.folder.glob(INPUTS):
             path.unlink(missing_ok=True)
 
     def inputs(self, key: str) -> Path:
@@ -374,25 +328,6 @@ def _tells_of_a_block(line: bytes) -> bool:
         return line.endswith(b"\n") and json.loads(line)["block"] is not FRAME
     except ODD:
         return True
-
-
-def _is_keyed(path: Path) -> bool:
-    """Tell whether a name in the folder of a job is one that a job makes."""
-    return KEY.fullmatch(path.name) is not None
-
-
-def _names_of(job: dict[str, Any]) -> re.Pattern[str]:
-    """Return the names of the files that a job writes into its table, relative to it."""
-    if job.get("form") != "zarr":
-        return re.compile(r"part-\d{6,}\.parquet")
-    values = [job.get("reduce") or DISTANCES, *(job.get("skim") or ())]
-    arrays = "|".join(map(re.escape, ["source", "target", *values]))
-    return re.compile(rf"((?:{arrays})/)?zarr\.json|(?:{arrays})/c/\d+(/\d+)*")
-
-
-def _is_folder(name: str, files: re.Pattern[str]) -> bool:
-    """Tell whether a job makes a folder of this name."""
-    return any(files.fullmatch(f"{name}/{rest}") for rest in ("zarr.json", "0", "c/0"))
 
 
 def _version() -> str:

@@ -88,7 +88,7 @@ class ParquetParts:
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
     ) -> list[Piece]:
-        """Make the folder; without blocks, write an empty part, which tells the columns.
+        """Make the folder; a part needs no other file to be read.
 
         Raises
         ------
@@ -97,13 +97,7 @@ class ParquetParts:
         """
         imported("pyarrow.parquet", "jobs")
         self.path.mkdir(parents=True, exist_ok=True)
-        if self.layout.blocks:
-            return []
-        nothing = {
-            field.name: np.empty((0,) if field.width is None else (0, field.width), field.dtype)
-            for field in self.layout.fields
-        }
-        return self.write(0, nothing, temporary)
+        return []
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
         """Write a block; return its file. Arguments as those of `ZarrStore.write`."""

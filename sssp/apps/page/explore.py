@@ -20,7 +20,6 @@ from sssp.apps.page.answers import Answers, Unit, coded
 from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
 from sssp.apps.page.street_map import StreetMap, packed
 from sssp.graph.graph import Graph
-from sssp.loaders._files import replaced_file
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.results.row_access import dense_row
 
@@ -135,8 +134,7 @@ def written(
     head |= {"result": facts, "standalone": True, **_labels_of(result.graph)}
     text = _standalone(packed(head, arrays))
     file = Path(fspath(path))
-    with replaced_file(file) as stream:
-        stream.write(text.encode())
+    file.write_text(text, encoding="utf-8")
     return file
 
 
