@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import subprocess
@@ -45,6 +46,48 @@ def test_a_table_goes_to_stdout_and_its_summary_to_stderr(graph, capsys):
     captured = capsys.readouterr()
     assert captured.out == "source,target,distance\n2,3,\n"
     assert captured.err.splitlines()[-1] == "wrote 1 rows to stdout"
+
+
+FORMULAS = ["=1+1", "+a", "-b", "@c", "-2+3", "-1.5", "a=b", "--1"]
+SAFE = ["'=1+1", "'+a", "'-b", "'@c", "'-2+3", "-1.5", "a=b", "'--1"]
+
+
+@pytest.mark.parametrize("safe", [False, True])
+def test_text_that_a_spreadsheet_would_calculate_is_quoted_if_asked(tmp_path, capsys, safe):
+    path, n = tmp_path / "g.sssp", len(FORMULAS)
+    ring = list(range(n))
+    g = sssp.Graph.from_arcs(ring, [*ring[1:], 0], [-1] * (n - 1) + [n], labels=FORMULAS)
+    g.save(path)
+    names = SAFE if safe else FORMULAS
+    asked = ["--safe-csv"] if safe else []
+
+    def rows(*arguments: str) -> list[list[str]]:
+        assert main([*arguments, "-o", "-", *asked]) == 0
+        return list(csv.reader(io.StringIO(capsys.readouterr().out)))
+
+    ends = ["--sources", written(tmp_path, "s.csv", "vertex\n=1+1\n")]
+    ends += ["--targets", written(tmp_path, "t.csv", "\n".join(["vertex", *FORMULAS]))]
+    expected = [[names[0], name, str(-i)] for i, name in enumerate(names)]
+    assert rows("table", str(path), *ends)[1:] == expected
+    assert rows("table", str(path), *ends, "--wide")[0] == ["source", *names]
+    assert [row[:2] for row in rows("solve", str(path), *ends[:2])[1:]] == [
+        [name, str(-i)] for i, name in enumerate(names)
+    ]
+    assert rows("convert", str(path), "--format", "csv")[1][:3] == [names[0], names[1], "-1"]
+    trips = written(tmp_path, "trips.csv", "source,target,=x,lon\n@c,-2+3,=2,-73.98\n")
+    assert rows("pairs", str(path), trips, "--paths") == [
+        ["source", "target", "'=x" if safe else "=x", "lon", "distance", "path"],
+        [names[3], names[4], "'=2" if safe else "=2", "-73.98", "-1", f"{names[3]} -2+3"],
+    ]
+
+
+def test_safe_csv_belongs_to_csv(graph, tmp_path, capsys):
+    asked = ["solve", graph, "--source", "2", "--safe-csv"]
+    assert outcome([*asked, "-o", str(tmp_path / "out.npz")]) == 2
+    assert "--safe-csv is for .csv output, not .npz" in capsys.readouterr().err
+    assert outcome(asked) == 2
+    assert "--safe-csv is for the output file: name one with -o" in capsys.readouterr().err
+    assert not (tmp_path / "out.npz").exists()
 
 
 def test_solve_takes_files_too(graph, tmp_path, capsys):

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import multiprocessing
 import os
+import pickle
 import random
+import re
 import resource
+import shutil
 import signal
+import stat
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -188,9 +194,11 @@ def test_another_job_is_refused_and_the_message_says_what_differs(
 
 
 @pytest.mark.parametrize("resume", [True, False])
-@pytest.mark.parametrize("name", ["od", "od.zarr"])
+@pytest.mark.parametrize(
+    ("name", "litter"), [("od", "part-000039.parquet"), ("od.zarr", "distances/c/39/0")]
+)
 def test_a_place_in_which_no_block_is_done_is_taken_over(
-    tmp_path: Path, name: str, resume: bool
+    tmp_path: Path, name: str, litter: str, resume: bool
 ) -> None:
     if name.endswith("zarr"):
         pytest.importorskip("zarr")
@@ -199,13 +207,145 @@ def test_a_place_in_which_no_block_is_done_is_taken_over(
     with pytest.raises(sssp.DistanceOverflowError, match="dtype"):
         sssp.run(far, SOURCES, to=to, dtype=np.int32)
     # (written, and not on record, when the process was killed)
-    (to / "part-000039.parquet").write_text("litter")
+    (to / litter).parent.mkdir(parents=True, exist_ok=True)
+    (to / litter).write_text("litter")
     report = sssp.run(far, SOURCES, to=to, dtype=np.int64, resume=resume)
     assert report.complete
     sssp.run(far, SOURCES, to=whole, dtype=np.int64)
     assert contents_of(to) == contents_of(whole)
     with pytest.raises(sssp.JobError, match=r"dtype is .* there and"):
         sssp.run(far, SOURCES, to=to, dtype=np.float64, method="dijkstra")
+
+
+def stopped_before_a_block(to: Path, **asked: Any) -> None:
+    """Begin a job that ends with no block on record."""
+    with pytest.raises(KeyboardInterrupt):
+        sssp.run(G, SOURCES, to=to, on=Elsewhere(0), **asked)
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize(
+    ("name", "litter", "foreign"),
+    [
+        (
+            "od",
+            ["part-000000.parquet", "part-1000000.parquet"],
+            ["notes.txt", "mine/part-000000.parquet", "part-0.parquet", "part-000000.parquet.bak"],
+        ),
+        (
+            "od.zarr",
+            ["distances/c/0/0", "distances/c/39/0", "target/c/0"],
+            ["notes.txt", "mine/zarr.json", "mine/c/0", "distances/c/0/note", "distances/c/00"],
+        ),
+    ],
+)
+def test_what_no_job_has_written_stays_where_one_begins_anew(
+    tmp_path: Path, name: str, litter: list[str], foreign: list[str], resume: bool
+) -> None:
+    if name.endswith("zarr"):
+        pytest.importorskip("zarr")
+    to, whole = tmp_path / name, tmp_path / "whole" / name
+    stopped_before_a_block(to, reduce="sum")
+    stopped_before_a_block(to)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "0").write_text("mine")
+    (to / "c").symlink_to(outside)
+    for file in (*litter, *foreign):
+        (to / file).parent.mkdir(parents=True, exist_ok=True)
+        if not (to / file).exists():
+            (to / file).write_text(file)
+    # (what a job finds in a folder of its own, too)
+    kept = [to.with_name(f"{name}.job") / file for file in ("inputs-mine.pickle", "unfinished.md")]
+    kept.append(next(to.with_name(f"{name}.job").glob("unfinished-*")) / "notes.txt")
+    for path in kept:
+        path.write_text("mine")
+    assert sssp.run(G, SOURCES, to=to, targets=range(50), resume=resume).complete
+    sssp.run(G, SOURCES, to=whole, targets=range(50))
+    assert contents_of(to) == {
+        **contents_of(whole),
+        **{file: file.encode() for file in foreign},
+    }
+    assert (to / "c").is_symlink()
+    assert (outside / "0").read_text() == "mine"
+    assert [path.read_text() for path in kept] == ["mine"] * 3
+
+
+@pytest.mark.parametrize("resume", [True, False])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("od", ""),
+        ("od", "part-000007.parquet/mine"),
+        ("od", "part-000007.parquet"),
+        ("od.zarr", ""),
+        ("od.zarr", "distances"),
+        ("od.zarr", "distances/c/7"),
+        ("od.zarr", "distances/c/7/0/mine"),
+        ("od.zarr", "zarr.json/mine"),
+        ("od.zarr", "zarr.json"),
+        ("od.zarr", "target/zarr.json"),
+    ],
+)
+def test_what_is_in_the_way_and_of_no_job_is_named_and_stays(
+    tmp_path: Path, name: str, place: str, resume: bool
+) -> None:
+    if name.endswith("zarr"):
+        pytest.importorskip("zarr")
+    to = tmp_path / name
+    stopped_before_a_block(to, reduce="sum")
+    shutil.rmtree(to)
+    path = to / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if place == "part-000007.parquet":
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        path.write_text("mine")
+    before = contents_of(tmp_path)
+    in_the_way = re.escape(str(path.parent if path.name == "mine" else path))
+    with pytest.raises(sssp.JobError, match=f"{in_the_way}' is in the way .*no job has written it"):
+        sssp.run(G, SOURCES, to=to, resume=resume)
+    assert contents_of(tmp_path) == before
+    assert place != "part-000007.parquet" or path.is_symlink()
+
+
+def test_a_place_where_a_job_has_made_nothing_is_not_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    to = tmp_path / "od"
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "pyarrow.parquet", None)
+        with pytest.raises(sssp.MissingExtraError):
+            sssp.run(G, SOURCES, to=to)
+    to.mkdir()
+    (to / "part-000003.parquet").write_text("mine")
+    with pytest.raises(sssp.JobError, match=r"part-000003.parquet' is in the way"):
+        sssp.run(G, SOURCES, to=to)
+    assert contents_of(to) == {"part-000003.parquet": b"mine"}
+
+
+def test_a_store_is_recorded_before_it_stands_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("zarr")
+    to, replace = tmp_path / "od.zarr", os.replace
+    places: list[Any] = []
+
+    def killed_at_the_third(path: Any, place: Any) -> None:
+        if str(place).startswith(f"{to}{os.sep}"):
+            places.append(place)
+        if len(places) == 3:
+            raise KeyboardInterrupt
+        replace(path, place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed_at_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            sssp.run(G, SOURCES, to=to, block_size=4)
+    assert len(contents_of(to)) == 2
+    sssp.run(G, SOURCES, to=to, targets=range(50), block_size=4)
+    sssp.run(G, SOURCES, to=tmp_path / "whole.zarr", targets=range(50), block_size=4)
+    assert contents_of(to) == contents_of(tmp_path / "whole.zarr")
 
 
 def test_what_workers_find_of_a_job_whose_place_is_taken_gets_no_name(
@@ -638,6 +778,53 @@ def test_a_worker_that_does_not_see_the_table_says_so(tmp_path: Path) -> None:
 
     with pytest.raises(sssp.JobError, match=r"cannot read .* a folder that all its workers see"):
         sssp.run(G, SOURCES, to=tmp_path / "od", on=OnAnotherHost())
+
+
+class Planted:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def test_inputs_that_travel_are_for_the_user_alone_and_checked(tmp_path: Path) -> None:
+    found: list[Any] = []
+
+    class WithOtherInputs(Elsewhere):
+        def submit(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            (path,) = (tmp_path / "od.job").glob("inputs-*")
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            found.append((stat.S_IMODE(path.stat().st_mode), args[0].checksum == digest))
+            path.write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
+            return super().submit(function, *args, **kwargs)
+
+    with pytest.raises(sssp.JobError, match="is not what was written"):
+        sssp.run(G, SOURCES, to=tmp_path / "od", on=WithOtherInputs())
+    assert found[0] == (0o600, True)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_inputs_that_travel_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Path.open
+    swapped: list[Path] = []
+
+    def swapped_behind(self: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        stream = real(self, mode, *args, **kwargs)
+        if self.name.startswith("inputs-") and "r" in mode and not swapped:
+            swapped.append(self)
+            other = tmp_path / "other"
+            other.write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
+            other.replace(self)
+        return stream
+
+    monkeypatch.setattr(Path, "open", swapped_behind)
+    report = sssp.run(G, SOURCES, to=tmp_path / "od", on=Elsewhere())
+    assert swapped
+    assert report.complete
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.slow

@@ -164,6 +164,49 @@ def test_no_sources_make_an_empty_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"targets": [0, 2], "skim": {"km": [0.5, 1.5]}},
+        {"targets": [0, 2], "form": "wide", "skim": {"km": [0.5, 1.5]}},
+        {"reduce": "mean"},
+        {"reduce": "weight", "vertex_weights": [[1, 2]] * 3},
+        {"sources": [0, 1], "targets": []},
+    ],
+)
+def test_parts_of_an_empty_table_have_its_columns(tmp_path: Path, asked: dict[str, Any]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [4, 5], labels=["a", "b", "c"])
+    full = {"sources": [0, 1], **asked, "targets": asked.get("targets") or [0, 2]}
+    sssp.run(g, to=tmp_path / "full", **full)
+    for _ in range(2):
+        report = sssp.run(g, to=tmp_path / "od", **{"sources": [], **asked})
+        assert (report.complete, report.blocks) == (True, 0)
+        assert report.check() == report.written > 0
+    table = parquet.read_table(tmp_path / "od")
+    assert table.num_rows == 0
+    assert table.schema == parquet.read_table(tmp_path / "full").schema
+
+
+def test_a_long_table_has_a_row_a_pair_however_often_a_target_is_named(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for name, targets in (("twice", [9, 3, 9, 1, 3]), ("once", [9, 3, 1])):
+        for skim in (None, {"km": G.weights / 4}):
+            to = tmp_path / f"{name} {skim is None}"
+            sssp.run(G, DISTINCT, to=to, targets=targets, skim=skim, block_size=2)
+    for plain in (False, True):
+        twice, once = (
+            parquet.read_table(tmp_path / f"{name} {plain}") for name in ("twice", "once")
+        )
+        assert once.num_rows == 3 * len(DISTINCT)
+        assert twice.equals(once)
+    # (what a reduction is asked counts as often as `reduce` counts it)
+    sssp.run(G, SOURCES, to=tmp_path / "sum", reduce="sum", targets=[9, 3, 9])
+    sums = parquet.read_table(tmp_path / "sum")["sum"].to_pylist()
+    assert sums == sssp.reduce(G, DISTINCT, "sum", targets=[9, 3, 9]).tolist()
+
+
+@pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
         ({"to": "s3://bucket/od.zarr"}, ValueError, "a folder that this process sees"),

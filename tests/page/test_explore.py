@@ -113,6 +113,24 @@ def test_files_of_other_results(tmp_path):
     assert map_in(path)[0]["result"]["sources"] == [5, 7]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no limits of a process")
+def test_without_room_the_old_file_stays(tmp_path):
+    import resource
+
+    path, r = tmp_path / "town.html", sssp.shortest_paths(GRAPH, 7)
+    r.explore(path=path)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            r.explore(path=path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [

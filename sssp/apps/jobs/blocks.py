@@ -6,6 +6,7 @@ that all blocks share. Those are read once a process, and kept until another job
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import platform
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.apps.jobs.buffers import Buffers
-from sssp.apps.jobs.files import Piece, checksum_of, whole_file
+from sssp.apps.jobs.files import Piece, TalliedFile, whole_file
 from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
 from sssp.apps.jobs.layout import Layout
 from sssp.apps.jobs.parquet_parts import ParquetParts
@@ -46,6 +47,9 @@ __all__ = [
     "search_blocks",
     "store_inputs",
 ]
+
+#: mode of a file that this user alone may read or write
+PRIVATE = 0o600
 
 Array = NDArray[Any]
 
@@ -189,13 +193,13 @@ class Ticket(NamedTuple):
         Tells jobs apart.
     path : str or None
         A file; None: they are in this process.
-    checksum : int
-        Of the file.
+    checksum : str
+        Its SHA-256: what is unpickled is what the job wrote.
     """
 
     key: str
     path: str | None = None
-    checksum: int = 0
+    checksum: str = ""
 
 
 class Done(NamedTuple):
@@ -240,10 +244,23 @@ def held(key: str, inputs: Inputs) -> Iterator[Ticket]:
 
 
 def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
-    """Write inputs to a file, and return the ticket for workers that see it."""
-    with whole_file(path, inputs.temporary) as stream:
-        pickle.dump(inputs, stream, protocol=5)
-    return Ticket(key, os.fspath(path), stream.checksum)
+    """Write inputs to a file of this user alone; return the ticket for workers that see it."""
+    with whole_file(path, inputs.temporary, PRIVATE) as stream:
+        digested = _Digested(stream)
+        pickle.dump(inputs, digested, protocol=5)
+    return Ticket(key, os.fspath(path), digested.digest.hexdigest())
+
+
+class _Digested:
+    """What is written to a stream, with its SHA-256."""
+
+    def __init__(self, stream: TalliedFile) -> None:
+        self.stream, self.digest = stream, hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Write all of what supports the buffer protocol."""
+        self.digest.update(data)
+        return self.stream.write(data)
 
 
 def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
@@ -325,15 +342,19 @@ def _inputs_of(ticket: Ticket) -> Inputs:
 def _read_inputs(ticket: Ticket) -> Inputs:
     path = Path(ticket.path or "")
     try:
-        if checksum_of(path) != ticket.checksum:
-            raise JobError(f"{str(path)!r} is not what was written: the disk has damaged it")
-        with path.open("rb") as stream:
-            inputs: Inputs = pickle.load(stream)
+        content = path.read_bytes()
     except OSError as error:
         raise JobError(
             f"the worker {worker_name()} cannot read {str(path)!r} ({error.strerror}): a job's "
             "table lies in a folder that all its workers see under the same name"
         ) from error
+    # (of the bytes that are unpickled: another may write to the file between two readings)
+    if hashlib.sha256(content).hexdigest() != ticket.checksum:
+        raise JobError(
+            f"{str(path)!r} is not what was written: the disk has damaged it, or another program "
+            "has changed it; run the job again"
+        )
+    inputs: Inputs = pickle.loads(content)
     if isinstance(inputs.network, GraphFile):
         network = _read_same_network(inputs.network)
         inputs = Inputs(**{**inputs.__dict__, "network": network})

@@ -7,15 +7,18 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sssp.loaders._files import crc32
 
-__all__ = ["Piece", "TalliedFile", "checksum_of", "placed_file", "whole_file"]
+__all__ = ["Piece", "TalliedFile", "checksum_of", "piece_of", "put_in_place", "whole_file"]
 
 #: bytes that are read at a time
 PIECE_BYTES = 1 << 20
+#: mode of a file, less what the umask takes away
+MODE = 0o666
 
 
 class Piece(NamedTuple):
@@ -37,9 +40,9 @@ class Piece(NamedTuple):
 class TalliedFile(io.RawIOBase):
     """A file to write, which counts its bytes and sums them up."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mode: int = MODE) -> None:
         super().__init__()
-        self._stream = path.open("xb")
+        self._stream = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # see `close`
         self.size = self.checksum = 0
 
     def writable(self) -> bool:
@@ -70,11 +73,11 @@ class TalliedFile(io.RawIOBase):
 
 
 @contextmanager
-def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
-    """Lend a file that gets its name when it is complete and on disk.
+def whole_file(path: Path, temporary: Path, mode: int = MODE) -> Iterator[TalliedFile]:
+    """Open a file for writing that gets its name when it is complete and on disk.
 
-    Unlike `sssp.loaders._files.replaced_file` it is made in a folder of its own: nobody looks for
-    the litter of others among a million parts.
+    Unlike `sssp.loaders._files.replaced_file` it is made in a folder of its own: no search for
+    unfinished files among a million parts.
 
     Parameters
     ----------
@@ -82,14 +85,15 @@ def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
         Its folder is made.
     temporary : Path
         A folder on the same file system.
+    mode : int
+        Of the file, less what the umask takes away.
     """
     unfinished = temporary / secrets.token_hex(8)
-    stream = TalliedFile(unfinished)
+    stream = TalliedFile(unfinished, mode)
     try:
         yield stream
         stream.close()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(unfinished, path)
+        put_in_place(unfinished, path)
     except BaseException:
         with suppress(OSError):
             stream.close()
@@ -98,24 +102,24 @@ def whole_file(path: Path, temporary: Path) -> Iterator[TalliedFile]:
         raise
 
 
-def placed_file(path: Path, table: Path, name: str) -> Piece:
-    """Give a file of a table that somebody else has made its name, once it is on disk.
+def put_in_place(made: Path, path: Path) -> None:
+    """Give a file that is on disk its name; the folder of that is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(made, path)
+
+
+def piece_of(path: Path, name: str) -> Piece:
+    """Bring a file that a library has made to the disk; return what it is as a file of a table.
 
     Parameters
     ----------
     path : Path
-        On the same file system.
-    table : Path
     name : str
-        Relative to the table; its folder is made.
+        That it will have, relative to the table.
     """
     with path.open("r+b") as stream:
         os.fsync(stream.fileno())
-    piece = Piece(name, path.stat().st_size, checksum_of(path))
-    place = table / name
-    place.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(path, place)
-    return piece
+    return Piece(name, path.stat().st_size, checksum_of(path))
 
 
 def checksum_of(path: Path) -> int:

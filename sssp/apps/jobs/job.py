@@ -27,6 +27,7 @@ from sssp.apps.jobs.blocks import (
     held,
     store_inputs,
 )
+from sssp.apps.jobs.files import put_in_place
 from sssp.apps.jobs.job_request import DISTANCES, Asked, digest_of, identity_of
 from sssp.apps.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
 from sssp.apps.jobs.manifest import FRAME, Manifest
@@ -210,7 +211,8 @@ def run(
     reduce : str, optional
         Keep what `sssp.reduce` makes of a row.
     targets : int, or array_like of int, optional
-        The columns, or the vertices that count in a reduction; by default all.
+        The columns, or the vertices that count in a reduction; by default all. A long table has
+        each once, however often it stands there; a wide one refuses what stands there twice.
     skim : array_like, shape (m,), or mapping of str to that, optional
         Values of arcs to add up along the paths, as `ShortestPaths.skim` does; a mapping names
         several. Needs trees, and so a search from every source.
@@ -270,16 +272,17 @@ def run(
     -----
     A Zarr store has an array ``distances`` (or one named like the reduction), one for each skim,
     and coordinates ``source`` and ``target``: labels if they are integers, else vertices; Parquet
-    holds labels. Chunks are blocks: each is made under another name and renamed, so that a crash
-    leaves it whole or not at all, and the manifest then says that it is done. All blocks have one
-    dtype, as `sssp.iter_blocks` has it.
+    holds labels, and for no sources a part without rows. Chunks are blocks: each is made under
+    another name and renamed, so that a crash leaves it whole or not at all, and the manifest then
+    says that it is done. All blocks have one dtype, as `sssp.iter_blocks` has it.
 
     A table with fewer targets than sources, of integers and without skims, is searched from the
     targets, as `sssp.shortest_paths` does: a block then is some columns (not of wide Parquet).
 
     Memory: in this process, beside the graph, a block a thread, and of a GPU what two calls find
     (128 MiB each) and what is being written of it; on an executor or a cluster less than that. The
-    graph travels as the path of its file, or of a copy beside the table.
+    graph travels as the path of its file, or of a copy beside the table, which only this user may
+    read; a worker compares the SHA-256 of what it reads.
 
     The same table is written whatever does the blocks, to the byte: what ran where is not in it.
 
@@ -304,8 +307,12 @@ def run(
             raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)
+    form = _form_of(table, form)
+    columns = None if targets is None else as_vertices(targets, network, "target")[0]
+    if form == "long" and reduce is None and columns is not None:
+        columns, _ = distinct_rows(columns, network.n)
     asked = Asked(
-        targets=None if targets is None else as_vertices(targets, network, "target")[0],
+        targets=columns,
         what=reduce,
         limit=limit,
         vertex_weights=None
@@ -317,7 +324,6 @@ def run(
         dtype=None if dtype is None else np.dtype(dtype).str,
         memory_limit=memory_limit,
     )
-    form = _form_of(table, form)
     place = _Place(device, on, threads)
     job = _Job(network, file, distinct, asked, place, table, form, _is_zstd(compression))
     return job.run(
@@ -498,8 +504,11 @@ class _Job:
             if not framed:
                 sink, attributes = inputs.sink, {"sssp": identity}
                 frame = sink.prepare(self._labels(), attributes, temporary)
-                manifest.add(stream, [(FRAME, frame)])
-                report.written += sum(piece.size for piece in frame)
+                # (on record before it is in place: so what is in place is known to be the job's)
+                manifest.add(stream, [(FRAME, list(frame.values()))])
+                for made, piece in frame.items():
+                    put_in_place(made, self.table / piece.name)
+                    report.written += piece.size
             logger.info("%s", report.plan())
             work = _Work(inputs, self.file, runner, manifest, done, report)
             work.do(stream, progress)

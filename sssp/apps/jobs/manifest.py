@@ -3,7 +3,8 @@
 One process writes it, whoever found the block, and only after the block's files are on disk under
 their names. A crash loses at most the last line; then that block is found again. What a table is
 read by, its frame (metadata and labels), has a line like that of a block. A job without a block on
-record is as good as none: the next one, whatever it asks, begins anew in its place.
+record is as good as none: the next one, whatever it asks, begins anew in its place. It removes only
+files that have names that the old job gives, and touches no others.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
@@ -24,6 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.apps.jobs.files import Piece, checksum_of
+from sssp.apps.jobs.job_request import DISTANCES
+from sssp.apps.jobs.parquet_parts import NAMES, SOURCE, TARGET
+from sssp.apps.jobs.zarr_store import SUFFIX, names_in_store
 from sssp.errors import JobError
 
 fcntl: Any = None
@@ -34,10 +39,12 @@ __all__ = ["FOLDER_SUFFIX", "FRAME", "Manifest"]
 
 #: the folder beside a table
 FOLDER_SUFFIX = ".job"
+#: a random part of a name
+TOKEN = "[0-9a-f]{16}"
 #: files of inputs in it, while a job runs
-INPUTS = "inputs-*.pickle"
-#: folders in it where files are made before they get their names
-UNFINISHED = "unfinished*"
+INPUTS = "inputs-{}.pickle"
+#: folders in it where files are made, under a token, before they get their names
+UNFINISHED = "unfinished-{}"
 #: of the lines' form
 VERSION = 1
 #: what stands for the number of a block where the files are those that the table is read by
@@ -46,6 +53,9 @@ FRAME = None
 AGAIN = "run the job again"
 #: what reading a line of another form raises
 ODD = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+
+#: names of the files of a table, relative to it: a regular expression a folder or file
+Names = list[tuple[str, ...]]
 
 #: manifests that this process has open
 _open: set[Any] = set()
@@ -86,9 +96,10 @@ class Manifest:
         self.table = table
         self.folder = table.with_name(table.name + FOLDER_SUFFIX)
         self.path = self.folder / "manifest.jsonl"
-        self.job: dict[str, Any] | None = self._head()
+        self.job: dict[str, Any] | None = self._known()[0]
 
-    def _head(self) -> dict[str, Any] | None:
+    def _known(self) -> tuple[dict[str, Any] | None, Names]:
+        """Return the job if a block of it is on record, and the names of its files in any case."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
@@ -99,10 +110,10 @@ class Manifest:
                     f"{str(self.table)!r} is there already, and no job has written it (there is "
                     f"no {str(self.path)!r}): name another place, or remove it"
                 ) from None
-            return None
-        # (whoever began the job was stopped before there was a table)
+            return None, []
+        # (the process that began the job was stopped before there was a table)
         if not line.endswith(b"\n") and not self.table.exists():
-            return None
+            return None, []
         try:
             head = json.loads(line)
             if head["sssp job"] != VERSION:
@@ -111,6 +122,7 @@ class Manifest:
                     f"version {_version()} does not know: go on with that one"
                 )
             job: dict[str, Any] = head["job"]
+            names = _names(self.table, job)
             sizes = index(job["block_size"]), index(job["chunk_bytes"] or 1)
             if not line.endswith(b"\n") or min(sizes) < 1:
                 raise ValueError
@@ -119,7 +131,7 @@ class Manifest:
                 f"{str(self.path)!r} is no manifest of a job: name another place, or remove it "
                 "and the table"
             ) from None
-        return job if any_block else None
+        return job if any_block else None, names
 
     def temporary(self, job: dict[str, Any]) -> Path:
         """Return where files of a job are made before they get their names.
@@ -133,7 +145,7 @@ class Manifest:
             What is asked.
         """
         digest = hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
-        return self.folder / UNFINISHED.replace("*", f"-{digest[:16]}")
+        return self.folder / UNFINISHED.format(digest[:16])
 
     def differences(self, job: dict[str, Any]) -> list[str]:
         """Say in what the job that is there differs from another one."""
@@ -153,7 +165,8 @@ class Manifest:
         Raises
         ------
         JobError
-            Another process is at work on the job, or has begun it meanwhile.
+            Another process is at work on the job, or has begun it meanwhile; or a file that no job
+            has written is where one of this job's is to be.
         OSError
             The folder cannot be made or written to.
         """
@@ -168,7 +181,8 @@ class Manifest:
                     ) from None
                 except OSError:  # some file systems know no locks
                     pass
-            if self._head() != self.job:
+            known, names = self._known()
+            if known != self.job:
                 raise JobError(
                     f"another process has begun a job on {str(self.table)!r} meanwhile: run this "
                     "one again"
@@ -176,9 +190,8 @@ class Manifest:
             # what processes that were killed have left
             self.finish()
             if self.job is None:
-                # (before the record goes: a table without one would be nobody's)
-                with suppress(FileNotFoundError):
-                    shutil.rmtree(self.table)
+                # (before the record goes: a table without one would be no job's)
+                self._clear(names, _names(self.table, job))
                 stream.truncate(0)
                 self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
                 self.job = job
@@ -205,19 +218,71 @@ class Manifest:
         stream.flush()
         os.fsync(stream.fileno())
 
+    def _clear(self, names: Names, new: Names) -> None:
+        """Remove the files of a job without a block on record, and folders that are empty then.
+
+        Parameters
+        ----------
+        names : list of tuple of str
+            Of its files.
+        new : list of tuple of str
+            Of the files of the job that takes its place.
+
+        Raises
+        ------
+        JobError
+            Something that is not its file has such a name.
+        """
+        if not self.table.is_dir():
+            if os.path.lexists(self.table):
+                raise self._in_the_way(self.table)
+            return
+        own = self._own(names)
+        for path, _ in _found(self.table, new):
+            if path not in own:
+                raise self._in_the_way(path)
+        for path in own:
+            path.unlink()
+        above = {folder for path in own for folder in path.parents}
+        inside = {folder for folder in above if folder.is_relative_to(self.table)}
+        for folder in sorted(inside | {self.table}, reverse=True):
+            with suppress(OSError):  # something is in it, or it is a link
+                folder.rmdir()
+
+    def _own(self, names: Names) -> set[Path]:
+        """Return the files of a job without a block on record."""
+        frame = self._files(0).get(FRAME)
+        # (before the frame is on record the job has put nothing in its place)
+        if frame is None:
+            return set()
+        own = {path for path, is_file in _found(self.table, names) if is_file}
+        frames = {self.table / piece.name: piece for piece in frame}
+        return {
+            path for path in own if path not in frames or checksum_of(path) == frames[path].checksum
+        }
+
+    def _in_the_way(self, path: Path) -> JobError:
+        return JobError(
+            f"{str(path)!r} is in the way of the table {str(self.table)!r}, and no job has written "
+            "it: move it, or name another place"
+        )
+
     def finish(self) -> None:
         """Remove what only work in progress needs."""
-        for path in self.folder.glob(UNFINISHED):
+        for path in self.folder.iterdir():
             with suppress(OSError):
-                # (under its old name a worker might make a file in it meanwhile)
-                gone = self.folder / UNFINISHED.replace("*", f"-{secrets.token_hex(8)}")
-                shutil.rmtree(path.rename(gone))
-        for path in self.folder.glob(INPUTS):
-            path.unlink(missing_ok=True)
+                if re.fullmatch(INPUTS.format(TOKEN), path.name):
+                    path.unlink()
+                elif re.fullmatch(UNFINISHED.format(TOKEN), path.name) and all(
+                    re.fullmatch(TOKEN, made.name) for made in path.iterdir()
+                ):
+                    # (under its old name a worker might make a file in it meanwhile)
+                    gone = self.folder / UNFINISHED.format(secrets.token_hex(8))
+                    shutil.rmtree(path.rename(gone))
 
     def inputs(self, key: str) -> Path:
         """Return the file for the inputs of a run."""
-        return self.folder / INPUTS.replace("*", key)
+        return self.folder / INPUTS.format(key)
 
     def done(self, blocks: int) -> tuple[bool, NDArray[np.bool_]]:
         """Return whether the frame is there, and which blocks, whole as far as their sizes tell.
@@ -320,6 +385,30 @@ class Manifest:
                 f"the job wrote: {file}: it writes them anew, and finds no block again"
             )
         return JobError(f"block {block} is damaged: {file}: it finds this block anew, and no other")
+
+
+def _names(table: Path, job: dict[str, Any]) -> Names:
+    """Return the names of the files of a job's table, as `names_in_store` does."""
+    if table.suffix != SUFFIX:
+        return NAMES
+    if job["reduce"] is None:
+        return names_in_store([SOURCE, TARGET], [DISTANCES, *job["skim"]])
+    return names_in_store([SOURCE, job["reduce"]], [job["reduce"]])
+
+
+def _found(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
+    """Yield what stands below a folder where files of a table do, and whether it is such a file.
+
+    It is none if it is a link or a folder, or if a folder should stand there. Links are not
+    followed.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            rest = [name[1:] for name in names if re.fullmatch(name[0], entry.name)]
+            if any(rest) and entry.is_dir(follow_symlinks=False):
+                yield from _found(Path(entry.path), [name for name in rest if name])
+            elif rest:
+                yield Path(entry.path), () in rest and entry.is_file(follow_symlinks=False)
 
 
 def _tells_of_a_block(line: bytes) -> bool:

@@ -7,6 +7,7 @@ rows are a number, or some, beside their source in either.
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,13 +21,15 @@ from sssp.apps.jobs.files import Piece, whole_file
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.graph.extras import imported
 
-__all__ = ["MOST_COLUMNS", "ParquetParts"]
+__all__ = ["MOST_COLUMNS", "NAMES", "ParquetParts"]
 
 #: rows that are put together, and written, at a time
 ROW_GROUP = 1 << 20
 #: most columns of a wide table
 MOST_COLUMNS = 10_000
 SOURCE, TARGET = "source", "target"
+#: of the parts, as `names_in_store` gives those of a store
+NAMES: list[tuple[str, ...]] = [(r"part-([0-9]{6}|[1-9][0-9]{6,})\.parquet",)]
 
 Array = NDArray[Any]
 
@@ -87,8 +90,11 @@ class ParquetParts:
 
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
-    ) -> list[Piece]:
-        """Make the folder; a part needs no other file to be read.
+    ) -> dict[Path, Piece]:
+        """Make the folder, and for a table without a block a part without a row.
+
+        Parts need no other file to be read. Arguments, and what is returned, as those of
+        `ZarrStore.prepare`.
 
         Raises
         ------
@@ -97,14 +103,26 @@ class ParquetParts:
         """
         imported("pyarrow.parquet", "jobs")
         self.path.mkdir(parents=True, exist_ok=True)
-        return []
+        if self.layout.blocks:
+            return {}
+        rows = self.layout.rows
+        nothing = {
+            field.name: np.empty(
+                (rows,) if field.width is None else (rows, field.width), field.dtype
+            )
+            for field in self.layout.fields
+        }
+        made = temporary / secrets.token_hex(8)
+        return {made: self._write(made, 0, nothing, temporary)}
 
     def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
         """Write a block; return its file. Arguments as those of `ZarrStore.write`."""
+        return [self._write(self.path / _name_of(block), block, values, temporary)]
+
+    def _write(self, path: Path, block: int, values: Mapping[str, Array], temporary: Path) -> Piece:
         parquet = imported("pyarrow.parquet", "jobs")
-        name = f"part-{block:06d}.parquet"
         writer = None
-        with whole_file(self.path / name, temporary) as stream:
+        with whole_file(path, temporary) as stream:
             for table in self._tables(block, values):
                 if writer is None:
                     writer = parquet.ParquetWriter(
@@ -116,7 +134,7 @@ class ParquetParts:
                 writer.write_table(table)
             assert writer is not None  # (an empty block makes a table as well)
             writer.close()
-        return [Piece(name, stream.size, stream.checksum)]
+        return Piece(_name_of(block), stream.size, stream.checksum)
 
     def _tables(self, block: int, values: Mapping[str, Array]) -> Iterator[Any]:
         searches, by_columns = self.layout.searches_of(block), self.layout.by_columns
@@ -170,3 +188,7 @@ class ParquetParts:
                     for i, column in enumerate(numbers.T)
                 }
         yield arrow.table(columns)
+
+
+def _name_of(block: int) -> str:
+    return f"part-{block:06d}.parquet"

@@ -7,9 +7,9 @@ any version of the library, and nothing waits for a lock.
 
 from __future__ import annotations
 
+import re
 import secrets
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.apps.jobs.files import Piece, placed_file, whole_file
+from sssp.apps.jobs.files import Piece, piece_of, whole_file
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.graph.extras import imported
 
-__all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore"]
+__all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore", "names_in_store"]
 
 #: ending of the name of a store
 SUFFIX = ".zarr"
@@ -30,6 +30,8 @@ SUFFIX = ".zarr"
 CHUNK_BYTES = 16 << 20
 #: the fastest level
 ZSTD_LEVEL = 1
+#: name of the file that describes a store, or an array
+METADATA = "zarr.json"
 #: labels that are written at a time
 PIECE = 1 << 20
 
@@ -60,8 +62,8 @@ class ZarrStore:
 
     def prepare(
         self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
-    ) -> list[Piece]:
-        """Make what the store is read by, its metadata and labels; return those files.
+    ) -> dict[Path, Piece]:
+        """Make what the store is read by, its metadata and labels, outside of it.
 
         Parameters
         ----------
@@ -71,6 +73,11 @@ class ZarrStore:
             Of the store.
         temporary : Path
             A folder on the same file system.
+
+        Returns
+        -------
+        dict of Path to Piece
+            The files, and what they are to be in the store.
 
         Raises
         ------
@@ -98,13 +105,11 @@ class ZarrStore:
                 field.dtype, field.missing, dimensions,
             )  # fmt: skip
             array.update_attributes({"unreached": _plain(field.missing)})
-        pieces = [
-            placed_file(path, self.path, path.relative_to(made).as_posix())
+        return {
+            path: piece_of(path, path.relative_to(made).as_posix())
             for path in sorted(made.rglob("*"))
             if path.is_file()
-        ]
-        shutil.rmtree(made)
-        return pieces
+        }
 
     def _create(
         self,
@@ -179,6 +184,24 @@ class ZarrStore:
     @cached_property
     def _codec(self) -> Any:
         return imported("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL)
+
+
+def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the names of a store's files, relative to it: a regular expression a folder or file.
+
+    Parameters
+    ----------
+    lines, tables : iterable of str
+        Its arrays of one axis and of two.
+    """
+    line, table = ("|".join(map(re.escape, arrays)) for arrays in (lines, tables))
+    metadata, number = re.escape(METADATA), "0|[1-9][0-9]*"
+    return [
+        (metadata,),
+        (f"{line}|{table}", metadata),
+        (line, "c", number),
+        (table, "c", number, number),
+    ]
 
 
 def _filled(part: Array, shape: tuple[int, int], field: Field) -> Array:

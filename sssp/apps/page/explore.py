@@ -20,6 +20,7 @@ from sssp.apps.page.answers import Answers, Unit, coded
 from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
 from sssp.apps.page.street_map import StreetMap, packed
 from sssp.graph.graph import Graph
+from sssp.loaders._files import replaced_file
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.results.row_access import dense_row
 
@@ -133,9 +134,9 @@ def written(
     head = _head(result.graph, streets, name, Unit(unit, 1.0), METRES, True)
     head |= {"result": facts, "standalone": True, **_labels_of(result.graph)}
     text = _standalone(packed(head, arrays))
-    file = Path(fspath(path))
-    file.write_text(text, encoding="utf-8")
-    return file
+    with replaced_file(path) as stream:
+        stream.write(text.encode())
+    return Path(fspath(path))
 
 
 def _shown(result: ShortestPaths, row: int) -> tuple[dict[str, Any], NDArray[np.uint16]]:

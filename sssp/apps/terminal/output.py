@@ -21,8 +21,10 @@ __all__ = ["STDOUT", "Output", "add_output", "chosen_output"]
 
 #: name of an output file that stands for stdout
 STDOUT = Path("-")
+#: the format that spreadsheets read
+CSV = "csv"
 #: formats that a terminal can show
-TEXTS = {"csv", "geojson", "gr", "svg"}
+TEXTS = {CSV, "geojson", "gr", "svg"}
 #: packages that write formats, and the extras that bring them
 EXTRAS = {
     "parquet": ("pyarrow", "parquet"),
@@ -43,10 +45,13 @@ class Output:
         `STDOUT` for stdout.
     format : str
         One of the command's formats, such as ``"csv"``.
+    safe_csv : bool
+        Whether text that a spreadsheet takes for a formula is quoted.
     """
 
     path: Path
     format: str
+    safe_csv: bool = False
 
     @property
     def is_stdout(self) -> bool:
@@ -114,7 +119,7 @@ def add_output(
     default: Path | None = None,
     required: bool = False,
 ) -> None:
-    """Declare ``--output`` and ``--format``; the first format is that of stdout."""
+    """Declare ``--output``, ``--format`` and ``--safe-csv``; the first format is that of stdout."""
     endings = _either(formats)
     parser.add_argument(
         "-o",
@@ -131,6 +136,13 @@ def add_output(
         choices=formats,
         help=f"what to write, whatever the name of the file (on stdout by default {formats[0]})",
     )
+    if CSV in formats:
+        parser.add_argument(
+            "--safe-csv",
+            action="store_true",
+            help="put ' before text in CSV that a spreadsheet takes for a formula: it begins with "
+            "= + - or @ and is no number",
+        )
 
 
 def chosen_output(options: argparse.Namespace, formats: Sequence[str]) -> Output | None:
@@ -139,14 +151,18 @@ def chosen_output(options: argparse.Namespace, formats: Sequence[str]) -> Output
     Raises
     ------
     ValueError
-        The name of the file says no format; the format is nothing for a terminal.
+        The name of the file says no format; the format is nothing for a terminal, or takes no
+        ``--safe-csv``.
     MissingExtraError
         The package that writes it is not installed.
     """
     path: Path | None = options.output
+    safe_csv = CSV in formats and options.safe_csv
     if path is None:
         if options.format is not None:
             raise ValueError("--format is that of the output file: name one with -o")
+        if safe_csv:
+            raise ValueError("--safe-csv is for the output file: name one with -o")
         return None
     ending = _ending(path, formats)
     guessed = options.format is None and ending is None and path != STDOUT
@@ -155,7 +171,9 @@ def chosen_output(options: argparse.Namespace, formats: Sequence[str]) -> Output
         raise ValueError(
             f"{str(path)!r} must end in {_either(formats)}, or --format say what it is"
         )
-    output = Output(path, options.format or ending or formats[0])
+    output = Output(path, options.format or ending or formats[0], safe_csv)
+    if safe_csv and output.format != CSV:
+        raise ValueError(f"--safe-csv is for .csv output, not .{output.format}")
     if output.format in EXTRAS:
         from sssp.graph.extras import imported
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
@@ -26,6 +28,8 @@ __all__ = ["Table", "labelled", "read_table", "write_table"]
 PARQUET_MAGIC = b"PAR1"
 #: rows of a .csv file that are turned into text at once
 CSV_BLOCK = 1 << 16
+#: text that a spreadsheet takes for a formula: it begins like one, and is no number
+FORMULA = re.compile(r"[=@]|[+-](?!([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\Z)")
 #: number of the file that is stdin
 STDIN = 0
 
@@ -195,25 +199,31 @@ def write_table(output: Output, blocks: Iterable[Columns]) -> int:
     MissingExtraError
         Parquet without pyarrow.
     """
-    write = {"csv": _write_csv, "npz": _write_npz, "parquet": _write_parquet}[output.format]
+    writers: dict[str, Callable[[BinaryIO, Iterable[Columns]], int]] = {
+        "csv": partial(_write_csv, safe=output.safe_csv),
+        "npz": _write_npz,
+        "parquet": _write_parquet,
+    }
     some = iter(blocks)
     first = next(some)
     with output.opened() as stream:
-        return write(stream, chain([first], some))
+        return writers[output.format](stream, chain([first], some))
 
 
 def _length(columns: Columns) -> int:
     return len(next(iter(columns.values())))
 
 
-def _write_csv(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
+def _write_csv(stream: BinaryIO, blocks: Iterable[Columns], *, safe: bool) -> int:
     count = 0
     for number, columns in enumerate(blocks):
         if number == 0:
-            stream.write(_csv([columns]))
+            stream.write(_csv([_unlike_formulas(columns) if safe else columns]))
         size = _length(columns)
         for start in range(0, size, CSV_BLOCK):
-            part = (_cells(column[start : start + CSV_BLOCK]) for column in columns.values())
+            part = [_cells(column[start : start + CSV_BLOCK]) for column in columns.values()]
+            if safe:
+                part = list(map(_unlike_formulas, part))
             stream.write(_csv(zip(*part, strict=True)))
         count += size
     return count
@@ -224,6 +234,11 @@ def _cells(column: NDArray[Any] | list[Any]) -> list[Any]:
     if not isinstance(column, list):
         return list(column.tolist())
     return [" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in column]
+
+
+def _unlike_formulas(cells: Iterable[Any]) -> list[Any]:
+    """Return cells with ' before each text that a spreadsheet takes for a formula."""
+    return [f"'{c}" if isinstance(c, str) and FORMULA.match(c) else c for c in cells]
 
 
 def _csv(lines: Iterable[Iterable[Any]]) -> bytes:
