@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import sssp
 from tests import naive
-from tests.naive import Network
+from tests.naive import Arc, Network
 from tests.solvers import SIMULATOR, draw_and_ask, every_device, needs_speed, solvers_on
-from tests.strategies import DYADIC, graph_of, networks, vertex_lists
+from tests.strategies import DYADIC, FLOATS, graph_of, networks, vertex_lists
 
 #: many ties, few zeros
 LENGTHS = st.sampled_from([0, 1, 1, 1, 1, 2, 2, 3, 10])
@@ -99,6 +99,31 @@ def test_every_device_counts_paths(device: str) -> None:
         np.testing.assert_allclose(sssp.betweenness(g, device=device), expected, rtol=1e-12)
 
     draw_and_ask(device, networks(LENGTHS) | networks(DYADIC), ask, 50)
+
+
+@every_device
+def test_a_prepared_map_counts_the_paths_of_its_graph(device: str) -> None:
+    """Sweeps round floats in another order, so that arcs of shortest paths would not be tight."""
+
+    def ask(network: Network) -> None:
+        g = graph_of(network)
+        h = sssp.prepare(g, threads=1)
+        try:
+            expected = sssp.betweenness(g, device=device)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=f"^{re.escape(str(error))}$"):
+                sssp.betweenness(h, device=device)
+            return
+        np.testing.assert_array_equal(sssp.betweenness(h, device=device), expected)
+
+    for weights in (
+        [2.5, 1.9, 1.5, 0.8, 0.9, 0.2, 0.3],  # was a division by zero
+        [0.3, 2.2, 1.6, 2.2, 1.3, 1.4, 0.4],  # was wrong
+    ):
+        ends = [0, 1, 2, 3, 4, 0, 2], [1, 2, 3, 4, 5, 3, 5]
+        arcs = tuple(Arc(*arc) for arc in zip(*ends, weights, strict=True))
+        ask(Network(6, arcs, directed=False, integer=False))
+    draw_and_ask(device, networks(LENGTHS) | networks(FLOATS), ask, 50)
 
 
 def test_breadth_first_counts_paths_by_their_arcs() -> None:

@@ -263,6 +263,20 @@ def test_sums_are_exact_beyond_the_integers_of_a_float() -> None:
     assert sssp.reduce(negative, 0, "eccentricity") == 0
 
 
+@pytest.mark.parametrize("prepared", [False, True])
+def test_the_first_sum_beyond_int64_is_named_whatever_the_threads(prepared: bool) -> None:
+    stars = 200  # side by side, each with sums of its own
+    tails = 6 * np.arange(stars).repeat(5)
+    heads = tails + np.tile(np.arange(1, 6), stars)
+    g: Any = sssp.Graph.from_arcs(tails, heads, 2**61 + tails)
+    g = sssp.prepare(g) if prepared else g
+    sources = np.flatnonzero(np.arange(6 * stars) % 6 == 0)[::-1]
+    sources = np.concatenate((np.ones(20, int), sources))  # of the first nothing is reached
+    for threads in (1, 2, 3, 8) * 10:
+        with pytest.raises(sssp.DistanceOverflowError, match=f" {5 * (2**61 + int(sources[20]))} "):
+            sssp.reduce(g, sources, "sum", threads=threads)
+
+
 def test_a_sum_beyond_int64_is_refused() -> None:
     star = sssp.Graph.from_arcs(np.zeros(5, int), np.arange(1, 6), np.full(5, 2**61))
     with pytest.raises(sssp.DistanceOverflowError, match=str(5 * 2**61)):

@@ -92,7 +92,8 @@ def betweenness(
     It is what ``networkx.betweenness_centrality`` finds, and with some sources
     ``betweenness_centrality_subset`` with all vertices as targets; but those count arcs of weight
     0 wrongly. Paths are told apart by their vertices: parallel arcs are one, the lightest. With
-    float weights two paths are equally short if their rounded lengths are the same number.
+    float weights two paths are equally short if their rounded lengths are the same number, added up
+    from the source: a prepared map searches its graph for them.
 
     Examples
     --------
@@ -114,6 +115,7 @@ def betweenness(
     options.advice = FEWER_SOURCES
     refuse_several(device)
     plan = ask(network, np.arange(network.n) if sources is None else sources, options).plan
+    plan.query.outward = True
     total = _sum_of_dependencies(plan)
     n = network.n
     if normalized:

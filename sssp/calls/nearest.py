@@ -21,7 +21,7 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import bytes_of_entry, narrowed
 from sssp.engine.network import own_methods, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
@@ -158,7 +158,7 @@ def nearest(
     place_call(query, device, chosen, None, stream=None, memory_limit=memory_limit)
     part = network.open_part()
     plan = Plan(part if direction == "from" else reversed_graph(part), query, chosen)
-    size = network.n * count * (INDEX.itemsize + (asked or INT64).itemsize)
+    size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
     if query.device == "cpu":
         check_memory({"the answer": size}, query.memory_limit, "cpu", FEWER)
     found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)

@@ -413,13 +413,17 @@ class _Certifier:
         g, dtype = self.graph, weights.dtype
         tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
         bounds = -largest_distance(dtype), bound
-        code = bellman_ford_kernel(
+        code, rounded = bellman_ford_kernel(
             g.indptr, g.indices, weights, row.sources, bounds, tolerance, row.distances
         )
         if code == SINKING:
             raise VerificationError(
                 f"{_name(row)}: a cycle of negative length is reached, so there is no answer"
             )
+        if rounded:  # (sources that this alone has lowered stay at 0)
+            starts = row.distances[row.sources]
+            lowered = np.abs(starts) <= self._tolerance(row.distances, tolerance)
+            row.distances[row.sources] = np.where(lowered, 0, starts)
         return bool(code == DROPPED)
 
     def _refuse_return(

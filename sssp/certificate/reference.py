@@ -54,8 +54,9 @@ def dijkstra_kernel(indptr, indices, weights, sources, wanted, bound, distances)
 
 
 @njit
-def _closes_negative_cycle(indptr, indices, weights, tails, tolerance):
-    """Whether `tails` close a cycle that is negative by more than its share of rounding."""
+def _cycles_of(indptr, indices, weights, tails, tolerance):
+    """Whether `tails` close a cycle, and one negative by more than its share of rounding."""
+    closes = False
     seen = np.full(tails.size, -1, np.int32)
     for start in range(tails.size):
         vertex = start
@@ -64,8 +65,9 @@ def _closes_negative_cycle(indptr, indices, weights, tails, tolerance):
             vertex = tails[vertex]
         if vertex < 0 or seen[vertex] != start:
             continue
+        closes = True
         if tolerance == 0:  # sums are exact: such a cycle has just been found shorter than none
-            return True
+            return True, True
         total = size = 0.0
         end = vertex
         while size == 0 or vertex != end:
@@ -74,8 +76,8 @@ def _closes_negative_cycle(indptr, indices, weights, tails, tolerance):
             size += abs(weight)
             vertex = tails[vertex]
         if total < -tolerance * size:
-            return True
-    return False
+            return True, True
+    return closes, False
 
 
 @njit
@@ -85,7 +87,7 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
     What lies above the upper of the two `bounds` is dropped. `distances` come unreached.
     `tolerance` is that share of a sum that may be rounding, 0 where sums are exact. Returns a
     code: `SETTLED`, `DROPPED` if something was, or `SINKING`: round a negative cycle, or below
-    the lower bound.
+    the lower bound; and whether rounding has lowered distances round a cycle that is not negative.
     """
     least, greatest = bounds
     number = distances.dtype.type
@@ -114,7 +116,7 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
                     code = DROPPED
                     continue
                 if candidate < least:
-                    return SINKING
+                    return SINKING, False
                 distances[head] = candidate
                 tails[head] = tail
                 if not waits[head]:
@@ -122,13 +124,13 @@ def bellman_ford_kernel(indptr, indices, weights, sources, bounds, tolerance, di
                     later[count] = head
                     count += 1
         if count == 0:
-            return code
+            return code, _cycles_of(indptr, indices, weights, tails, tolerance)[0]
         now, later, size = later, now, count
         if step == look:  # for n rounds of a large graph are more than anybody waits for
             look *= 2
-            if _closes_negative_cycle(indptr, indices, weights, tails, tolerance):
-                return SINKING
-    return SINKING if tolerance == 0 else code
+            if _cycles_of(indptr, indices, weights, tails, tolerance)[1]:
+                return SINKING, False
+    return SINKING if tolerance == 0 else code, True
 
 
 @njit

@@ -152,7 +152,15 @@ def solve_rows(
 
 
 class Rows:
-    """One pass over all rows of a query in one dtype; subclasses say how some are found."""
+    """One pass over all rows of a query in one dtype; subclasses say how some are found.
+
+    Attributes
+    ----------
+    shared_bytes : int
+        What the workers share, beside the graph and what is kept with it.
+    """
+
+    shared_bytes = 0
 
     def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
         self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
@@ -161,7 +169,8 @@ class Rows:
         self.form = make_form(graph.n, query, dtype)
         self.counts = np.zeros((len(method.statistics), query.rows), np.int64)
         # set by one thread, and seen by the others after the row in hand
-        self.overflow = self.stop = False
+        self.stop = False
+        self._ends: list[tuple[int, Exception | None]] = []
 
     @property
     def worker_bytes(self) -> int:
@@ -184,8 +193,17 @@ class Rows:
         """Find rows, and hand them to the form."""
         raise NotImplementedError
 
+    def end(self, rows: range, error: Exception | None = None) -> None:
+        """End the pass at some rows: with an error, or as a distance may be too long."""
+        self._ends.append((rows.start, error))
+        self.stop = True
+
     def run(self) -> Answer | None:
-        """Return the answer, or None after an overflow."""
+        """Return the answer, or None after an overflow.
+
+        Rows are begun in their order, and finished once begun. So where the pass ends at several,
+        in several threads, the first is that at which it ends in one.
+        """
         threads = self._plan_threads()
         rows = self.query.rows
         if rows == 1:
@@ -197,7 +215,11 @@ class Rows:
                     self._work(blocks, advance)
                 else:
                     self._work_in_threads(blocks, threads, advance)
-        if self.overflow:
+        if self._ends:
+            _, error = min(self._ends, key=lambda end: end[0])
+            self._ends.clear()  # (an error holds on to what was in hand)
+            if error is not None:
+                raise error
             return None
         answer = self.form.answer()
         answer.stats = dict(zip(self.method.statistics, self.counts, strict=True))
@@ -212,10 +234,17 @@ class Rows:
         query, each = self.query, self.worker_bytes
         # (fewer rows, or less of each, do not help where not even one search fits)
         fits = self.least_bytes <= query.memory_limit
-        needed = {"the answer": self.form.nbytes, "a search": each}
+        held = {
+            "the answer": self.form.nbytes + self.counts.nbytes,
+            "the question": query.nbytes,
+            "what searches share": self.shared_bytes,
+        }
+        needed = held | {"a search": each}
         check_memory(needed, query.memory_limit, "cpu", query.advice if fits else "")
-        free = query.memory_limit - self.form.nbytes
-        return max(1, min(query.threads, query.rows, free // max(each, 1)))
+        free = query.memory_limit - sum(held.values())
+        workers = max(1, min(query.threads, query.rows, free // max(each, 1)))
+        self.form.beside = sum(held.values()) - self.form.nbytes + workers * each
+        return workers
 
     def _work_in_threads(
         self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
@@ -229,17 +258,19 @@ class Rows:
                     if any(f.done() and f.exception() for f in futures):
                         break
             finally:
-                # Ctrl-C, or a worker's exception: the others end after the row in hand
+                # Ctrl-C, or memory that a worker did not get: the others end after the row in hand
                 self.stop = True
             for future in futures:
                 future.result()
 
     def _work(self, blocks: Iterator[range], advance: Callable[[int], object]) -> None:
         scratch = self.lease()
-        for rows in blocks:
-            if self.stop or self.overflow:
-                break
-            self.solve(rows, scratch)
+        while not self.stop and (rows := next(blocks, None)) is not None:
+            try:
+                self.solve(rows, scratch)
+            except Exception as error:
+                self.end(rows, error)
+                return
             advance(len(rows))
         self.give_back(scratch)
 
@@ -267,13 +298,18 @@ class SingleRows(Rows):
 
     @property
     def worker_bytes(self) -> int:
-        """What a worker's scratch takes."""
-        each = self.dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(self.extra)
-        return self.graph.n * each
+        """What a worker's scratch takes, and the vertices on paths to targets while it has them."""
+        paths = self.query.wants_tree and self.query.targets is not None
+        return self.graph.n * (self._bytes_of_scratch + INDEX.itemsize * paths)
+
+    @property
+    def _bytes_of_scratch(self) -> int:
+        """Bytes of a scratch, for every vertex."""
+        return self.dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(self.extra)
 
     @property
     def _key(self) -> Any:
-        return self.dtype, self.method.name, self.worker_bytes
+        return self.dtype, self.method.name, self._bytes_of_scratch
 
     @property
     def _pool(self) -> _ScratchPool:
@@ -410,10 +446,9 @@ class _SearchedRows(SingleRows):
         )
         reached = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
-            self.stop = True
             raise error_of(int(sources[0]), reached)
         if status == OVERFLOW or self.overflowed(rows.start, row, reached, status == CLIPPED):
-            self.overflow = True
+            self.end(rows)
         else:
             self.finish(rows, distances, reached, scratch)
         if place is None:

@@ -15,10 +15,29 @@ from sssp.engine.request import Reduction, Walks
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["HostRows"]
+__all__ = ["HostRows", "reached_in_order"]
 
 #: one vertex of so many from which on looking at all is faster than sorting those
 MANY = 16
+
+
+@njit
+def _reached_kernel(distances, unseen, vertices):
+    """Write down the reached vertices in order, as many as there is room for."""
+    place = 0
+    for vertex in range(distances.size):
+        if place == vertices.size:
+            break
+        vertices[place] = vertex
+        place += distances[vertex] != unseen
+
+
+def reached_in_order(
+    distances: NDArray[Any], unseen: Any, vertices: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Fill in the reached vertices of a row, in order; `vertices` has room for just as many."""
+    _reached_kernel(distances, unseen, vertices)
+    return vertices
 
 
 @njit
@@ -40,16 +59,29 @@ def _paths_kernel(targets, predecessors, vertices):
 
 
 @njit
-def _greatest_kernel(distances, vertices, greatest):
+def _count_kernel(distances, unseen, vertices):
+    """Return how many of some vertices are reached."""
+    count = 0
     for vertex in vertices:
-        greatest = max(greatest, distances[vertex])
+        count += distances[vertex] != unseen
+    return count
+
+
+@njit
+def _greatest_kernel(distances, unseen, vertices, greatest):
+    """Return the greatest distance of some vertices, `greatest` if none of them is reached."""
+    for vertex in vertices:
+        if distances[vertex] != unseen:
+            greatest = max(greatest, distances[vertex])
     return greatest
 
 
 @njit
-def _integer_sum_kernel(distances, weights, vertices, halves):
+def _integer_sum_kernel(distances, unseen, weights, vertices, halves):
     """Add up distances, or columns of weights, in two halves that cannot overflow."""
     for vertex in vertices:
+        if distances[vertex] == unseen:
+            continue
         for column in range(halves.shape[0]):
             # (not in one expression, which would have the type of both: a float)
             if weights is None:
@@ -95,7 +127,8 @@ class HostRows:
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the query wants, unless they were found in place."""
         if self.targets is not None:
-            convert_into(self.distances[:, self.targets], out)
+            for distances, row in zip(self.distances, out, strict=True):
+                _copy_entries(distances, self.targets, row)
         elif not np.may_share_memory(out, self.distances):
             convert_into(self.distances, out)
 
@@ -142,34 +175,41 @@ class HostRows:
 
     def _reduced(self, i: int, reduction: Reduction) -> Any:
         what, weights, distances = reduction.what, reduction.vertex_weights, self.distances[i]
-        exact = reduction.is_exact(distances.dtype)
-        vertices = self._counting(i, in_order=not exact)
+        unseen = unreached(distances.dtype)
+        if not reduction.is_exact(distances.dtype):
+            some = self.targets
+            if some is None and self._are_few(i):
+                some = np.sort(self.reached_vertices[i])
+            return ordered_sums(distances, unseen, some, weights, reduction.decay)
+        vertices = self.reached_vertices[i] if self.targets is None else self.targets
         if what == "count":
-            return vertices.size
+            return _count_kernel(distances, unseen, vertices)
         if what == "eccentricity":
             least = least_number(reduction.dtype_of(distances.dtype))
-            return _greatest_kernel(distances, vertices, least)
-        if not exact:
-            unseen = unreached(distances.dtype)
-            return ordered_sums(distances, unseen, vertices, weights, reduction.decay)
+            return _greatest_kernel(distances, unseen, vertices, least)
         halves: NDArray[np.int64] = np.zeros((reduction.columns, 2), np.int64)
-        _integer_sum_kernel(distances, weights, vertices, halves)
+        _integer_sum_kernel(distances, unseen, weights, vertices, halves)
         return halves
 
-    def _counting(self, i: int, *, in_order: bool) -> NDArray[Any]:
-        """Return the reached vertices of a row, of those that the query wants."""
-        if self.targets is not None:
-            unseen = unreached(self.distances.dtype)
-            counting: NDArray[Any] = self.targets[self.distances[i, self.targets] != unseen]
-            return counting
-        return self._in_order(i) if in_order else self.reached_vertices[i]
+    def _are_few(self, i: int) -> bool:
+        """Whether the reached vertices of a row are sorted sooner than all are looked at."""
+        return len(self.reached_vertices[i]) * MANY < len(self.distances[i])
 
     def _in_order(self, i: int) -> NDArray[np.int32]:
         """Return the reached vertices of a row in order."""
         vertices, distances = self.reached_vertices[i], self.distances[i]
-        if vertices.size * MANY < distances.size:
+        if self._are_few(i):
             return np.sort(vertices)
-        return np.flatnonzero(distances != unreached(distances.dtype)).astype(INDEX)
+        return reached_in_order(distances, unreached(distances.dtype), np.empty_like(vertices))
+
+
+def _copy_entries(values: NDArray[Any], places: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Write some entries of a row; of the same dtype without a copy between."""
+    if values.dtype == out.dtype:
+        # (NumPy fills a copy of `out` first where it might still refuse a place)
+        np.take(values, places, out=out, mode="clip")
+    else:
+        convert_into(values[places], out)
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

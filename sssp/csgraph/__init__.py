@@ -54,6 +54,10 @@ __all__ = [
 ]
 
 
+#: vertices times arcs up to which SciPy's `johnson`, which relaxes so often, is asked for a text
+MOST_STEPS = 1 << 28
+
+
 class NegativeCycleError(errors.NegativeCycleError, scipy_csgraph.NegativeCycleError):
     """A cycle of negative length: `sssp.errors.NegativeCycleError`, and SciPy's as well.
 
@@ -109,6 +113,8 @@ def shortest_path(
     >>> shortest_path(graph, "D", indices=0).tolist()
     [0.0, 5.0, 10.0]
     """
+    if overwrite:
+        _check(csgraph, directed, overwrite=True)
     if method == "auto":
         method = _method_for(csgraph, directed, indices)
     if method == "FW":
@@ -130,11 +136,11 @@ def shortest_path(
     raise ValueError(f"unrecognized method '{method}'")
 
 
-def _check(csgraph: Any, directed: bool) -> None:
-    """Raise what SciPy raises for what is no graph."""
+def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
+    """Raise what SciPy raises for what is no graph, or cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
-        validate_graph(csgraph, directed, copy_if_dense=True)
+        validate_graph(csgraph, directed, copy_if_dense=not overwrite)
 
 
 def _method_for(csgraph: Any, directed: bool, indices: ArrayLike | None) -> Any:
@@ -317,7 +323,8 @@ def johnson(
     Notes
     -----
     Floats are added up from the source outward, as by `bellman_ford`; SciPy's carry the rounding
-    of the potentials.
+    of the potentials. The text of a negative cycle names the vertex that SciPy names, but where
+    vertices times arcs exceed 2^28 the least of the cycle: SciPy would take long to tell.
 
     Examples
     --------
@@ -343,10 +350,17 @@ def _of_any_sign(
     """Search over weights of any sign; what is not for us goes to SciPy's function of the name."""
     arcs = arcs_of(csr_of(csgraph, directed), directed, unweighted)
     sources, shape = _sources_of(indices, arcs.n)
-    with _scipys_error():
-        found = rows_of(
-            arcs, sources, negative=method, predecessors=return_predecessors, device=device
-        )
+    try:
+        with _scipys_error():
+            found = rows_of(
+                arcs, sources, negative=method, predecessors=return_predecessors, device=device
+            )
+    except NegativeCycleError as error:
+        if isinstance(method, Johnson) and arcs.n * arcs.indices.size <= MOST_STEPS:
+            # (which vertex SciPy names depends on the order in which it relaxes arcs)
+            with _scipys_error(error.cycle):
+                scipy_csgraph.johnson(csgraph, directed, indices=[0])
+        raise
     if found is None:
         return _by_scipy(name, csgraph, directed, indices, return_predecessors, unweighted)
     return _as_scipy_returns(found, shape)
@@ -495,9 +509,9 @@ def _by_scipy(name: str, *arguments: Any, **options: Any) -> Any:
 
 
 @contextmanager
-def _scipys_error() -> Iterator[None]:
-    """Make an error of a negative cycle one that is both SciPy's and ours."""
+def _scipys_error(cycle: Sequence[int] = ()) -> Iterator[None]:
+    """Make an error of a negative cycle one that is both SciPy's and ours, with its own cycle."""
     try:
         yield
     except (errors.NegativeCycleError, scipy_csgraph.NegativeCycleError) as error:
-        raise NegativeCycleError(str(error), getattr(error, "cycle", ())) from None
+        raise NegativeCycleError(str(error), getattr(error, "cycle", cycle)) from None

@@ -22,7 +22,7 @@ from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64
 
-__all__ = ["on_host", "with_weights_there"]
+__all__ = ["copied", "on_host", "with_weights_there"]
 
 #: blocks that look through weights
 BLOCKS = 2 if SIMULATOR else 256
@@ -147,6 +147,20 @@ def on_host(array: Any) -> NDArray[Any]:
     with select(device_of(array)):
         copy: NDArray[Any] = cuda.as_cuda_array(array).copy_to_host()
     return copy
+
+
+def copied(array: Any) -> DeviceArray:
+    """Return a copy on its device of an array that any library has there."""
+    number = device_of(array)
+    with select(number):
+        given = cuda.as_cuda_array(array)
+        if given.is_c_contiguous():
+            copy = device_array(given.size, given.dtype)
+            copy.copy_to_device(given.reshape(given.size))
+            cuda.default_stream().synchronize()  # (or its owner might change it before it is read)
+        else:
+            copy = cuda.to_device(given.copy_to_host().reshape(-1))
+    return DeviceArray(copy, given.shape, number)
 
 
 def with_weights_there(graph: Graph, weights: Any) -> Graph:

@@ -11,7 +11,7 @@ from sssp.errors import DistanceOverflowError
 from sssp.kernels.dtypes import INT32, INT64, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["REMEDY", "convert_into", "narrowed", "refuse_narrow"]
+__all__ = ["REMEDY", "bytes_of_entry", "convert_into", "narrowed", "refuse_narrow"]
 
 #: what to do about a distance that does not fit int32
 REMEDY = "use dtype='int64', or None to let the call choose"
@@ -19,17 +19,29 @@ REMEDY = "use dtype='int64', or None to let the call choose"
 
 @njit
 def _convert_kernel(values, missing, converted, converted_missing):
-    """Copy integers to another width; return the first place where one does not fit, or -1."""
+    """Copy rows of integers to another width; return the first that does not fit, or `missing`."""
     number = converted.dtype.type
-    for i in range(values.size):
-        value = values[i]
-        if value == missing:
-            converted[i] = converted_missing
-        else:
-            if not -converted_missing < value < converted_missing:
-                return i
-            converted[i] = number(value)
-    return -1
+    for row in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            value = values[row, i]
+            if value == missing:
+                converted[row, i] = converted_missing
+            else:
+                if not -converted_missing < value < converted_missing:
+                    return value
+                converted[row, i] = number(value)
+    return missing
+
+
+def _converted(values: NDArray[Any], converted: NDArray[Any]) -> Any:
+    """Copy integers to an array of another width; return the first that does not fit, or None."""
+    strided = values.ndim == 2 and not values.flags.c_contiguous  # (not to be copied for this)
+    rows = values if strided else np.ascontiguousarray(values).reshape(1, -1)
+    missing = unreached(values.dtype)
+    misfit = _convert_kernel(
+        rows, missing, converted.reshape(rows.shape), unreached(converted.dtype)
+    )
+    return None if misfit == missing else misfit
 
 
 def refuse_narrow(value: object) -> DistanceOverflowError:
@@ -50,14 +62,17 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
         return
     in_place = out.flags.c_contiguous and out.flags.aligned
     converted = out if in_place else np.empty_like(values, out.dtype)
-    flat = np.ascontiguousarray(values).reshape(-1)
-    place = _convert_kernel(
-        flat, unreached(values.dtype), converted.reshape(-1), unreached(out.dtype)
-    )
-    if place >= 0:
-        raise refuse_narrow(flat[place])
+    misfit = _converted(values, converted)
+    if misfit is not None:
+        raise refuse_narrow(misfit)
     if not in_place:
         out[...] = converted
+
+
+def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
+    """Return what a distance found in a dtype takes while it is `narrowed`."""
+    narrows = dtype == INT64 and asked != INT64
+    return dtype.itemsize + (INT32.itemsize if narrows else 0)
 
 
 def narrowed(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
@@ -71,10 +86,9 @@ def narrowed(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
     if values.dtype != INT64 or asked == INT64:
         return values
     narrow = np.empty(values.shape, INT32)
-    flat = values.reshape(-1)
-    place = _convert_kernel(flat, unreached(INT64), narrow.reshape(-1), unreached(INT32))
-    if place < 0:
+    misfit = _converted(values, narrow)
+    if misfit is None:
         return narrow
     if asked == INT32:
-        raise refuse_narrow(flat[place])
+        raise refuse_narrow(misfit)
     return values

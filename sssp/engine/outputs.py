@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import bytes_of_entry, narrowed
 from sssp.engine.request import Answer, Query, Reduction, Walks
 from sssp.errors import DistanceOverflowError
 from sssp.graph.interop import scipy_offsets
@@ -106,9 +106,13 @@ class Form(Protocol):
     ----------
     nbytes : int
         Bytes of the host that the answer will take, as far as that is known beforehand.
+    beside : int
+        Bytes that the call holds beside the answer while rows are found; a search on the CPU says
+        so before the first.
     """
 
     nbytes: int
+    beside: int
 
     def place(self, rows: range) -> NDArray[Any] | None:
         """Where a search may write distances of whole rows itself; None: nowhere."""
@@ -144,11 +148,11 @@ class DenseForm:
         self._predecessors: NDArray[np.int32] | None = None
         self._paths: _Sparse | None = None
         self._origin: NDArray[np.int32] | None = None
-        self.nbytes = 0
+        self.nbytes = self.beside = 0
         if query.out is None:
-            self.nbytes += query.rows * query.columns(n) * dtype.itemsize
+            self.nbytes += query.rows * query.columns(n) * bytes_of_entry(dtype, query.dtype)
         if query.predecessors and query.targets is not None:
-            self._paths = _Sparse(query, n, self.nbytes)
+            self._paths = _Sparse(query, n)
         elif query.predecessors:
             self.nbytes += query.rows * n * INDEX.itemsize
 
@@ -185,7 +189,8 @@ class DenseForm:
         """Copy what was not written in place."""
         found.copy_distances(self._rows(found.rows))
         if self._paths is not None:
-            self._paths.keep(found.rows, found.paths())
+            held = {"the distances": self.nbytes, "the searches": self.beside}
+            self._paths.keep(found.rows, found.paths(), held)
         elif self.query.predecessors:
             found.copy_predecessors(self._tree_rows(found.rows))
         self._origin = found.origin
@@ -210,8 +215,8 @@ class SparseForm:
 
     def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
         self.query, self.dtype = query, dtype
-        self.nbytes = 0
-        self._entries = _Sparse(query, n, 0)
+        self.nbytes = self.beside = 0
+        self._entries = _Sparse(query, n)
         self._origin: NDArray[np.int32] | None = None
 
     def place(self, rows: range) -> None:
@@ -222,7 +227,8 @@ class SparseForm:
 
     def take(self, found: FinishedRows) -> None:
         """Keep vertices and distances, and predecessors where wanted."""
-        self._entries.keep(found.rows, found.reached(tails=self.query.predecessors))
+        entries = found.reached(tails=self.query.predecessors)
+        self._entries.keep(found.rows, entries, {"the searches": self.beside})
         self._origin = found.origin
 
     def answer(self) -> Answer:
@@ -234,14 +240,14 @@ class SparseForm:
 class _Sparse:
     """Entries of all rows until they become CSR matrices."""
 
-    def __init__(self, query: Query, n: int, beside: int) -> None:
-        self.query, self.shape, self.beside = query, (query.rows, n), beside
+    def __init__(self, query: Query, n: int) -> None:
+        self.query, self.shape = query, (query.rows, n)
         self._kept: dict[int, Entries] = {}
         self._done = self._nbytes = self._joining = 0
         self._lock = threading.Lock()
 
-    def keep(self, rows: range, entries: Entries) -> None:
-        """Keep the entries of some rows.
+    def keep(self, rows: range, entries: Entries, held: dict[str, int]) -> None:
+        """Keep the entries of some rows, where the call holds other memory as well.
 
         Raises
         ------
@@ -249,19 +255,19 @@ class _Sparse:
             What has been found so far is more than the call may take.
         """
         parts = (entries.vertices, entries.distances, entries.tails)
+        sizes = [part.nbytes for part in parts if part is not None]
         with self._lock:
             self._kept[rows.start] = entries
             self._done += len(rows)
-            self._nbytes += sum(part.nbytes for part in parts if part is not None)
-            self._joining += entries.vertices.nbytes
+            self._nbytes += sum(sizes)
+            self._joining += max(sizes)
             # (a GPU has a limit of its own; the host keeps what comes back)
             if self.query.device == "cpu":
                 needed = {
                     f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes,
-                    "their vertices in one piece": self._joining,
+                    "a column of that in one piece": self._joining,
+                    **held,
                 }
-                if self.beside:
-                    needed["the distances"] = self.beside
                 check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
 
     def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
@@ -305,7 +311,7 @@ class TripsForm:
         assert query.targets is not None
         self.query, self.shares, self.dtype = query, query.shares, dtype
         self._distances: NDArray[Any] = np.empty(query.targets.size, dtype)
-        self.nbytes = self._distances.nbytes + query.beside
+        self.nbytes, self.beside = self._distances.nbytes + query.beside, 0
         self._walks: dict[int, Walks] = {}
         self._held = self._joining = 0
         self._lock = threading.Lock()
@@ -338,6 +344,7 @@ class TripsForm:
                 "the trips": self.nbytes,
                 "the paths so far": self._held,
                 "their vertices in one piece": self._joining,
+                "the searches": self.beside,
             }
             if self.query.device == "cpu":
                 check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
@@ -367,7 +374,7 @@ class ReducedForm:
         self.n, self.query, self.reduction, self.dtype = n, query, reduction, dtype
         shape = query.rows, reduction.columns
         self._values: NDArray[Any] = np.zeros(shape, reduction.dtype_of(dtype))
-        self.nbytes = self._values.nbytes
+        self.nbytes, self.beside = self._values.nbytes, 0
 
     def place(self, rows: range) -> None:
         """Nowhere: rows are not kept."""
@@ -402,7 +409,9 @@ class ReducedForm:
 
     def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
         sources, targets = self.query.sources[rows.start : rows.stop], self.query.targets
-        own = np.ones(len(rows), bool) if targets is None else np.isin(sources, targets)
+        own = np.ones(len(rows), bool)
+        if targets is not None:  # (they are ascending; np.isin would sort them for every block)
+            own = np.searchsorted(targets, sources) < np.searchsorted(targets, sources, "right")
         others = (self.n if targets is None else targets.size) - own
         far = np.asarray(_numbers(totals, counts)[0] > 0, bool)
         sums, counts = _numbers(totals[far], counts[far] - own[far])

@@ -127,6 +127,9 @@ class Query(Call):
         Whether a nearest search is to tell the winning sources; with predecessors it does.
     predecessors : bool
         Whether trees are wanted too.
+    outward : bool
+        Whether float distances have to be rounded from the source outward, as those of trees are:
+        then every arc of a shortest path is tight.
     fewest_arcs : bool
         Whether every tree takes the fewest arcs and then the smallest tail, instead of only
         those in which the smallest tail alone might close a cycle.
@@ -148,6 +151,7 @@ class Query(Call):
     nearest: bool = False
     origins: bool = True
     predecessors: bool = False
+    outward: bool = False
     fewest_arcs: bool = False
     reduction: Reduction | None = None
     out: NDArray[Any] | None = None
@@ -157,6 +161,16 @@ class Query(Call):
     def rows(self) -> int:
         """Number of searches, and of rows in the answer."""
         return 1 if self.nearest else self.sources.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the host that the question takes; of trips `beside` has them."""
+        if self.shares is not None:
+            return 0
+        arrays = [self.sources, self.targets]
+        if self.reduction is not None:
+            arrays.append(self.reduction.vertex_weights)
+        return self.beside + sum([array.nbytes for array in arrays if array is not None])
 
     def part(self, rows: slice) -> Query:
         """Return the same question for some of the rows."""

@@ -56,8 +56,8 @@ def solve_by_sweeps(
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer by `sweep`; by a search on the graph for trees of floats and sums beyond int64."""
-    if dtype.kind == "f" and (query.predecessors or query.wants_tree):
+    """Answer by `sweep`; search the graph for tight arcs of floats and sums beyond int64."""
+    if dtype.kind == "f" and (query.outward or query.predecessors or query.wants_tree):
         return search_graph(prepared, query, method, dtype)
     if not fits(prepared, query, dtype):
         return None if dtype == INT32 else search_graph(prepared, query, method, dtype)
@@ -81,5 +81,9 @@ def weigh_targets(query: Query) -> Query:
     reduction, targets = query.reduction, query.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
         return query
-    weights = reduction.vertex_weights[targets]
-    return replace(query, reduction=replace(reduction, vertex_weights=weights))
+    whole = reduction.vertex_weights
+    return replace(
+        query,
+        reduction=replace(reduction, vertex_weights=whole[targets]),
+        beside=query.beside + whole.nbytes,
+    )

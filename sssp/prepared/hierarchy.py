@@ -26,7 +26,7 @@ from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, s
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of
 from sssp.prepared.hierarchy_file import write_hierarchy
-from sssp.prepared.scenarios import made_in_batches
+from sssp.prepared.scenarios import is_device_array, made_in_batches
 
 __all__ = ["Hierarchy", "customized_hierarchy"]
 
@@ -261,7 +261,7 @@ class Hierarchy:
             Of each scenario either its weights, as for `with_weights`, on a GPU too, or a tuple
             ``(arcs, weights)``, as for `with_changes`; what they do not name is as in this
             hierarchy. It is taken as far as scenarios are asked for, a batch at a time, and may be
-            endless.
+            endless; arrays are copied as they are taken, so that a generator may refill one.
         batch : int, default 64
             How many scenarios are customized together, by all threads, and held until they are
             asked for: each with weights of its own takes 17 MB of New York, and the 3 MB of its
@@ -427,19 +427,15 @@ def _refuse_tuple(change: tuple[Any, ...]) -> None:
 
 def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
     """Return ``graph.with_weights(w, rows=rows)``, of which either may be on a CUDA device."""
-    if rows is None and _is_on_device(w):
+    if rows is None and is_device_array(w):
         from sssp.cuda.device_weights import with_weights_there
 
         return with_weights_there(graph, w)
-    if _is_on_device(rows):
+    if is_device_array(rows):
         from sssp.cuda.device_weights import on_host
 
         rows = on_host(rows)
     return graph.with_weights(w, rows=rows)
-
-
-def _is_on_device(array: Any) -> bool:
-    return hasattr(array, "__cuda_array_interface__")
 
 
 def _is_usual(weights: WeightRange) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from copy import deepcopy
 from itertools import islice
 from typing import Any, TypeVar
 
+import numpy as np
+
 from sssp.engine.workers import in_order
 
-__all__ = ["made_in_batches"]
+__all__ = ["is_device_array", "made_in_batches"]
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 def made_in_batches(
@@ -30,7 +33,7 @@ def made_in_batches(
     make : callable
         ``make(change, threads)``.
     changes : iterable
-        Taken a batch at a time.
+        Taken a batch at a time, and copied as they are taken.
     batch : int
         How many are made before the first of them is yielded; none is kept once it is.
     threads : int
@@ -42,9 +45,13 @@ def made_in_batches(
         ones the caller's thread makes.
     """
     left = enumerate(changes)
-    while some := list(islice(left, batch)):
+    while some := [(number, _made(_copied, number, one)) for number, one in islice(left, batch)]:
         workers = 1 if all(is_light(change) for _, change in some) else min(threads, len(some))
-        made = deque(in_order(partial(_made, make, threads // workers), some, workers))
+
+        def make_one(numbered: tuple[int, Any], each: int = threads // workers) -> T:
+            return _made(make, *numbered, each)
+
+        made = deque(in_order(make_one, some, workers))
         if finish is not None:
             finish(list(made))
         del some
@@ -52,13 +59,32 @@ def made_in_batches(
             yield made.popleft()
 
 
-def _made(make: Callable[[Any, int], T], threads: int, numbered: tuple[int, Any]) -> T:
-    number, change = numbered
+def _copied(change: Any) -> Any:
+    """Return a scenario as it is now, for a generator may fill the same arrays anew."""
+    if isinstance(change, tuple):
+        return tuple(map(_copied, change))
+    if is_device_array(change):
+        from sssp.cuda.device_weights import copied
+
+        return copied(change)
     try:
-        return make(change, threads)
+        return deepcopy(change)
+    except TypeError:  # (not all that NumPy reads can be copied so: a memoryview, a file's dataset)
+        return np.array(change)
+
+
+def _made(make: Callable[..., R], number: int, *arguments: Any) -> R:
+    """Return ``make(*arguments)``; an exception begins with the number of its scenario."""
+    try:
+        return make(*arguments)
     except Exception as error:
         _name(error, number)
         raise
+
+
+def is_device_array(array: Any) -> bool:
+    """Tell whether an array of any library is on a CUDA device."""
+    return hasattr(array, "__cuda_array_interface__")
 
 
 def _name(error: Exception, number: int) -> None:

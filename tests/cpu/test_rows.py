@@ -260,19 +260,19 @@ def test_statistics_have_one_number_a_row(method: str) -> None:
 
 def test_an_answer_too_large_for_the_memory_is_refused_with_the_numbers() -> None:
     g = city(100)
-    # 10 rows of 100 int32, and a search with three int32 a vertex
-    enough = 10 * 100 * 4 + 100 * 12
+    # 10 rows of 100 int32 with a counter each, 10 sources, and a search with three int32 a vertex
+    enough = 10 * (100 * 4 + 8) + 10 * 8 + 100 * 12
     ask: dict[str, Any] = {"sources": range(10), "method": "dijkstra"}
     sssp.shortest_paths(g, **ask, memory_limit=enough)
     with pytest.raises(
         sssp.DeviceError,
-        match=rf"needs 5,200 bytes of memory \(the answer 4,000, a search 1,200\), but may take "
-        rf"{enough - 1:,};",
+        match=r"needs 5,360 bytes of memory \(the answer 4,080, the question 80, a search 1,200\), "
+        rf"but may take {enough - 1:,};",
     ):
         sssp.shortest_paths(g, **ask, memory_limit=enough - 1)
-    with pytest.raises(sssp.DeviceError, match="the answer 8,000"):
+    with pytest.raises(sssp.DeviceError, match="the answer 8,080"):
         sssp.shortest_paths(g, **ask, memory_limit=enough, predecessors=True)
-    with pytest.raises(sssp.DeviceError, match="the answer 8,000"):
+    with pytest.raises(sssp.DeviceError, match="the answer 8,080"):
         sssp.shortest_paths(g, **ask, memory_limit=enough, dtype=np.int64)
     # what the message advises
     for advice in (
@@ -286,10 +286,10 @@ def test_an_answer_too_large_for_the_memory_is_refused_with_the_numbers() -> Non
 
 def test_an_answer_widened_to_int64_is_planned_anew() -> None:
     g = sssp.Graph.from_arcs([0, 1], [1, 2], [2**29, 2**29], n=100)
-    enough = 100 * 4 + 100 * 12
-    with pytest.raises(sssp.DeviceError, match="the answer 800"):
+    enough = 100 * 4 + 16 + 100 * 12
+    with pytest.raises(sssp.DeviceError, match="the answer 1,208"):  # with its copy in int32
         sssp.shortest_paths(g, 0, method="dijkstra", memory_limit=enough)
-    enough = 100 * 8 + 100 * 16
+    enough = 100 * 12 + 16 + 100 * 16
     r = sssp.shortest_paths(g, 0, method="dijkstra", memory_limit=enough)
     assert r.distance(2) == 2**30
 
@@ -307,7 +307,7 @@ def test_only_so_many_threads_work_as_have_memory(monkeypatch: pytest.MonkeyPatc
     expected = sssp.shortest_paths(g, range(10), method="dijkstra", threads=1).distances
     for workers in (1, 2, 3, 9):
         r = sssp.shortest_paths(
-            g, range(10), method="dijkstra", threads=4, memory_limit=4000 + workers * 1200
+            g, range(10), method="dijkstra", threads=4, memory_limit=4160 + workers * 1200
         )
         np.testing.assert_array_equal(r.distances, expected)
     sssp.shortest_paths(g, range(3), method="dijkstra", threads=4)

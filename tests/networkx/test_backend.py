@@ -262,6 +262,9 @@ def test_negative_weights_do_what_they_do_in_networkx(
     G.add_weighted_edges_from((u, v, w * unit) for u, v, w in edges)
     same(nx.single_source_bellman_ford_path_length, G, 3)
     same(nx.bellman_ford_path_length, G, 3, 5)
+    for function in (nx.bellman_ford_path_length, nx.bellman_ford_path):
+        same(function, G, 3, "absent")
+    same(nx.single_source_bellman_ford, G, 3, "absent")
     same(nx.negative_edge_cycle, G)
     if not nx.negative_edge_cycle(G, backend="networkx"):
         expected = nx.floyd_warshall(G, backend="networkx")

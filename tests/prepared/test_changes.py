@@ -273,6 +273,31 @@ def test_scenarios_are_made_when_they_are_asked_for(roads: sssp.Hierarchy) -> No
     assert list(roads.scenarios([])) == []
 
 
+@pytest.mark.parametrize("kind", [np.asarray, list, memoryview])
+@pytest.mark.parametrize("batch", [1, 2, 64])
+def test_a_generator_may_refill_its_arrays(roads: sssp.Hierarchy, batch: int, kind: Any) -> None:
+    whole, some, arcs = np.empty(roads.m, np.int64), np.empty(2, np.int64), np.empty(2, np.int64)
+
+    def changes() -> Iterator[Any]:
+        held = kind(whole) if kind is not list else whole.tolist()
+        for number in range(1, 4):
+            whole.fill(number)
+            if kind is list:
+                held[:] = whole.tolist()
+            yield held
+        for number in range(4, 7):
+            some.fill(number)
+            arcs[:] = number, number + 1
+            yield arcs, some
+
+    found = list(roads.scenarios(changes(), batch=batch))
+    for number, version in enumerate(found, 1):
+        weights = version.graph.weights
+        changed = np.arange(roads.m) if number < 4 else np.array([number, number + 1])
+        wanted = roads.graph.with_changes(changed, np.full(changed.size, number))
+        np.testing.assert_array_equal(weights, wanted.weights)
+
+
 def test_a_batch_of_light_changes_is_made_without_other_threads() -> None:
     def make(change: str, threads: int) -> tuple[bool, int]:
         return threading.current_thread() is threading.main_thread(), threads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -241,3 +242,24 @@ def test_scenarios(place: str, tangle: sssp.Hierarchy, device: str) -> None:
         np.testing.assert_array_equal(version.graph.weights, weights)
     with pytest.raises(ValueError, match=r"^scenario 1: the weight in row 0 is nan"):
         list(tangle.scenarios([there(given[0]), there(given[1] * np.nan)], **ask))
+
+
+@pytest.mark.parametrize("place", ["cpu", "cuda"])
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_generator_may_refill_an_array_there(
+    place: str, step: int, tangle: sssp.Hierarchy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSSP_THREADS", "1")  # (threads share a batch, of which the simulator
+    # takes no two)
+    column = np.zeros(step * tangle.m, np.int32)
+    held = cuda.to_device(column)
+    given = [np.full_like(column, number) for number in (1, 2, 3)]
+
+    def changes() -> Iterator[Any]:
+        for weights in given:
+            held.copy_to_device(weights)
+            yield held[::step]
+
+    found = list(tangle.scenarios(changes(), device=place))
+    for version, weights in zip(found, given, strict=True):
+        np.testing.assert_array_equal(version.graph.weights, weights[: tangle.m])

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import networkx as nx
 
 from sssp.apps.networkx.converted import ConvertedGraph
-from sssp.apps.networkx.searches import Question
+from sssp.apps.networkx.searches import Question, row_from
 
 __all__ = ["ask_networkx", "between", "named", "raise_as_networkx"]
 
@@ -63,6 +63,8 @@ def between(
     find : `length_between` or `path_between`
     """
     start, end = G.vertex(source), G.vertex(target)
+    if start is not None and end is None and question.method == "bellman-ford":
+        row_from(G, question, [start], tree=False)  # (NetworkX comes to a negative cycle first)
     found = None if start is None or end is None else find(G, question, [start], end)
     if found is None:
         raise_as_networkx(name, G, (source, target), source=source, target=target)

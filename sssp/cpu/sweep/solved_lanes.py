@@ -100,8 +100,8 @@ class SweptLanes:
     bound : number
         What is farther is not reached, whatever stands there: whole rows that are copied hold
         what results do.
-    columns : ndarray, int64, or None
-        The places that the query wants, in its order; None: all, which are in order of vertex.
+    columns : ndarray, int64
+        The places that the query wants, in its order; if that is all, they are in order of vertex.
 
     What vertices weigh in a reduction stands in the same order.
     """
@@ -115,7 +115,7 @@ class SweptLanes:
         block: NDArray[Any],
         start: int,
         bound: Any,
-        columns: NDArray[np.int64] | None,
+        columns: NDArray[np.int64],
     ) -> None:
         self.rows, self._block, self._start = rows, block, start
         self._bound, self._columns = bound, columns
@@ -126,7 +126,7 @@ class SweptLanes:
             return  # they were found in place
         in_place = out.dtype == self._block.dtype and out.flags.c_contiguous
         found = out if in_place else np.empty(out.shape, self._block.dtype)
-        _gather_kernel(self._block, self._start, self._places, found)
+        _gather_kernel(self._block, self._start, self._columns, found)
         if not in_place:
             convert_into(found, out)
 
@@ -140,7 +140,6 @@ class SweptLanes:
 
     def reached(self, *, tails: bool) -> Entries:
         """Return the reached vertices with their distances."""
-        assert self._columns is None
         assert not tails
         counts, dtype = self._numbers["count"], self._block.dtype
         ends = np.cumsum(counts)
@@ -153,19 +152,14 @@ class SweptLanes:
         what, weights, dtype = reduction.what, reduction.vertex_weights, self._block.dtype
         if not reduction.is_exact(dtype):
             return ordered_sums_of_lanes(
-                self._block, self._start, len(self.rows), self._places, self._bound, weights,
+                self._block, self._start, len(self.rows), self._columns, self._bound, weights,
                 reduction.decay,
             )  # fmt: skip
         if weights is None:
             return self._numbers[what]
         upper, lower = np.zeros((2, reduction.columns, len(self.rows)), INT64)
-        _weigh_kernel(self._block, self._start, self._places, self._bound, weights, upper, lower)
+        _weigh_kernel(self._block, self._start, self._columns, self._bound, weights, upper, lower)
         return np.stack((upper.T, lower.T), axis=2)
-
-    @cached_property
-    def _places(self) -> NDArray[np.int64]:
-        """What is looked at, in order of vertex."""
-        return np.arange(len(self._block)) if self._columns is None else self._columns
 
     @cached_property
     def _numbers(self) -> dict[str, NDArray[Any]]:
@@ -176,7 +170,7 @@ class SweptLanes:
         counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
         upper, lower = np.zeros((2, lanes), INT64)
         _reduce_kernel(
-            self._block, self._start, self._places, self._bound, dtype.type(least), counts,
+            self._block, self._start, self._columns, self._bound, dtype.type(least), counts,
             greatest, None if floats or dtype == INT32 else upper, None if floats else lower,
         )  # fmt: skip
         if not floats:

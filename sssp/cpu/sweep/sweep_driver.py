@@ -6,9 +6,9 @@ Rows that need a tree are swept one by one, and their trees found as those of ev
 distances (`sssp.cpu.search_driver`), so that they are the same. Of paths to a few targets only what
 they are found by is swept (`sssp.cpu.sweep.paths`).
 
-Float weights with trees (origins too are found along tight arcs), and integers whose sums leave
-int64, go by a search on the graph: its distances are rounded from the source outward, and its test
-of overflow is exact.
+Float weights of which tight arcs are wanted (for trees, origins, or numbers of paths), and integers
+whose sums leave int64, go by a search on the graph: its distances are rounded from the source
+outward, and its test of overflow is exact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import Rows, Scratch, SingleRows
-from sssp.cpu.solved_rows import HostRows
+from sssp.cpu.solved_rows import HostRows, reached_in_order
 from sssp.cpu.sweep.paths import paths_kernel, trips_kernel
 from sssp.cpu.sweep.solved_lanes import SweptLanes
 from sssp.cpu.sweep.sweep_trips import solve_trips
@@ -43,7 +43,7 @@ from sssp.cpu.sweep.sweeps import (
 )
 from sssp.cpu.tree import may_tie, reset
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import convert_into, narrowed
+from sssp.engine.narrow import bytes_of_entry, convert_into, narrowed
 from sssp.engine.request import Answer, Query, Walks
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.kernels.dtypes import INDEX, INT64, infinity
@@ -198,7 +198,8 @@ class _SweptRows(SingleRows):
             reached = scratch.reached[:count]
         elif self.query.limit is None or self.query.nearest:
             count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
-            reached, swept = _reached_in(row, count, self.unseen), climbed.size
+            reached, swept = scratch.reached[:count], climbed.size
+            reached_in_order(row, self.unseen, reached)
             climbed.fill(self.inf)
         else:
             if place is not None:
@@ -258,13 +259,6 @@ def _climbs(dtype: np.dtype[Any], *, backward: bool) -> Callable[[int], tuple[ND
     return memory
 
 
-def _reached_in(row: NDArray[Any], count: int, unseen: Any) -> NDArray[np.int32]:
-    """Return where a row holds distances; there are `count`."""
-    if count == row.size:
-        return np.arange(count, dtype=INDEX)
-    return np.flatnonzero(row != unseen).astype(INDEX)
-
-
 class _Lanes(NamedTuple):
     """Scratch of a worker that sweeps rows side by side.
 
@@ -290,8 +284,11 @@ class _LaneRows(Rows):
     ----------
     memory : ndarray, shape (n, lanes), or None
         Where the answer is made; None: every worker has a block of its own.
-    columns : ndarray, int64, or None
-        Where in a block the targets stand; None: all places are wanted, in order of vertex.
+    columns : ndarray, int64
+        Where in a block the targets stand, or all vertices in order; none if rows are made in
+        place.
+    heights : ndarray or None
+        The potential of every place, if weights are between potentials.
     """
 
     def __init__(
@@ -305,10 +302,14 @@ class _LaneRows(Rows):
             self.memory = _memory_for(query, hierarchy.n, dtype)
             query = replace(query, out=self.memory[:, : query.rows].T)
         super().__init__(hierarchy.graph, weigh_targets(query), method, dtype)
+        if self.memory is not None:
+            self.form.nbytes = self.memory.size * bytes_of_entry(dtype, self.asked)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(hierarchy)
+        self.heights = self._heights()
         self.places = self.selection.order.size
+        self.shared_bytes = self._shared_bytes
         group = max(1, self.places * LANES * dtype.itemsize)
         # (what reads lanes itself sees what is too far; potentials must not bring it near)
         reads = query.reduction is not None or query.output == "sparse"
@@ -316,14 +317,42 @@ class _LaneRows(Rows):
         self.cuts = leaves_some and not (reads and self.metric.potentials is None)
         # (no wider than a worker's share, for pages of a block are touched as a whole)
         share = -(-query.rows // (LANES * query.threads))
-        self.together = max(1, min(MOST_LANES // LANES, BLOCK_BYTES // group, share)) * LANES
+        held = self.form.nbytes + self.counts.nbytes + self.query.nbytes + self.shared_bytes
+        room = query.memory_limit - held - hierarchy.n * dtype.itemsize - self.places
+        fitting = min(MOST_LANES // LANES, BLOCK_BYTES // group, share, room // group)
+        self.together = max(1, fitting) * LANES
 
-    def _select(self, hierarchy: PreparedMap) -> tuple[Selection, NDArray[np.int64] | None]:
+    @property
+    def _shared_bytes(self) -> int:
+        """What is there for this question; the selection of all vertices is kept with the map."""
+        own = self.columns.nbytes
+        if self.query.targets is not None:
+            own += self.selection.nbytes + (0 if self.heights is None else self.heights.nbytes)
+        return own
+
+    def _heights(self) -> NDArray[Any] | None:
+        """Return the potential of every place, if weights are between potentials."""
+        shifts: NDArray[Any] | None = self.metric.potentials
+        places = self.selection.places
+        if shifts is None or self.query.targets is None:
+            return shifts
+        heights: NDArray[Any] = np.empty(self.selection.order.size, self.dtype)
+        swept = places >= 0
+        heights[places[swept]] = shifts[self.structure.order[swept]]
+        return heights
+
+    def _select(self, hierarchy: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
         targets = self.query.targets
         if targets is None:
-            return hierarchy.everything(self.dtype), None
+            columns = np.arange(hierarchy.n if self.memory is None else 0)
+            return hierarchy.everything(self.dtype), columns
         ranks = self.structure.rank[targets]
-        selection = selected(self.metric.down, self.structure.parent, ranks)
+        limit, advice = self.query.memory_limit, self.query.advice
+
+        def check(nbytes: int) -> None:
+            check_memory({"arcs down to the targets": nbytes}, limit, "cpu", advice)
+
+        selection = selected(self.metric.down, self.structure.parent, ranks, check)
         return selection, selection.places[ranks].astype(INT64)
 
     def run(self) -> Answer | None:
@@ -380,25 +409,14 @@ class _LaneRows(Rows):
         if self.cuts:
             cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
-            self._shift(rows, block, start)
+            starts = self.metric.potentials[self.query.sources[rows.start : rows.stop]]
+            shift_kernel(block, start, self.heights, starts, self.unseen)
         self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
-
-    def _shift(self, rows: range, block: NDArray[Any], start: int) -> None:
-        """Bring rows from between potentials to distances."""
-        shifts = self.metric.potentials
-        assert shifts is not None
-        by_place = shifts
-        if self.columns is not None:
-            by_place = np.empty(self.places, self.dtype)
-            swept = self.selection.places >= 0
-            by_place[self.selection.places[swept]] = shifts[self.structure.order[swept]]
-        starts = shifts[self.query.sources[rows.start : rows.stop]]
-        shift_kernel(block, start, by_place, starts, self.unseen)
 
 
 def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return memory for all rows side by side."""
     lanes = -(-query.rows // LANES) * LANES
-    needed = {"the answer": n * lanes * dtype.itemsize}
+    needed = {"the answer": n * lanes * bytes_of_entry(dtype, query.dtype)}
     check_memory(needed, query.memory_limit, "cpu", query.advice)
     return lanes_memory(n, lanes, dtype)

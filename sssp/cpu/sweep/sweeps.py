@@ -23,6 +23,7 @@ place among those. A kernel passes the ranks in order, and so these too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -408,6 +409,11 @@ class Selection(NamedTuple):
     order: NDArray[np.int32]
     arcs: Arcs
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory."""
+        return sum([array.nbytes for array in (self.places, self.order, *self.arcs)])
+
 
 @njit
 def _mark_ancestors_kernel(ranks, parent, places):
@@ -455,15 +461,30 @@ def everything(arcs: Arcs, order: NDArray[np.int32]) -> Selection:
     return Selection(order, order, arcs)
 
 
-def selected(arcs: Arcs, parent: NDArray[np.int32], ranks: NDArray[np.int32]) -> Selection:
+def selected(
+    arcs: Arcs,
+    parent: NDArray[np.int32],
+    ranks: NDArray[np.int32],
+    check: Callable[[int], object] = lambda nbytes: None,
+) -> Selection:
     """Return the selection of some ranks and their ancestors, in places of their own.
 
     O(n) time, and that of copying their arcs.
+
+    Parameters
+    ----------
+    arcs, parent
+        Of all ranks.
+    ranks : ndarray, int32
+    check : callable, optional
+        Is given the bytes of the selection before they are taken, and may raise.
     """
     # (read-only like the arrays of a selection of all, so that kernels take both as one type)
     places = np.full(parent.size, -1, INDEX)
     count = _mark_ancestors_kernel(ranks, parent, places)
-    chosen = _chosen(arcs, places, count)
+    chosen = _chosen(
+        arcs, places, count, lambda nbytes: check(nbytes + places.nbytes + count * INDEX.itemsize)
+    )
     nothing = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen.ends[:0], chosen.weights[:0]
     return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *nothing))
 
@@ -474,10 +495,16 @@ def flattened(arcs: Arcs) -> PackedArcs:
     return _chosen(arcs, np.zeros(n, INDEX), n)
 
 
-def _chosen(arcs: Arcs, places: NDArray[np.int32], count: int) -> PackedArcs:
-    """Return the arcs of marked ranks; `places` are written."""
+def _chosen(
+    arcs: Arcs,
+    places: NDArray[np.int32],
+    count: int,
+    check: Callable[[int], object] = lambda nbytes: None,
+) -> PackedArcs:
+    """Return the arcs of marked ranks, after a check of their bytes; `places` are written."""
     first, dtype = np.zeros(count + 1, np.uint32), arcs[2].dtype
     _select_kernel(places, *arcs, first, np.empty(0, np.uint32), np.empty(0, dtype))
+    check(first.nbytes + int(first[-1]) * (first.itemsize + dtype.itemsize))
     chosen = PackedArcs(first, np.empty(first[-1], np.uint32), np.empty(first[-1], dtype))
     _select_kernel(places, *arcs, *chosen)
     return chosen

@@ -1,7 +1,8 @@
 """Answers a question about shortest paths by sweeps over a hierarchy, on a GPU.
 
-The twin of `sssp.cpu.sweep.sweep_driver`. Nearest sources, float weights with trees, and integers
-whose sums leave int64 go by a search on the graph, on the same device.
+The twin of `sssp.cpu.sweep.sweep_driver`. Nearest sources, float weights whose tight
+arcs are wanted, and integers whose sums leave int64 go by a search on the graph, on the same
+device.
 """
 
 from __future__ import annotations
