@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.errors import GraphFormatError
+from sssp.errors import GraphFormatError, quote
 from sssp.loaders._columns import plain_array
 from sssp.loaders._files import (
     DAMAGED_STREAM,
@@ -235,7 +235,7 @@ def _entry(fields: Any) -> _Entry:
     try:
         return _Entry(name, np.dtype(dtype), shape, known["offset"], known["checksum"])
     except (TypeError, ValueError, OverflowError):
-        raise RefusedError(f"the header makes no sense: no array holds {dtype}") from None
+        raise RefusedError(f"the header makes no sense: no array holds {quote(dtype)}") from None
 
 
 def _arrays(table: list[Any], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
@@ -243,20 +243,19 @@ def _arrays(table: list[Any], data: NDArray[np.uint8]) -> dict[str, NDArray[Any]
     arrays: dict[str, NDArray[Any]] = {}
     end = 0
     for entry in map(_entry, table):
+        name = quote(entry.name)
         begin = end
         end = entry.offset + prod(entry.shape) * entry.dtype.itemsize
         if entry.offset != _aligned(begin) or end > data.size or entry.name in arrays:
-            raise RefusedError(f"the header makes no sense: array '{entry.name}' cannot be there")
+            raise RefusedError(f"the header makes no sense: array {name} cannot be there")
         try:
             array = data[entry.offset : end].view(entry.dtype).reshape(entry.shape)
         except (TypeError, ValueError, OverflowError):
             raise RefusedError(
-                f"the header makes no sense: array '{entry.name}' has an impossible shape"
+                f"the header makes no sense: array {name} has an impossible shape"
             ) from None
         if crc32(data[begin:end]) != entry.checksum:
-            raise RefusedError(
-                f"array '{entry.name}' is damaged: its checksum is not that of the header"
-            )
+            raise RefusedError(f"array {name} is damaged: its checksum is not that of the header")
         _check_values(entry, data[entry.offset : end])
         arrays[entry.name] = array
     if end != data.size:
@@ -271,7 +270,7 @@ def _check_values(entry: _Entry, raw: NDArray[np.uint8]) -> None:
         return
     greatest = raw.max() if kind == "b" else raw.view("<u4").max()
     if greatest > (1 if kind == "b" else _GREATEST_CHARACTER):
-        raise RefusedError(f"array '{entry.name}' holds what is no {entry.dtype}")
+        raise RefusedError(f"array {quote(entry.name)} holds what is no {entry.dtype}")
 
 
 class _Prefix(NamedTuple):

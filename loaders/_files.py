@@ -20,6 +20,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from sssp.errors import LONGEST, shorten
+
 fcntl: Any = None
 with suppress(ImportError):  # Windows
     import fcntl
@@ -98,8 +100,6 @@ _KINDS: tuple[tuple[bytes, str], ...] = (
 _ZIP, _ZIP_NAME_OFFSET = b"PK\x03\x04", 30
 _TAR, _TAR_OFFSET = b"ustar", 257
 _OSM_PBF, _OSM_PBF_OFFSET = b"OSMHeader", 6
-
-_LONGEST_EXCERPT = 80
 
 
 class RefusedError(Exception):
@@ -278,6 +278,6 @@ def other_kind(head: bytes) -> str | None:
 
 def printable(line: bytes | bytearray) -> str:
     """Return a line of a file as text that is short and safe to show in a message."""
-    text = line[: 4 * _LONGEST_EXCERPT].decode("utf-8", errors="replace").strip()
+    text = line[: 4 * LONGEST].decode("utf-8", errors="replace").strip()
     text = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)
-    return text if len(text) <= _LONGEST_EXCERPT else text[: _LONGEST_EXCERPT - 3] + "..."
+    return shorten(text)

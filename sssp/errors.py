@@ -14,12 +14,14 @@
     ├── JobError               (RuntimeError)    a job cannot start or go on
     └── MissingExtraError      (ImportError)     an optional dependency is absent
 
-Every one survives pickling, so that it can cross a process pool.
+Every one survives pickling, so that it can cross a process pool. Below them stands what
+shortens texts of files and users in messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from os import PathLike, fspath
 from typing import Any
 
@@ -139,3 +141,38 @@ class JobError(SSSPError, RuntimeError):
 
 class MissingExtraError(SSSPError, ImportError):
     """An optional dependency is missing; the message holds the pip command."""
+
+
+#: characters of a file's content that an error shows
+LONGEST = 80
+
+
+def quote(value: Any) -> str:
+    """Return the ``repr`` of a value, or its beginning if that is long."""
+    short = value[: LONGEST + 1] if isinstance(value, str | bytes) else value
+    return shorten(repr(short))
+
+
+def join_briefly(texts: Iterable[str], between: str = ", ") -> str:
+    """Return texts as one, or the beginning of that if it is long."""
+    return shorten(between.join(islice(texts, LONGEST)))
+
+
+def shorten(text: str) -> str:
+    """Return a text, or its beginning if it is long."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def plain_digits(text: str) -> str:
+    """Return a text that `int` or `float` is to read, if its digits are 0 to 9 and stand together.
+
+    Both also read the digits of other scripts, and ``1_0`` as 10.
+
+    Raises
+    ------
+    ValueError
+        They are not.
+    """
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{quote(text)} is not written in plain digits")
+    return text

@@ -13,6 +13,7 @@ import pytest
 
 import sssp
 from sssp.engine.progress import progress_bar
+from tests.patience import PATIENCE
 
 CHECKOUT = Path(sssp.__file__).parents[1]
 
@@ -63,7 +64,7 @@ def in_fresh_process(code: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
         cwd=CHECKOUT,
     )
 
@@ -98,6 +99,7 @@ def test_a_bar_leaves_neither_threads_nor_locks_between_processes():
 
 def test_a_bar_that_is_never_due_is_never_made(monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr("sssp.engine.progress.perf_counter", lambda: 0.0)
     with progress_bar(1000, True) as advance:
         for _ in range(1000):
             advance(1)

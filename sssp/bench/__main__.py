@@ -303,12 +303,14 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
         return
     from tqdm import tqdm
 
+    from sssp.apps.terminal.outcome import on_one_line
+
     form = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}"
     with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr) as bar:
 
         def step(text: str) -> None:
             bar.update()
-            bar.set_description_str(text)
+            bar.set_description_str(on_one_line(text))
 
         yield step
 
@@ -352,8 +354,10 @@ def _seconds(text: str) -> float:
     import argparse
     import math
 
+    from sssp.errors import plain_digits
+
     try:
-        number = float(text)
+        number = float(plain_digits(text))
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.errors import GraphFormatError
+from sssp.errors import GraphFormatError, quote
 from sssp.graph.check_arrays import MOST_VERTICES
 from sssp.graph.csr import twins_of
 from sssp.graph.input_rows import rows_are_own
@@ -85,7 +85,7 @@ def unpacked(
     # (of a hierarchy's file the graph is a part)
     if meta.get("kind") not in (_KIND, "hierarchy"):
         kind = meta.get("kind")
-        shown = repr(kind) if isinstance(kind, str) else "something else"
+        shown = quote(kind) if isinstance(kind, str) else "something else"
         raise GraphFormatError(f"the file holds no graph, but {shown}", path=path)
     if type(meta.get("directed")) is not bool:
         raise GraphFormatError("directed is missing or not of type bool", path=path)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.errors import VertexError
+from sssp.errors import VertexError, join_briefly, quote
 from sssp.graph.check_arrays import refuse_mask
 from sssp.graph.frozen import frozen
 
@@ -222,7 +222,7 @@ def _check_unique(array: Array) -> None:
     seen = set()
     for value in values:
         if value in seen:
-            raise ValueError(f"the label {value!r} stands for more than one vertex")
+            raise ValueError(f"the label {quote(value)} stands for more than one vertex")
         seen.add(value)
 
 
@@ -326,11 +326,13 @@ class _HashLookup:
         try:
             vertex = self._vertex_of.get(label)
         except TypeError as error:
-            raise TypeError(f"{label!r} cannot be a label: {error}") from error
+            raise TypeError(f"{quote(label)} cannot be a label: {error}") from error
         if vertex is None:
-            shown = ", ".join(map(repr, self._labels[:_EXAMPLES].tolist()))
+            shown = join_briefly(map(quote, self._labels[:_EXAMPLES].tolist()))
             more = ", ..." if self._labels.size > _EXAMPLES else ""
-            raise VertexError(f"no vertex has the label {label!r}; the labels are {shown}{more}")
+            raise VertexError(
+                f"no vertex has the label {quote(label)}; the labels are {shown}{more}"
+            )
         return vertex
 
     def find_all(self, labels: Iterable[Any]) -> NDArray[np.int64]:

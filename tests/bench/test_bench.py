@@ -13,6 +13,7 @@ import pytest
 from sssp.bench import drop_ins, startup
 from sssp.bench.__main__ import main
 from sssp.loaders import write_gr
+from tests.patience import PATIENCE
 
 
 def grid_file(folder: Path, side: int = 12, name: str = "grid.gr") -> Path:
@@ -318,7 +319,7 @@ def test_nonsense_is_refused_before_any_work(arguments, complaint, capsys):
 def test_it_runs_as_a_module_in_a_process_of_its_own(grid):
     command = [sys.executable, "-m", "sssp.bench", "--graph", grid, "--sources", "2"]
     done = subprocess.run(
-        [*command, "--trials", "1"], capture_output=True, text=True, check=False, timeout=120
+        [*command, "--trials", "1"], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

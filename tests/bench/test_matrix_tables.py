@@ -77,8 +77,7 @@ def test_the_blocks_table_has_a_line_for_every_side_of_a_tile(tmp_path):
     assert code == 0
     assert [line["block"] for line in lines] == list(BLOCKS)
     assert [line["paper GPU s"] for line in lines] == [0.96, 0.94, 0.85, 0.91]
-    # (a number, or one at a smaller n if this machine is busy)
-    assert all(line["baseline parallel ms"] for line in lines)
+    assert all(line["baseline parallel ms"] > 0 for line in lines)
 
 
 @pytest.mark.usefixtures("tiny")

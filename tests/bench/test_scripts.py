@@ -15,6 +15,7 @@ from bench import prepared
 from bench.common import Record, random_graph, real_graph
 from sssp.bench import prepared_maps
 from tests.bench.test_prepared_maps import forged
+from tests.patience import PATIENCE
 from tests.solvers import SIMULATOR
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -48,7 +49,7 @@ def test_a_script_runs_from_the_root_and_explains_itself(script):
         pytest.importorskip("numba_cuda")
     command = [sys.executable, "-m", f"bench.{script}", "--help"]
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
     assert f"python -m bench.{script}" in done.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from sssp.engine.plan import solver_of
 from sssp.methods import Dijkstra
 from tests.compare import assert_same
 from tests.jobs.tables import ring_with_chords
+from tests.patience import wait_until
 
 G = ring_with_chords(200)
 SOURCES = np.arange(20) * 9
@@ -139,7 +139,10 @@ def test_a_solver_that_another_thread_is_about_to_import_is_waited_for(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     name = f"slow_solver_{request.node.callspec.params['parts']}"
-    (tmp_path / f"{name}.py").write_text("import time; time.sleep(0.3); solve = 1")
+    begun = tmp_path / "begun"
+    (tmp_path / f"{name}.py").write_text(
+        f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(0.3)\nsolve = 1\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
 
     class Slow(Dijkstra):
@@ -147,6 +150,6 @@ def test_a_solver_that_another_thread_is_about_to_import_is_waited_for(
 
     other = threading.Thread(target=solver_of, args=(Slow(), "cpu"))
     other.start()
-    time.sleep(0.1)
+    wait_until(begun.exists, "the import")
     assert solver_of(Slow(), "cpu").solve == 1
     other.join()

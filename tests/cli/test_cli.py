@@ -15,6 +15,7 @@ import pytest
 
 import sssp
 from sssp.apps.cli import main
+from tests.patience import PATIENCE
 
 CHECKOUT = Path(sssp.__file__).parents[1]
 
@@ -300,7 +301,11 @@ def test_help_imports_neither_numpy_nor_numba():
         "    sys.exit(f'imported {heavy}' if heavy else 0)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert "solve" in done.stdout

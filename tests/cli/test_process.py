@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import sssp
+from tests.patience import PATIENCE
 
 CHECKOUT = Path(sssp.__file__).parents[1]
 
@@ -32,7 +33,7 @@ def shell(command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
         env=environment(**variables),
     )
 
@@ -164,7 +165,7 @@ def main():
     with tidying_up():
         try:
             Callback()
-            time.sleep(30)
+            time.sleep(10**6)
         finally:
             print("tidied up", flush=True)
     return 0
@@ -179,7 +180,7 @@ def test_ctrl_c_is_heard_in_a_callback_and_leaves_time_to_tidy_up():
         capture_output=True,
         text=True,
         check=False,
-        timeout=20,
+        timeout=PATIENCE,
         env=environment(),
     )
     told = (done.returncode, done.stdout, done.stderr)
@@ -214,13 +215,13 @@ def interrupted(process: subprocess.Popen[str]) -> tuple[str, str]:
 
     Python forgets an interrupt that comes while it cleans up after an import.
     """
-    for _ in range(5):
+    for _ in range(PATIENCE // 20):
         process.send_signal(signal.SIGINT)
         try:
             return process.communicate(timeout=20)
         except subprocess.TimeoutExpired:
             pass
-    raise AssertionError("five interrupts were not heard")
+    raise AssertionError("no interrupt was heard")
 
 
 def opened_for_writing(pipe: Path, reader: subprocess.Popen[str]) -> int:

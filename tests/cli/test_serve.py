@@ -19,6 +19,7 @@ from sssp.apps.cli import main
 from sssp.apps.page.questions import Question
 from sssp.apps.page.server import PageServer
 from tests.cli.conftest import outcome
+from tests.patience import PATIENCE
 
 
 @pytest.fixture
@@ -108,7 +109,8 @@ def test_a_port_that_is_taken_is_named(graph, coordinates, served, capsys):
     assert f"127.0.0.1:{port}" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_it(graph: str, coordinates: str) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_a_signal_ends_it(graph: str, coordinates: str, sent: signal.Signals, code: int) -> None:
     command = [sys.executable, "-m", "sssp", "serve", graph, "--coordinates", coordinates]
     with subprocess.Popen(
         [*command, "--port", "0"],
@@ -120,7 +122,9 @@ def test_ctrl_c_ends_it(graph: str, coordinates: str) -> None:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert line.startswith("tiny: http://127.0.0.1:")
-        with urllib.request.urlopen(line.split()[1], timeout=30) as page:
+        with urllib.request.urlopen(line.split()[1], timeout=PATIENCE) as page:
             assert b"<canvas" in page.read()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        process.send_signal(sent)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (code, "")
+    assert err == ("sssp: interrupted\n" if code else "")

@@ -7,7 +7,6 @@ import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 
 import sssp
 from tests.cli.test_process import environment
+from tests.patience import PATIENCE, wait_until
 from tests.site import site
 
 pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")  # not on Windows
@@ -23,7 +23,6 @@ pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")  # not
 CHECKOUT = Path(sssp.__file__).parents[1]
 CTRL_C = b"\x03"
 ROWS, COLUMNS = 24, 100
-PATIENCE = 60.0
 #: makes stdin the terminal that Ctrl-C comes from, and becomes Python with the rest of its words
 LAUNCHER = """
 import fcntl, os, sys, termios
@@ -51,10 +50,12 @@ class Terminal:
 
     def watch(self, until: Callable[[], bool]) -> None:
         """Look at the screen until something is so."""
-        end = time.monotonic() + PATIENCE
-        while not until():
-            assert time.monotonic() < end, self.shown
-            assert self._look(), self.shown
+
+        def is_so() -> bool:
+            assert until() or self._look(), self.shown
+            return until()
+
+        wait_until(is_so, "what should be shown")
 
     def type(self, keys: bytes) -> None:
         os.write(self._screen, keys)
@@ -104,7 +105,8 @@ console()
 
 def test_a_download_shows_a_bar_and_ctrl_c_leaves_nothing_of_it(tmp_path):
     pytest.importorskip("pooch")
-    content = bytes(1 << 20)
+    # (at the pace below it takes minutes, and is interrupted)
+    content = bytes(1 << 25)
     own = {"SSSP_CACHE_DIR": str(tmp_path), "SSSP_DATA": "", "NO_PROXY": "127.0.0.1"}
     with site() as served:
         served.files["/rome/rome99.gr"], served.pace = content, 0.01
@@ -126,6 +128,25 @@ def test_a_download_shows_a_bar_and_ctrl_c_leaves_nothing_of_it(tmp_path):
     assert (tmp_path / "rome99.gr").read_bytes() == content
 
 
+#: the command line whose files get their heading and a block of rows, and then nothing more
+NEVER_DONE = """
+import time
+from sssp.apps.cli import console
+from sssp.apps.terminal import table_files as tables
+
+content, written = tables._csv, []
+
+def some_of(lines):
+    if len(written) == 2:
+        time.sleep(10**6)
+    written.append(content(lines))
+    return written[-1]
+
+tables._csv = some_of
+console()
+"""
+
+
 def test_ctrl_c_leaves_the_old_table(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
@@ -134,8 +155,8 @@ def test_ctrl_c_leaves_the_old_table(tmp_path):
     vertices = tmp_path / "vertices.csv"
     vertices.write_text("vertex\n" + "".join(f"{v}\n" for v in range(3000)))
     ends = ["--sources", str(vertices), "--targets", str(vertices)]
-    program = ["-m", "sssp", "table", "road-like:3000", *ends, "-o", str(out)]
-    with terminal(*program) as screen:
+    program = ["table", "road-like:3000", *ends, "-o", str(out)]
+    with terminal("-c", NEVER_DONE, *program) as screen:
         screen.watch(lambda: any(path.stat().st_size > 1 << 16 for path in folder.iterdir()))
         screen.type(CTRL_C)
         assert screen.exit_code() == 130
@@ -152,3 +173,41 @@ def test_in_a_terminal_an_answer_on_the_screen_comes_with_its_summary(graph):
     lines = screen.shown.decode().split("\r\n")
     assert lines[:3] == ["source,target,distance", "2,3,10", "2,1,"]
     assert lines[-2] == "wrote 2 rows to stdout"
+
+
+#: sets the title of the window; begins the same by one character; shows the rest backwards
+EVIL = "\x1b]0;owned\x07", "\x9b2J", "\u202eoff"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", "{}"),
+        ("solve", "{}", "--source", EVIL[0]),
+        ("solve", "{}", "--source", EVIL[0], "--target", EVIL[2]),
+        ("solve", "{}", "--source", EVIL[0], "-o", "-"),
+        ("table", "{}", "--source", EVIL[0], "--target", EVIL[1], "--target", EVIL[2]),
+        ("solve", "{}", "--source", EVIL[0] * 2),
+    ],
+)
+def test_labels_and_names_of_graphs_do_nothing_to_a_terminal(tmp_path, words):
+    file = tmp_path / f"{EVIL[1]}{EVIL[2]}.sssp"
+    sssp.Graph.from_arcs([0, 1], [1, 2], [5, 2], labels=EVIL).save(file)
+    arguments = [word.format(file) for word in words]
+    own = {"PYTHONIOENCODING": "utf-8"}
+    with terminal("-m", "sssp", *arguments, **own) as screen:
+        screen.exit_code()
+    shown = screen.shown.decode()
+    assert any(ascii(label)[1:-1] in shown for label in EVIL)
+    assert "Traceback" not in shown
+    assert [c for c in shown if not c.isprintable() and c not in "\r\n"] == []
+
+
+def test_pipes_and_files_get_labels_as_they_are(tmp_path):
+    file = tmp_path / "evil.sssp"
+    sssp.Graph.from_arcs([0, 1], [1, 2], [5, 2], labels=EVIL).save(file)
+    command = [sys.executable, "-m", "sssp", "solve", str(file), "--source", EVIL[0]]
+    for more in (["-o", "-"], ["--target", EVIL[2]]):
+        done = subprocess.run([*command, *more], capture_output=True, check=True, timeout=PATIENCE)
+        for label in EVIL:
+            assert label.encode() in done.stdout

@@ -10,6 +10,7 @@ import pytest
 from sssp.cpu import team
 from sssp.cpu.matrix.min_plus import BLOCK, TILE, new_panels, pack, relax
 from sssp.kernels.dtypes import infinity
+from tests.patience import PATIENCE
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_a_team_runs_together_or_not_at_all(most, monkeypatch):
     meeting = threading.Barrier(3)
 
     def work(thread):
-        meeting.wait(timeout=30)
+        meeting.wait(timeout=PATIENCE)
         return thread
 
     assert team.run_team(3, work) == [0, 1, 2]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import sys
 import threading
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,6 +22,7 @@ from sssp.engine import outputs as forms
 from sssp.methods import METHODS
 from tests import naive
 from tests.compare import assert_same
+from tests.patience import wait_until
 from tests.strategies import (
     DYADIC,
     SMALL_INTEGERS,
@@ -377,12 +376,13 @@ def test_an_overflow_leaves_nothing_to_the_next_call(threads: int) -> None:
         assert r.to_float().tolist() == [[np.inf, 7], [2.0**61 + 1, np.inf]]
 
 
-def wait_until(happened: Callable[[], bool], seconds: float = 5) -> bool:
-    """Wait for something that another thread does; whether it has."""
-    end = time.monotonic() + seconds
-    while not happened() and time.monotonic() < end:
-        time.sleep(0.001)
-    return happened()
+def is_stopped(work: Any) -> bool:
+    """Tell whether another thread stops the work, sooner or later."""
+    try:
+        wait_until(lambda: work.stop)
+    except TimeoutError:
+        return False
+    return True
 
 
 def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +391,7 @@ def test_ctrl_c_between_rows_stops_all_threads(monkeypatch: pytest.MonkeyPatch) 
     solve = runner._SearchedRows.solve
 
     def solve_once_stopped(self: Any, rows: range, scratch: Any) -> None:
-        told.append(all(told) and wait_until(lambda: self.stop))
+        told.append(all(told) and is_stopped(self))
         solve(self, rows, scratch)
 
     def interrupted(*arguments: Any, **options: Any) -> None:
@@ -413,7 +413,7 @@ def test_an_error_in_one_row_stops_the_other_threads(monkeypatch: pytest.MonkeyP
     def fail_at_first(self: Any, rows: range, scratch: Any) -> None:
         if rows.start == 0:
             raise MemoryError("no more")
-        told.append(all(told) and wait_until(lambda: self.stop))
+        told.append(all(told) and is_stopped(self))
         solve(self, rows, scratch)
 
     monkeypatch.setattr(runner._SearchedRows, "solve", fail_at_first)
@@ -454,7 +454,10 @@ def test_a_bar_appears_unasked_on_a_terminal_only(
     }
 
 
-def test_short_work_shows_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
+def test_short_work_shows_no_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sssp.engine.progress.perf_counter", lambda: 0.0)
     sssp.shortest_paths(city(), range(30), progress=True)
     assert capsys.readouterr() == ("", "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from sssp.cpu.team import COME, start_thread
 from sssp.kernels.jit import compiling_ahead
 from tests import naive
 from tests.compare import assert_same
+from tests.patience import PATIENCE, wait_until
 from tests.strategies import (
     DYADIC,
     FLOATS,
@@ -30,9 +30,6 @@ from tests.strategies import (
     networks,
     vertex_lists,
 )
-
-#: seconds after which a test counts as stuck; a kernel may be compiled meanwhile
-PATIENCE = 180
 
 
 def never_stuck(test: Callable[..., None]) -> Callable[..., None]:
@@ -65,17 +62,16 @@ AT_ONCE = delta_alone.Pause(window=1, time=0, bucket=0, cost=0, left=0, expanded
 STAYS, LEAVES = 10**15, -(10**15)
 
 
+CALL = delta_team._Team.call
+
+
 @pytest.fixture(autouse=True, scope="module", params=[STAYS, LEAVES], ids=["stays", "leaves"])
 def teams_always(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let a team take over every search, on graphs of any size."""
-    call = delta_team._Team.call
 
     def call_and_wait(team: Any) -> None:
-        call(team)
-        for _ in range(1000):
-            if team.meeting.start[COME] == team.threads - 1:
-                break
-            time.sleep(0.001)
+        CALL(team)
+        wait_until(lambda: team.meeting.start[COME] == team.threads - 1, "the team")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delta_stepping, "WORTH_A_TEAM", 0)
@@ -272,6 +268,7 @@ def test_nobody_waits_for_the_kernel_before_searches_have_taken_long(
     monkeypatch.setattr(delta_team, "_readiness", {})
     monkeypatch.setattr(delta_team, "is_ahead", lambda: False)
     monkeypatch.setattr(delta_team, "is_compiled", lambda *arguments: False)
+    monkeypatch.setattr(delta_team, "WORTH_COMPILING", 10**18)
     g = random_graph(2000, 6000)
     sssp.shortest_paths(g, 0, threads=2)
     assert calls == []
@@ -302,6 +299,8 @@ def test_where_the_system_has_no_more_threads_one_goes_on_alone(
         start_thread(function, *arguments)
 
     monkeypatch.setattr(delta_team, "start_thread", start_few)
+    # (nothing to wait for: the team never comes)
+    monkeypatch.setattr(delta_team._Team, "call", CALL)
     same(random_graph(500, 1500), 0, 3, 50, predecessors=True)
     assert len(started) == most
     assert calls == []

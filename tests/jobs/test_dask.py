@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 import sssp
 from sssp.apps.jobs.blocks import do_block
 from tests.jobs.tables import contents_of, ring_with_chords
+from tests.patience import PATIENCE, wait_until
 
 dask: Any = pytest.importorskip("dask")
 distributed: Any = pytest.importorskip("distributed")
@@ -24,17 +25,6 @@ pytestmark = pytest.mark.filterwarnings("default::ResourceWarning")
 
 G = ring_with_chords(200)
 SOURCES = range(40)
-#: seconds that a machine under load may take for anything, before a test gives up
-PATIENCE = 120
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Wait for a condition, however long it takes; only what never comes is a failure."""
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"{what} has not come in {PATIENCE} s")
-        time.sleep(0.005)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -688,20 +688,22 @@ def test_an_estimate_does_not_count_what_only_the_first_blocks_wait_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry_run: bool
 ) -> None:
     calls: list[Any] = []
+    now = 0.0
 
     def compiled_first(question: Any) -> sssp.ShortestPaths:
+        nonlocal now
         calls.append(question)
-        if len(calls) == 1:
-            time.sleep(0.5)
+        now += 50 if len(calls) == 1 else 2
         return solved(question)
 
     sssp.run(G, SOURCES, to=tmp_path / "warm", block_size=4, threads=1)
     monkeypatch.setattr("sssp.apps.jobs.job_request.solved", compiled_first)
+    for module in ("job", "blocks"):
+        monkeypatch.setattr(f"sssp.apps.jobs.{module}.perf_counter", lambda: now)
     report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1, dry_run=dry_run)
     assert len(calls) == (2 if dry_run else 10)
-    assert report.estimate is not None
-    # ten times the half second, if it counted
-    assert report.estimate < 4
+    # ten blocks
+    assert report.estimate == pytest.approx(20)
 
 
 def test_a_block_beside_which_compilation_is_nothing_is_measured_once(

@@ -20,6 +20,7 @@ from sssp.apps.page.answers import Answers
 from sssp.apps.page.explore import served
 from sssp.apps.page.server import PageServer
 from tests.page.conftest import serving
+from tests.patience import PATIENCE
 from tests.site import site
 
 pytestmark = pytest.mark.slow
@@ -64,12 +65,16 @@ class Window:
 
     def open(self, address: str) -> None:
         self.tab.goto(address)
-        self.tab.wait_for_selector("body[data-state=ready]", timeout=60_000)
+        self.tab.wait_for_selector("body[data-state=ready]", timeout=1000 * PATIENCE)
 
     def settle(self) -> None:
         """Wait until what was asked is answered."""
         self.tab.wait_for_timeout(30)
         self.js("page.asking")
+
+    def wait_for(self, condition: str) -> None:
+        """Wait until an expression holds."""
+        self.tab.wait_for_function(condition, timeout=1000 * PATIENCE)
 
     def js(self, expression: str, argument: Any = None) -> Any:
         return self.tab.evaluate(expression, argument)
@@ -283,7 +288,7 @@ def test_traffic_makes_streets_slower(page, server):
 def test_a_certificate_on_request(page):
     page.click(7)
     page.tab.click("#certify")
-    page.tab.wait_for_selector("#proof.right")
+    page.tab.wait_for_selector("#proof.right", timeout=1000 * PATIENCE)
     assert f"{GRAPH.n:,} distances hold on all {GRAPH.m:,} arcs" in page.text("#certificate")
     # it is of that tree, not of the next
     page.click(9)
@@ -319,26 +324,22 @@ def test_everything_goes_by_keys(page):
         page.tab.keyboard.press(key)
         assert page.js(state), key
     page.tab.keyboard.press("v")
-    page.tab.wait_for_selector("#proof.right")
+    page.tab.wait_for_selector("#proof.right", timeout=1000 * PATIENCE)
 
 
 def test_what_is_no_vertex_is_told(chromium, server):
     with window(chromium) as page:
         page.open(f"{server.address}#from=99999")
-        assert "99999" in page.text("#note")
+        assert "99999" in page.tab.text_content("#note")
         # and the page works all the same
         page.settle()
         assert np.isfinite(page.distances).any()
         page.tab.fill("#label", "nowhere")
         page.tab.press("#label", "Enter")
-        page.settle()
-        page.tab.wait_for_timeout(300)
-        assert "nowhere" in page.text("#note")
+        page.wait_for("document.querySelector('#note').textContent.includes('nowhere')")
         page.tab.fill("#label", "12")
         page.tab.press("#label", "Enter")
-        page.tab.wait_for_timeout(300)
-        page.settle()
-        assert page.js("page.sources") == [12]
+        page.wait_for("page.sources.length === 1 && page.sources[0] === 12")
 
 
 def test_an_address_shows_a_route(chromium, server):

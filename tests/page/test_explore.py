@@ -18,6 +18,7 @@ import pytest
 
 import sssp
 from sssp.apps.page.server import STATIC
+from tests.patience import PATIENCE
 
 GRAPH = sssp.road_like(300, seed=4)
 NO_PLACES = sssp.Graph.from_arcs([0], [1], [1])
@@ -36,7 +37,7 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def map_of(address: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    with urllib.request.urlopen(f"{address}map", timeout=30) as reply:
+    with urllib.request.urlopen(f"{address}map", timeout=PATIENCE) as reply:
         return unpacked(reply.read())
 
 
@@ -66,7 +67,7 @@ def test_clicks_are_answered_by_the_prepared_map_if_it_is_given():
         question = urllib.request.Request(
             f"{page.address}distances", b'{"sources": [3]}', {"Content-Type": "application/json"}
         )
-        with urllib.request.urlopen(question, timeout=30) as reply:
+        with urllib.request.urlopen(question, timeout=PATIENCE) as reply:
             assert json.loads(reply.headers["Answer"])["method"] == "sweep"
     with pytest.raises(ValueError, match="prepared map of this result's graph"):
         r.explore(network=sssp.prepare(GRAPH.scaled(2)), open_browser=False)
@@ -183,6 +184,6 @@ page = sssp.shortest_paths(sssp.road_like(300, seed=4), 7).explore(open_browser=
 print(page.address.rpartition(":")[0])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert done.stdout == "http://127.0.0.1\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import socket
 import threading
@@ -14,9 +15,11 @@ import numpy as np
 import pytest
 
 import sssp
+from sssp.apps.page import server as module
 from sssp.apps.page.answers import Answers
-from sssp.apps.page.server import MOST_BYTES, STATIC, PageServer
+from sssp.apps.page.server import DEADLINE, MOST_BYTES, MOST_HEAD, STATIC, PageServer
 from tests.page.conftest import serving
+from tests.patience import PATIENCE, wait_until
 
 JSON = {"Content-Type": "application/json"}
 
@@ -36,7 +39,7 @@ class Browser:
 
     def __init__(self, server: PageServer) -> None:
         self.host = f"127.0.0.1:{server.server_port}"
-        self.connection = http.client.HTTPConnection(self.host, timeout=30)
+        self.connection = http.client.HTTPConnection(self.host, timeout=PATIENCE)
 
     def get(self, path: str, **headers: str) -> Reply:
         return self._sent("GET", path, None, headers)
@@ -51,6 +54,19 @@ class Browser:
         self.connection.request(verb, path, body, headers)
         reply = self.connection.getresponse()
         return Reply(reply.status, reply.headers, reply.read())
+
+
+def connected(server: PageServer) -> socket.socket:
+    """Return a connection that says nothing yet."""
+    return socket.create_connection(("127.0.0.1", server.server_port), PATIENCE)
+
+
+def status_of(connection: socket.socket) -> int:
+    """Take the reply to a request, whole, and return its status."""
+    reply = http.client.HTTPResponse(connection)
+    reply.begin()
+    reply.read()
+    return reply.status
 
 
 @pytest.fixture
@@ -120,6 +136,8 @@ def test_routes_certificates_and_labels_are_json(browser, server):
     [
         ("/distances", {"sources": [300]}, 404, "300 is no vertex"),
         ("/vertex", {"label": "300"}, 404, "300"),
+        ("/vertex", {"label": "4_0"}, 404, "'4_0' is no vertex"),
+        ("/vertex", {"label": "\u0664\u0660"}, 404, "is no vertex"),
         ("/vertex", {"label": 7}, 400, "must be a text"),
         ("/route", {"sources": [7]}, 400, "target must be a vertex"),
         ("/distances", [7], 400, "no object"),
@@ -199,9 +217,116 @@ def test_a_question_from_another_site_is_refused(browser, origin):
 
 
 def test_a_request_without_a_host_is_refused(server):
-    with socket.create_connection(("127.0.0.1", server.server_port), 10) as plain:
+    with connected(server) as plain:
         plain.sendall(b"GET /map HTTP/1.0\r\n\r\n")
-        assert b" 421 " in plain.recv(1000).splitlines()[0]
+        assert status_of(plain) == 421
+
+
+@pytest.mark.parametrize(
+    ("line", "headers", "status"),
+    [
+        ("GET /map HTTP/1.1", "Host: 127.0.0.1\r\nHost: evil.example", 400),
+        (
+            "POST /vertex HTTP/1.1",
+            "Host: localhost\r\nContent-Length: 2\r\nContent-Length: 15",
+            400,
+        ),
+        ("GET http://127.0.0.1/map HTTP/1.1", "Host: 127.0.0.1", 400),
+        ("GET http://evil.example/map HTTP/1.1", "Host: 127.0.0.1", 400),
+        ("GET map HTTP/1.1", "Host: 127.0.0.1", 400),
+        ("BREW /map HTTP/1.1", "Host: 127.0.0.1", 501),
+        ("HEAD /map HTTP/1.1", "Host: 127.0.0.1", 501),
+        ("GET /map HTTP/7", "Host: 127.0.0.1", 400),
+        ("GET /map HTTP/2.0", "Host: 127.0.0.1", 505),
+        ("nonsense", "Host: 127.0.0.1", 400),
+        ("GET /" + "x" * MOST_HEAD, "Host: 127.0.0.1", 431),
+        ("GET /map HTTP/1.1", "Host: 127.0.0.1\r\n" + "X: y\r\n" * 200, 431),
+        ("GET /map HTTP/1.1", "\r\n".join(["X: " + "y" * 4000] * 9), 431),
+    ],
+)
+def test_requests_that_can_be_read_in_two_ways_or_in_none_are_refused(
+    server, line, headers, status
+):
+    with connected(server) as plain:
+        plain.sendall(f"{line}\r\n{headers}\r\n\r\n{{}}".encode())
+        reply = http.client.HTTPResponse(plain, method=line.split()[0])
+        reply.begin()
+        assert reply.status == status
+        assert "default-src 'none'" in reply.headers["Content-Security-Policy"]
+        assert reply.headers["Connection"] == "close"
+        assert bool(reply.read()) == (not line.startswith("HEAD"))
+        assert plain.recv(1) == b""
+
+
+def test_headers_up_to_their_bound_are_taken(browser):
+    some = {f"X{i}": "y" * 4000 for i in range(7)}
+    for _ in range(2):
+        assert browser.get("/page.css", **some).status == 200
+    assert browser.get("/page.css", **some, X7="y" * 4000, X8="y" * 4000).status == 431
+
+
+def test_a_request_that_does_not_arrive_in_time_is_given_up(server, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 100 * PATIENCE)
+    # (so late is it whenever the server looks at the clock)
+    monkeypatch.setattr(server, "clock", itertools.count(0, DEADLINE + 1).__next__)
+    whole = b"POST /vertex HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    for part in (b"P", whole, whole + b"Content-Length: 15\r\n\r\n{"):
+        with connected(server) as slow:
+            slow.sendall(part)
+            assert slow.recv(1) == b""
+    # time goes by between requests, too, and is not theirs
+    with connected(server) as quick:
+        for _ in range(3):
+            quick.sendall(b"GET /page.css HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert status_of(quick) == 200
+
+
+def test_when_there_is_no_room_the_slowest_connection_is_closed(server, monkeypatch):
+    now = [float(server.clock())]
+    monkeypatch.setattr(server, "clock", lambda: now[0])
+    monkeypatch.setattr(module, "MOST_CONNECTIONS", 3)
+    request = b"GET /page.css HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    wait_until(lambda: not server._connections)
+    with connected(server) as idle, connected(server) as slow, connected(server) as quick:
+        slow.sendall(b"GE")
+        wait_until(lambda: len(server._connections) == 3)
+        for later, one in enumerate((idle, quick), 1):
+            now[0] += later
+            one.sendall(request)
+            assert status_of(one) == 200
+        with connected(server) as newcomer:
+            newcomer.sendall(request)
+            assert status_of(newcomer) == 200
+            assert slow.recv(1) == b""
+            with connected(server) as another:
+                another.sendall(request)
+                assert status_of(another) == 200
+            assert idle.recv(1) == b""
+            quick.sendall(request)
+            assert status_of(quick) == 200
+
+
+def test_a_connection_that_waits_for_its_answer_is_not_slow(server, monkeypatch):
+    asked, going = threading.Event(), threading.Event()
+    usual = Answers.distances
+
+    def slow(self: Answers, question: Any) -> Any:
+        asked.set()
+        assert going.wait(PATIENCE)
+        return usual(self, question)
+
+    monkeypatch.setattr(Answers, "distances", slow)
+    monkeypatch.setattr(module, "MOST_CONNECTIONS", 1)
+    wait_until(lambda: not server._connections)
+    browser = Browser(server)
+    with ThreadPoolExecutor(1) as pool:
+        reply = pool.submit(browser.ask, "/distances", {"sources": [7]})
+        assert asked.wait(PATIENCE)
+        with connected(server) as newcomer:
+            assert newcomer.recv(1) == b""
+        going.set()
+        assert reply.result().status == 200
+    browser.connection.close()
 
 
 def test_other_verbs_are_refused(browser):
@@ -238,7 +363,7 @@ def test_who_comes_when_too_many_wait_is_told_so(monkeypatch):
 
     def slow(self: Answers, question: Any) -> Any:
         asked.set()
-        assert going.wait(60)
+        assert going.wait(PATIENCE)
         return usual(self, question)
 
     monkeypatch.setattr(Answers, "distances", slow)
@@ -246,7 +371,7 @@ def test_who_comes_when_too_many_wait_is_told_so(monkeypatch):
         first, second = Browser(server), Browser(server)
         with ThreadPoolExecutor(1) as pool:
             reply = pool.submit(first.ask, "/distances", {"sources": [7]})
-            assert asked.wait(60)
+            assert asked.wait(PATIENCE)
             refused = second.ask("/distances", {"sources": [9]})
             # files are served all the while
             assert second.get("/map").status == 200

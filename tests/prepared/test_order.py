@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import signal
 import threading
-import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from sssp import datasets
 from sssp.order import max_flow as flow
 from sssp.order import nested_dissection as order
 from sssp.order.nested_dissection import TooWide, elimination_order
+from tests.patience import PATIENCE, wait_until
 
 Edges = NDArray[np.int64]
 
@@ -288,10 +288,7 @@ def test_ctrl_c_is_heard_while_kernels_run(monkeypatch: pytest.MonkeyPatch, thre
     def interrupted(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGINT)
         stop = arguments[-1]
-        for _ in range(60_000):
-            if stop[0]:
-                break
-            time.sleep(0.001)
+        wait_until(lambda: stop[0], "the word to stop")
         found.append(kernel(*arguments))
         return True
 
@@ -302,7 +299,7 @@ def test_ctrl_c_is_heard_while_kernels_run(monkeypatch: pytest.MonkeyPatch, thre
     with pytest.raises(KeyboardInterrupt):
         elimination_order(*graph, threads=threads)
     for thread in working() - before:
-        thread.join(60)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
     assert found == [False]
 
@@ -316,7 +313,7 @@ def test_what_advance_raises_ends_all(cut_into_tasks: bool) -> None:
     with pytest.raises(ZeroDivisionError):
         elimination_order(*two_grids(), threads=2, advance=fail)
     for thread in working() - before:
-        thread.join(60)
+        thread.join(PATIENCE)
         assert not thread.is_alive()
 
 

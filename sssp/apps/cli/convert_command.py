@@ -23,6 +23,7 @@ from sssp.apps.terminal.interrupt import tidying_up
 from sssp.apps.terminal.outcome import naming, on_one_line
 from sssp.apps.terminal.output import Output, add_output, chosen_output
 from sssp.apps.terminal.table_files import labelled, write_table
+from sssp.errors import plain_digits
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -152,7 +153,7 @@ def _columns(g: Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
 
 def _factor(text: str) -> float:
     try:
-        factor = float(text)
+        factor = float(plain_digits(text))
     except ValueError:
         factor = math.nan
     if not 0 < factor < math.inf:

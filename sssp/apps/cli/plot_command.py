@@ -16,7 +16,7 @@ from sssp.apps.terminal.geojson import require_coordinates
 from sssp.apps.terminal.output import Output, add_output, chosen_output
 from sssp.apps.terminal.search_options import add_limit, add_limits, add_search, negatives_named
 from sssp.apps.terminal.vertices import add_vertices, chosen_vertices
-from sssp.errors import UnreachableError
+from sssp.errors import UnreachableError, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,7 +125,7 @@ def _drawn(g: Graph, sources: Chosen, targets: Chosen | None, options: argparse.
     target = None if targets is None else int(targets.vertices[0])
     if target is not None and not result.reached[target]:
         name = target if g.labels is None else g.labels[target]
-        raise UnreachableError(f"no path leads to {name}, so there is none to draw")
+        raise UnreachableError(f"no path leads to {shorten(str(name))}, so there is none to draw")
     style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
     if options.limits:
         return result.plot_isochrones(options.limits, **style)

@@ -3,7 +3,7 @@
 A click on a crossing colours the whole network by the distance from there, two clicks show a
 route, others close streets or set pins; sliders set a limit and traffic. Prepared maps (files of
 Hierarchy.save, or --prepare) answer fastest. The page is for browsers on this machine, and nothing
-is loaded from elsewhere; whoever may use this machine may open it. Ctrl-C ends it.
+is loaded from elsewhere; whoever may use this machine may open it. Ctrl-C and SIGTERM end it.
 
 The graph needs coordinates.
 """
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from sssp.apps.terminal.arguments import NamedGraph, add_graph, named_graph, whole_number
 from sssp.apps.terminal.geojson import require_coordinates
+from sssp.apps.terminal.interrupt import end_on_sigterm
 from sssp.apps.terminal.outcome import naming, tell
+from sssp.errors import plain_digits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +83,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until Ctrl-C."""
+    """Serve until Ctrl-C or SIGTERM."""
+    end_on_sigterm()
     from sssp.apps.page.answers import Unit
     from sssp.apps.page.explore import served
 
@@ -146,7 +149,7 @@ def _unit(text: str) -> Unit:
 
     name, _, size = text.partition("=")
     try:
-        number = float(size or 1)
+        number = float(plain_digits(size or "1"))
     except ValueError:
         number = 0.0
     if not (name and number > 0 and math.isfinite(number)):

@@ -43,7 +43,7 @@ from sssp.engine.exact_sums import as_numbers
 from sssp.engine.plan import weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
-from sssp.errors import JobError
+from sssp.errors import JobError, quote
 from sssp.graph.check_arrays import as_flag, number_array
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import Method
@@ -527,7 +527,7 @@ class _Job:
                 if values.dtype.kind not in "iuU":
                     raise TypeError(
                         f"Parquet holds {name}s whose labels are all integers or all strings, not "
-                        f"like {values[0]!r}; relabel the vertices, or write a .zarr store"
+                        f"like {quote(values[0])}; relabel the vertices, or write a .zarr store"
                     )
             sink = ParquetParts(
                 self.table, layout, self.zstd, self.form == "wide",

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sssp.apps.jobs.files import Piece, whole_file
 from sssp.apps.jobs.layout import Field, Layout
+from sssp.errors import quote
 from sssp.graph.extras import imported
 
 __all__ = ["MOST_COLUMNS", "NAMES", "ParquetParts"]
@@ -84,8 +85,8 @@ class ParquetParts:
         twins = [name for name, count in Counter(columns).items() if count > 1]
         if twins:
             raise ValueError(
-                f"two columns of a wide table would be called {twins[0]!r}, for that is the label "
-                "of a target: write a long one or a .zarr store"
+                f"two columns of a wide table would be called {quote(twins[0])}, for that is the "
+                "label of a target: write a long one or a .zarr store"
             )
 
     def prepare(

@@ -17,7 +17,7 @@ from sssp.apps.page.street_map import CLASSES, StreetMap
 from sssp.calls.pairs import pairs
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify
-from sssp.errors import UnreachableError, VertexError
+from sssp.errors import UnreachableError, VertexError, plain_digits
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
 from sssp.prepared.hierarchy import Hierarchy
@@ -188,7 +188,7 @@ class Answers:
         if labels is not None and labels.dtype.kind == "U":
             return self.graph.vertex(label)
         try:
-            return self.graph.vertex(int(label))
+            return self.graph.vertex(int(plain_digits(label)))
         except ValueError:
             raise VertexError(f"{label[:LABEL]!r} is no vertex: they go by numbers") from None
 

@@ -13,17 +13,21 @@ POST ``/vertex``        ``label``                                     JSON
 
 What people do elsewhere on the web must not reach it: a request has to name this machine as its
 host, or a page of a foreign name that was made to point here would be read like its own; and one
-that comes from another site is refused. Bodies, connections and questions that wait are bounded.
+that comes from another site is refused. Heads, bodies, connections, questions that wait, and the
+time that a request takes to arrive are bounded; when there is no room for another connection, the
+one that has kept the server waiting longest is closed.
 """
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
 import logging
 import socket
 import socketserver
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
@@ -37,15 +41,18 @@ from sssp.apps.page.answers import Answer, Answers
 from sssp.apps.page.questions import Question, asked, fields_of
 from sssp.errors import SSSPError, VertexError
 
-__all__ = ["LOOPBACK", "MOST_BYTES", "MOST_WAITING", "STATIC", "PageServer"]
+__all__ = ["LOOPBACK", "MOST_BYTES", "MOST_HEAD", "MOST_WAITING", "STATIC", "PageServer"]
 
 LOOPBACK = "127.0.0.1"
 #: bytes of a body; questions that wait while one is answered; connections at a time
 MOST_BYTES, MOST_WAITING, MOST_CONNECTIONS = 1 << 16, 64, 256
+#: bytes of the first line of a request and its headers
+MOST_HEAD = 1 << 15
 #: bytes of a body too long that are read nevertheless; digits of a length that are looked at
 MOST_SKIPPED, DIGITS = 1 << 20, 9
-#: seconds that a connection may be silent, and that what nobody wants is waited for
-PATIENCE, LINGERING = 60.0, 0.2
+#: seconds that a connection may be silent; from the first byte of a request to its last; that the
+#: rest of a refused request is waited for
+PATIENCE, DEADLINE, LINGERING = 60.0, 30.0, 0.2
 #: files of the page, by path, and what they are
 STATIC = {
     "/": ("index.html", "text/html; charset=utf-8"),
@@ -127,6 +134,8 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 128
+    #: seconds of a clock that never goes back
+    clock = staticmethod(time.monotonic)
 
     def __init__(
         self,
@@ -144,7 +153,9 @@ class PageServer(ThreadingHTTPServer):
             path: ((folder / name).read_bytes(), kind) for path, (name, kind) in STATIC.items()
         }
         self.files["/map"] = (content, BINARY)
-        self._connections = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        #: since when each has kept the server waiting; None while its question is answered
+        self._connections: dict[Any, float | None] = {}
+        self._registering = threading.Lock()
         if ":" in host:
             self.address_family = socket.AF_INET6
         super().__init__((host, port), _Handler)
@@ -201,31 +212,154 @@ class PageServer(ThreadingHTTPServer):
         return True
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Handle a connection in a thread of its own, unless there are too many."""
-        if not self._connections.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
+        """Handle a connection in a thread of its own, if there is room or room can be made."""
+        with self._registering:
+            if len(self._connections) >= MOST_CONNECTIONS and not self._close_slowest():
+                self.shutdown_request(request)
+                return
+            self._connections[request] = self.clock()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._forget(request)
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Handle a connection, and count it no longer."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._connections.release()
+            self._forget(request)
+
+    def note(self, request: Any, *, waits_for_client: bool) -> None:
+        """Note which side of a connection waits for the other from now on."""
+        with self._registering:
+            if request in self._connections:
+                self._connections[request] = self.clock() if waits_for_client else None
+
+    def _forget(self, request: Any) -> None:
+        with self._registering:
+            self._connections.pop(request, None)
+
+    def _close_slowest(self) -> bool:
+        """Close the connection that has kept the server waiting longest; tell if there was one."""
+        waiting = {one: since for one, since in self._connections.items() if since is not None}
+        if not waiting:
+            return False
+        slowest = min(waiting, key=waiting.__getitem__)
+        del self._connections[slowest]
+        # (its thread finds the end of the stream, and closes it)
+        with suppress(OSError):
+            slowest.shutdown(socket.SHUT_RDWR)
+        return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Take it that a browser has gone away, and keep what else goes wrong for the log."""
         log.debug("a connection broke", exc_info=True)
 
 
+class _Incoming(io.RawIOBase):
+    """The bytes that a client sends.
+
+    Attributes
+    ----------
+    silence : float
+        Seconds to wait for the next.
+    deadline : float or None
+        When the request must have arrived, by `clock`; None before its first byte.
+    """
+
+    def __init__(self, connection: socket.socket, clock: Callable[[], float]) -> None:
+        self.silence = PATIENCE
+        self.deadline: float | None = None
+        self._connection, self._clock = connection, clock
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Receive what comes next.
+
+        Raises
+        ------
+        TimeoutError
+            Nothing comes in time.
+        """
+        seconds = self.silence
+        if self.deadline is not None:
+            seconds = min(seconds, self.deadline - self._clock())
+        if seconds <= 0:
+            raise TimeoutError(f"the request took more than {DEADLINE:g} s to arrive")
+        self._connection.settimeout(seconds)
+        received = self._connection.recv_into(buffer)
+        if self.deadline is None:
+            self.deadline = self._clock() + DEADLINE
+        return received
+
+
+class _Requests(io.BufferedReader):
+    """What a client sends, read by lines up to the bound on the head of a request."""
+
+    def __init__(self, incoming: _Incoming) -> None:
+        super().__init__(incoming)
+        self.incoming = incoming
+        self._room = 0
+
+    def begin_request(self) -> None:
+        """Give the next request the time and the bytes that it may take."""
+        self.incoming.deadline, self._room = None, MOST_HEAD
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Read a line of the head of a request.
+
+        Raises
+        ------
+        Refused
+            The head is too long.
+        """
+        line = super().readline(self._room + 1)
+        self._room -= len(line)
+        if self._room < 0:
+            raise Refused(
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                f"a request and its headers may have {MOST_HEAD:,} bytes",
+            )
+        return line
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Answers the requests of one connection."""
 
     server: PageServer
+    rfile: _Requests
     protocol_version = "HTTP/1.1"
+    # (what is no request gets a reply with headers, too)
+    default_request_version = "HTTP/1.0"
     timeout = PATIENCE
     disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        """Read by the clock of the server."""
+        super().setup()
+        self.rfile.close()
+        self.rfile = _Requests(_Incoming(self.connection, self.server.clock))
+
+    def handle_one_request(self) -> None:
+        """Read a request and answer it."""
+        self._is_read, self._left = False, 0
+        self.requestline = self.request_version = self.command = ""
+        self.rfile.begin_request()
+        try:
+            super().handle_one_request()
+        except Refused as refusal:  # while its head was read
+            self.send_error(refusal.status, str(refusal))
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what the base class takes for no request, and close the connection."""
+        self.close_connection, self._left = True, MOST_SKIPPED
+        status = HTTPStatus(code)
+        self._send_error(status, message or status.phrase)
 
     def do_GET(self) -> None:
         """Send a file, or the map."""
@@ -249,8 +383,8 @@ class _Handler(BaseHTTPRequestHandler):
     # -- requests ------------------------------------------------------------------------------
 
     def _answering(self, answer: Callable[[], None]) -> None:
-        self._is_read, self._left = False, 0
         try:
+            self._check_form()
             self._check_origin()
             answer()
         except Refused as refusal:
@@ -264,6 +398,14 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception:
             log.exception("a question without an answer")
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the map has no answer; see its log")
+
+    def _check_form(self) -> None:
+        """Refuse what another server on the way here may read in another way than this one."""
+        twice = [n for n in ("Host", "Content-Length") if len(self.headers.get_all(n, [])) > 1]
+        if twice or not self.path.startswith("/"):
+            self.close_connection = True
+            message = f"more than one {twice[0]}" if twice else "the path must start with /"
+            raise Refused(HTTPStatus.BAD_REQUEST, message)
 
     def _check_origin(self) -> None:
         """Refuse what comes by a foreign name, or from a foreign page."""
@@ -289,6 +431,7 @@ class _Handler(BaseHTTPRequestHandler):
         if kind != "application/json":
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json")
         fields = fields_of(self._body())
+        self.server.note(self.connection, waits_for_client=False)
         with self.server.desk.turn():
             reply = question(self.server.answers, fields)
         if isinstance(reply, Answer):
@@ -337,7 +480,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _linger(self) -> None:
         """Read what was sent along with a request that is refused, while it comes at once."""
-        self.connection.settimeout(LINGERING)
+        self.rfile.incoming.silence = LINGERING
         with suppress(OSError):
             while self._left > 0 and (some := self.rfile.read1(self._left)):
                 self._left -= len(some)
@@ -347,6 +490,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         if not self._is_read:
             self._skip_body()
+        self._send_error(status, message)
+
+    def _send_error(self, status: HTTPStatus, message: str) -> None:
         self._send(json.dumps({"error": message}).encode(), "application/json", {}, status)
         if self.close_connection:
             self._linger()
@@ -358,6 +504,9 @@ class _Handler(BaseHTTPRequestHandler):
         more: dict[str, str] | None = None,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> None:
+        self.server.note(self.connection, waits_for_client=True)
+        # (what is left of the time to read is not that to write)
+        self.connection.settimeout(PATIENCE)
         self.send_response(status)
         own = {"Content-Type": kind, "Content-Length": str(len(content))}
         if self.close_connection:
@@ -365,7 +514,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {**HEADERS, **own, **(more or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
 
 def _name_of(host: str) -> str | None:

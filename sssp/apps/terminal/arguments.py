@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sssp.errors import VertexError
+from sssp.errors import VertexError, plain_digits, quote
 from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def named_graph(text: str) -> NamedGraph:
 
 def _size(text: str, size: str) -> int:
     try:
-        number = int(size) if size.isdecimal() else 0
+        number = int(plain_digits(size)) if size.isdecimal() else 0
     except ValueError:  # more digits than Python reads
         number = 0
     if number < 1:
@@ -206,7 +206,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
 def _option_value(text: str) -> Any:
     for kind in (int, float):
         try:
-            return kind(text)
+            return kind(plain_digits(text))
         except ValueError:
             pass
     return {"None": None, "True": True, "False": False}.get(text, text)
@@ -247,7 +247,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
     def number(text: str) -> int:
         try:
-            value = int(text)
+            value = int(plain_digits(text))
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < least:
@@ -262,7 +262,7 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
 
     def split(text: str) -> list[float]:
         try:
-            found = [float(part) for part in text.split(",")]
+            found = [float(part) for part in plain_digits(text).split(",")]
         except ValueError:
             found = []
         if len(found) != count or not all(map(math.isfinite, found)):
@@ -312,7 +312,7 @@ def vertex_of(g: Graph, text: str) -> int:
     if labels is not None and labels.dtype.kind == "U":
         return g.vertex(text)
     try:
-        number = int(text)
+        number = int(plain_digits(text))
     except ValueError:
         raise VertexError(no_number(text)) from None
     return g.vertex(number)
@@ -321,8 +321,9 @@ def vertex_of(g: Graph, text: str) -> int:
 def no_number(name: Any) -> str:
     """Say that something is no vertex of a graph whose vertices go by integers."""
     try:
-        whole = float(name).is_integer() and not isinstance(name, bool)
+        number = float(plain_digits(name) if isinstance(name, str) else name)
+        whole = number.is_integer() and not isinstance(name, bool)
     except (TypeError, ValueError):
         whole = False
     remedy = "; write it without a point (pandas: .astype('int64'))" if whole else ""
-    return f"{name!r} is no vertex: this graph numbers its vertices{remedy}"
+    return f"{quote(name)} is no vertex: this graph numbers its vertices{remedy}"

@@ -15,7 +15,7 @@ from functools import partial
 from threading import Timer, main_thread
 from typing import Any, NoReturn
 
-__all__ = ["INTERRUPTED", "leave", "tidying_up"]
+__all__ = ["INTERRUPTED", "end_on_sigterm", "leave", "tidying_up"]
 
 #: exit code after Ctrl-C, as shells have it
 INTERRUPTED = 130
@@ -41,6 +41,18 @@ def leave(main: Callable[[], int]) -> NoReturn:
         # not sys.exit: Python would turn some interrupts into a signal to itself
         os._exit(code)
     sys.exit(code)
+
+
+def end_on_sigterm() -> None:
+    """Take SIGTERM for the usual end of this program: exit code 0, at once.
+
+    For a program that runs until it is told to end, and leaves nothing to tidy up. As the first
+    process of a container it would not even hear the signal otherwise.
+    """
+    # (only in a process that `leave` will end, and that does not ignore the signal)
+    of_leave = signal.getsignal(signal.SIGINT) in (_end_at_once, signal.SIG_IGN)
+    if of_leave and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 
 
 @contextmanager

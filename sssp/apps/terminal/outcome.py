@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO
+from typing import Any, BinaryIO, TextIO
 
 from sssp.apps.terminal.interrupt import INTERRUPTED
 from sssp.errors import SSSPError
@@ -41,6 +43,57 @@ _MENDABLE = (
 )
 
 
+class _Screen(io.BufferedIOBase):
+    """A terminal behind stdout: shows what it cannot print as an escape, so that no label acts.
+
+    Lines end and tabs advance as ever.
+    """
+
+    def __init__(self, buffer: BinaryIO, encoding: str) -> None:
+        self._buffer, self._encoding = buffer, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogateescape")
+
+    def write(self, content: Any, /) -> int:
+        """Write bytes in the encoding of the terminal, or of a text that it will misread."""
+        text = self._decoder.decode(bytes(content))
+        self._buffer.write(_escaped(text, "\n\t").encode(self._encoding, "backslashreplace"))
+        return memoryview(content).nbytes
+
+    def flush(self) -> None:
+        """Show what was written."""
+        self._buffer.flush()
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the number of the file that is the terminal."""
+        return self._buffer.fileno()
+
+
+@contextmanager
+def _escaping() -> Iterator[None]:
+    """Escape what a terminal on stdout cannot print; pipes and files get all bytes as they are."""
+    stdout: Any = sys.stdout
+    # (none of a stream that takes texts alone)
+    buffer = getattr(stdout, "buffer", None)
+    if buffer is None or isinstance(buffer, _Screen) or not stdout.isatty():
+        yield
+        return
+    screen: Any = _Screen(buffer, stdout.encoding)
+    sys.stdout = io.TextIOWrapper(screen, stdout.encoding, stdout.errors, line_buffering=True)
+    try:
+        yield
+    finally:
+        sys.stdout = stdout
+
+
+@_escaping()
 def reporting_errors(
     program: str, command: Callable[[], int], options: Collection[str] = ()
 ) -> int:
@@ -144,7 +197,14 @@ def naming(name: object) -> Iterator[None]:
 def on_one_line(text: str) -> str:
     """Return a text as one line that is safe to show, whatever names and labels it holds."""
     line = ": ".join(filter(None, map(str.strip, text.splitlines())))
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+    return _escaped(line)
+
+
+def _escaped(text: str, kept: str = "") -> str:
+    """Return a text with escapes for what is not printable, but for the characters `kept`."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
 
 
 def _refused(program: str, message: str) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sssp.apps.terminal.arguments import one_method
 from sssp.apps.terminal.table_files import labelled
-from sssp.errors import NegativeCycleError, NegativeWeightError
+from sssp.errors import NegativeCycleError, NegativeWeightError, join_briefly, plain_digits
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -65,16 +65,18 @@ def _negative(g: Graph, error: NegativeCycleError | NegativeWeightError) -> str:
 
     if isinstance(error, NegativeCycleError):
         cycle = np.array([*error.cycle, error.cycle[0]])
-        way = " -> ".join(map(str, labelled(g.labels, cycle[: SHOWN_VERTICES + 1])))
+        names = map(str, labelled(g.labels, cycle[: SHOWN_VERTICES + 1]))
         return (
             "a cycle of negative length is reached, so distances have no lower bound; its "
-            f"{cycle.size - 1:,} vertices are {way}{' ...' * (cycle.size > SHOWN_VERTICES + 1)}"
+            f"{cycle.size - 1:,} vertices are {join_briefly(names, ' -> ')}"
+            f"{' ...' * (cycle.size > SHOWN_VERTICES + 1)}"
         )
     arc = int(np.argmin(g.weights))
     tail, head = labelled(g.labels, np.array([g.tails[arc], g.indices[arc]]))
+    ends = join_briefly([str(tail), str(head)], " -> ")
     return (
-        f"the arc {tail} -> {head} weighs {g.weights[arc]}, below zero, which this method does "
-        "not take; bellman-ford does"
+        f"the arc {ends} weighs {g.weights[arc]}, below zero, "
+        "which this method does not take; bellman-ford does"
     )
 
 
@@ -86,9 +88,9 @@ def _distance(text: str) -> int | float:
     number: int | float
     try:
         try:
-            number = int(text)
+            number = int(plain_digits(text))
         except ValueError:
-            number = float(text)
+            number = float(plain_digits(text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
     if not number >= 0:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from sssp.apps.terminal.output import STDOUT, Output
-from sssp.errors import GraphFormatError
+from sssp.errors import GraphFormatError, join_briefly, plain_digits, quote
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,9 +60,9 @@ class Table:
     def lacks(self, what: str) -> GraphFormatError:
         """Return the error that a column is not there; it shows those that are."""
         names = list(self.columns)
+        found = join_briefly(map(quote, names))
         return GraphFormatError(
-            f"there is no column {what}, but {', '.join(map(repr, names))}{_other_commas(names)}",
-            path=self.path,
+            f"there is no column {what}, but {found}{_other_commas(names)}", path=self.path
         )
 
     def refuse(self, row: int, reason: str) -> NoReturn:
@@ -86,11 +86,11 @@ class Table:
         found = []
         for row, value in enumerate(self.columns[column]):
             try:
-                number = float(value)
+                number = float(plain_digits(value) if isinstance(value, str) else value)
             except (TypeError, ValueError):
                 number = math.nan
             if not math.isfinite(number):
-                self.refuse(row, f"{column} must be a finite number, not {value!r}")
+                self.refuse(row, f"{column} must be a finite number, not {quote(value)}")
             found.append(number)
         return found
 
@@ -180,7 +180,7 @@ def _check_names(path: str, names: Sequence[str]) -> None:
         raise GraphFormatError("the file has no columns; the first line names them", path=path)
     twins = sorted({name for name in names if names.count(name) > 1})
     if twins:
-        raise GraphFormatError(f"more than one column is called {twins[0]!r}", path=path)
+        raise GraphFormatError(f"more than one column is called {quote(twins[0])}", path=path)
 
 
 def labelled(labels: NDArray[Any] | None, vertices: NDArray[Any]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sssp.apps.terminal.arguments import no_number, numbers, vertex_of
 from sssp.apps.terminal.outcome import on_one_line, tell
 from sssp.apps.terminal.table_files import Table, read_table
-from sssp.errors import VertexError
+from sssp.errors import VertexError, plain_digits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -232,7 +232,7 @@ def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
 
 def _integer(value: Any) -> int:
     if isinstance(value, str):
-        return int(value)
+        return int(plain_digits(value))
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError
     return value
