@@ -99,7 +99,6 @@ MEASURED = [
     ("delta-stepping", *NY, 1, 16, False),
     ("delta-stepping", *NY, 16, 2, True),
     ("delta-stepping", *NY, 64, 16, True),
-    ("delta-stepping", *MILLION, 1, 16, False),
     ("delta-stepping", *MILLION, 4, 2, True),
     ("delta-stepping", *MILLION, 16, 16, True),
     ("delta-stepping", 4_000_000, 10_819_122, 1, 16, True),

@@ -160,21 +160,15 @@ def test_an_interrupt_ends_a_long_call(threads: int, monkeypatch: pytest.MonkeyP
 CALL_WITH_TEAMS = """
 import signal, sys
 import numpy as np, sssp
-from sssp.cpu.search import delta_alone, delta_stepping, delta_team
+from sssp.cpu import team
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# a team at once, for else the graph would have to be large
-delta_stepping.WORTH_A_TEAM = 0
-delta_team.TEAM_PAYS = delta_alone.Pause(256, 0, 0, 0, 0, 0)
-delta_team.WORTH_COMPILING = 0
-random = np.random.default_rng(0)
-g = sssp.Graph.from_arcs(*random.integers(0, 9_000, (2, 40_000)), np.ones(40_000, int), n=9_000)
-matrix = random.integers(1, 99, (150, 150))
+# a team at once, for else the matrix would have to be large
+team.SHARE = 1
+matrix = np.random.default_rng(0).integers(1, 99, (150, 150))
 def call(threads):
-    if sys.argv[1] == "delta-stepping":
-        return sssp.shortest_paths(g, 0, threads=threads, device="cpu")
-    return sssp.all_pairs(matrix, method=sys.argv[1], threads=threads, device="cpu")
+    return sssp.all_pairs(matrix, method="floyd-warshall", threads=threads, device="cpu")
 expected = call(1).distances
-for interrupts in range(int(sys.argv[2])):
+for interrupts in range(int(sys.argv[1])):
     found = call(2 + interrupts % 3).distances
     try:
         print("ready", flush=True)
@@ -186,10 +180,9 @@ for interrupts in range(int(sys.argv[2])):
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs POSIX signals")
-@pytest.mark.parametrize("method", ["delta-stepping", "floyd-warshall"])
-def test_an_interrupt_while_a_team_starts_leaves_nobody_waiting(method: str) -> None:
+def test_an_interrupt_while_a_team_starts_leaves_no_thread_waiting() -> None:
     interrupts = 60
-    command = [sys.executable, "-c", CALL_WITH_TEAMS, method, str(interrupts)]
+    command = [sys.executable, "-c", CALL_WITH_TEAMS, str(interrupts)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         stuck = threading.Timer(4 * PATIENCE, process.kill)

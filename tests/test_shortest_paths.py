@@ -1,7 +1,7 @@
 """Every method of `shortest_paths` on every device: one suite, whose questions are asked of all.
 
 Distances, trees, origins and statistics are compared with plain references, SciPy and the
-certificate; what is refused is refused alike. What only one device has (teams of threads, piles
+certificate; what is refused is refused alike. What only one device has (chunks of arcs, piles
 that overflow, real graphs) is tested in the rooms of `tests` that are named after it.
 """
 

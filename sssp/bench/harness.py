@@ -33,7 +33,6 @@ from sssp.engine.threads import default_threads
 from sssp.errors import SSSPError, VerificationError
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
-from sssp.kernels.jit import compiling_ahead
 from sssp.methods import Method
 from sssp.results.trees import ShortestPaths
 
@@ -203,8 +202,7 @@ class Harness:
         ours = [_OurEntry(method, workload, self.plan, self._compiled) for method in self.methods]
         entries: list[_Entry] = [*rivals, *ours]
         for entry in entries:
-            with compiling_ahead():
-                self._attempt(entry, "warm-up", entry.warm_up)
+            self._attempt(entry, "warm-up", entry.warm_up)
         for trial in range(self.plan.trials):
             for entry in entries:
                 if trial < entry.trials:

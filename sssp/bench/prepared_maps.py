@@ -33,7 +33,6 @@ from sssp.datasets.generate import road_like
 from sssp.engine.threads import default_threads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
-from sssp.kernels.jit import compiling_ahead
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.prepared.prepare import prepare, read_hierarchy
 
@@ -418,7 +417,7 @@ class _OneMap:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
             able = one.negative_weights or self.graph.least_weight >= 0
             if able and getattr(one.answers, question.kind) is not None:
-                with self._leaving_out(one.name, question), compiling_ahead():
+                with self._leaving_out(one.name, question):
                     one.warm_up(question, self.plan)
         for trial in range(self.plan.trials):
             for one in contenders:

@@ -36,7 +36,7 @@ from sssp.engine.plan import warn_once
 from sssp.engine.request import Call, Query
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
-from sssp.methods import METHODS, DeltaStepping, Method, Sweep
+from sssp.methods import METHODS, Method, Sweep
 
 __all__ = [
     "Place",
@@ -79,8 +79,6 @@ ARCS_PER_VERTEX = 8
 AROUND_PATHS = 8
 #: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
 SECONDS_PER_ROW = 20e-6
-#: cores that one source gains from for sure: 16 took 0.5 to 1.6 times as long as 2
-TEAM = 2
 #: least bytes of a search on the GPU: arcs, a table of first arcs, one row with its piles; of a
 #: prepared map that of NY took 89 bytes an arc
 BYTES_PER_VERTEX, BYTES_PER_ARC, BYTES_PER_PREPARED_ARC = 92, 12, 100
@@ -173,11 +171,8 @@ def search_work(
     if targets is not None:
         above = (AROUND_PATHS if trees else 1) * (targets / max(1, n)) ** 0.5
         share = min(1.0, above) if swept else targets / (targets + 1)
-    abreast = min(rows, threads)
-    if rows == 1 and isinstance(method, DeltaStepping):
-        abreast = min(TEAM, threads)
     vertices = 0.0 if limited else share * (n + m / ARCS_PER_VERTEX)
-    searching = rows / max(abreast, 1) * vertices * seconds
+    searching = rows / max(min(rows, threads), 1) * vertices * seconds
     return Work(
         rows * SECONDS_PER_ROW + searching,
         BYTES_PER_VERTEX * n + (BYTES_PER_PREPARED_ARC if swept else BYTES_PER_ARC) * m,

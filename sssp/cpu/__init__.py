@@ -1,6 +1,6 @@
 """Solvers for the CPU, in Numba: `search` from one source, and on a dense `matrix`.
 
 A search is a kernel that fills one row of distances, and a driver that hands it to
-`sssp.cpu.search_driver`, which runs it over all sources. `team` lets several threads work on one
-row.
+`sssp.cpu.search_driver`, which runs it over all sources, a row a thread. `team` runs several
+threads on one matrix.
 """

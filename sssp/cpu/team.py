@@ -7,19 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from sssp.cpu.atomics import atomic_add, atomic_load, wait_for_change
-from sssp.kernels.jit import njit, part
+from sssp.cpu.intrinsics import atomic_add
+from sssp.kernels.jit import njit
 
-__all__ = [
-    "come",
-    "has_come",
-    "next_task",
-    "run_team",
-    "start_thread",
-    "step_of",
-    "team_size",
-    "undisturbed",
-]
+__all__ = ["next_task", "run_team", "step_of", "team_size"]
 
 T = TypeVar("T")
 
@@ -29,36 +20,15 @@ STEPS = 1 << 33
 SHARE = 1 << 24
 #: seconds between two chances for Ctrl-C, where a wait for a lock hears nothing of it; after one
 PATIENCE, SHORT = 0.2, 0.001
-#: words of a start: what the first thread says, and how many others have come
-SIGNAL, COME = 0, 1
-#: what it says
-WAIT, BEGIN, LEAVE = 0, 1, 2
-
-
-@part
-def come(start):
-    """Wait for the first thread of a team; returns whether it has the team begin.
-
-    ``start`` int64, two words, zeroed.
-    """
-    atomic_add(start, COME, 1)
-    wait_for_change(start, SIGNAL, WAIT)
-    return atomic_load(start, SIGNAL) == BEGIN
-
-
-@njit(inline="always")
-def has_come(start, others):
-    """Whether as many as `others` have come."""
-    return atomic_load(start, COME) == others
 
 
 @njit
 def next_task(taken, total, thread):
-    """Next of the tasks ``0 .. total - 1``, or `total` if there are no more.
+    """Return the next of the tasks ``0 .. total - 1``, or `total` if there are no more.
 
     Each thread has a share, which is the same whenever there are as many tasks, so that what it
     works on stays in its cache; when it is done, it helps the others. ``taken`` int64, zeros,
-    counts for every share who came to it.
+    counts the tasks taken of every share.
     """
     threads = taken.size
     for other in range(threads):
@@ -70,11 +40,11 @@ def next_task(taken, total, thread):
 
 
 def undisturbed(work: Callable[[], T]) -> T:
-    """Call `work` in a thread that no signal interrupts, and return what it returns.
+    """Call `work` in a thread that no signal interrupts, and return its result.
 
     Python raises KeyboardInterrupt in the main thread, between any two steps. So where threads
-    wait for each other, none of them may be the caller's: one that never comes is waited for for
-    ever. After an interrupt the caller waits for the end of the work, or for the next interrupt.
+    wait for each other, none of them may be the caller's: the others would wait for ever. After an
+    interrupt the caller waits for the end of the work, or for the next interrupt.
     """
     outcome: list[tuple[T | None, BaseException | None]] = []
     finished = _thread.allocate_lock()
@@ -115,10 +85,10 @@ def start_thread(function: Callable[..., object], *arguments: Any) -> None:
 
 
 def run_team(threads: int, work: Callable[[int], T]) -> list[T]:
-    """Call ``work(thread)`` for every thread of a team at once, and return what they return.
+    """Call ``work(thread)`` for every thread of a team at once, and return the results.
 
-    Nobody starts before all can: inside a kernel, who waits for a thread that never came waits
-    for ever.
+    No thread starts working before all are there: a kernel would wait for ever for one that cannot
+    be started.
 
     Raises
     ------
@@ -134,7 +104,7 @@ def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
     """Do the first thread's part and let others do theirs."""
     gate = _thread.allocate_lock()
     gate.acquire()
-    everybody_came = False
+    all_started = False
     results: dict[int, T] = {}
     errors: list[BaseException] = []
 
@@ -147,7 +117,7 @@ def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
     def join_in(thread: int, done: _thread.LockType) -> None:
         with gate:
             pass
-        if everybody_came:
+        if all_started:
             run(thread)
         done.release()
 
@@ -156,7 +126,7 @@ def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
         for thread, done in enumerate(ends, start=1):
             done.acquire()
             start_thread(join_in, thread, done)
-        everybody_came = True
+        all_started = True
     finally:
         gate.release()
     run(0)

@@ -94,10 +94,6 @@ class CodeCache:
         COMPILING.begin()
         return None
 
-    def holds(self, signature: Any, context: Any) -> bool:
-        """Whether there is compiled code on disk."""
-        return store.holds(self._entry(signature, context))
-
     def save_overload(self, signature: Any, code: Any) -> None:
         """Keep compiled code."""
         COMPILING.end()

@@ -7,9 +7,7 @@ constants across files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -17,7 +15,7 @@ from numba import config as _config
 
 from sssp.kernels.cache import CodeCache
 
-__all__ = ["UNCOUNTED", "compiling_ahead", "is_ahead", "is_compiled", "njit", "part"]
+__all__ = ["UNCOUNTED", "njit"]
 
 config: Any = _config
 
@@ -57,36 +55,6 @@ def njit(
         _switch_slp_on(dispatcher._compiler)
     dispatcher._cache = CodeCache(function, repr((slp_vectorize, sorted(options.items()))))
     return dispatcher
-
-
-#: decorates a part of a kernel: compiled on its own, but without a way in from Python, which would
-#: take as long as a short part itself; to call one from there crashes
-part = partial(njit, no_cpython_wrapper=True)
-
-
-def is_compiled(kernel: Any, *arguments: Any) -> bool:
-    """Whether the code of a kernel for such arguments is there, in this process or on disk."""
-    types = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    return types in kernel.overloads or kernel._cache.holds(types, kernel.targetctx)
-
-
-_ahead = False
-
-
-def is_ahead() -> bool:
-    """Whether what this call could do without is compiled for calls to come."""
-    return _ahead
-
-
-@contextmanager
-def compiling_ahead() -> Iterator[None]:
-    """Have calls compile all that they may ever use, whatever thread they come from."""
-    global _ahead
-    before, _ahead = _ahead, True
-    try:
-        yield
-    finally:
-        _ahead = before
 
 
 def _switch_slp_on(compiler: Any) -> None:

@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["STAMP", "VARIABLE", "cache_folder", "holds", "names", "read", "source_stamp", "write"]
+__all__ = ["STAMP", "VARIABLE", "cache_folder", "names", "read", "source_stamp", "write"]
 
 #: names the folder
 VARIABLE = "SSSP_CACHE_DIR"
@@ -87,11 +87,6 @@ def names() -> Iterator[str]:
     """Yield the names of all entries."""
     with contextlib.suppress(OSError):
         yield from os.listdir(_folder() / STAMP)
-
-
-def holds(name: str) -> bool:
-    """Whether there is an entry."""
-    return (_folder() / STAMP / name).exists()
 
 
 def read(name: str) -> bytes | None:

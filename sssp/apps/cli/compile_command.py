@@ -43,7 +43,7 @@ EXAMPLES = """examples:
 """
 ALL = METHODS | TRIP_METHODS | SWEEP_METHODS | DENSE_METHODS | CLOSURE_METHODS
 DTYPES = ("int32", "int64", "float32", "float64")
-#: vertices of the graph that is searched, so many that one source gets a team; of the matrices
+#: vertices of the graph that is searched, and of the matrices
 SEARCHED, DENSE = 20_000, 200
 #: sources, so many that on a GPU each has a block of its own
 SEVERAL = 16
@@ -79,7 +79,6 @@ def run(options: argparse.Namespace) -> int:
     from sssp.calls.placement import choose_device
     from sssp.engine.progress import progress_bar
     from sssp.kernels import cache, store
-    from sssp.kernels.jit import compiling_ahead
 
     methods = [ALL[name]() for name in options.methods]
     methods = [method for method in methods if options.device in method.solvers]
@@ -87,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
         choose_device(options.device, method, None)
     start = perf_counter()
     steps = list(_steps(methods, options.device, options.dtypes))
-    with compiling_ahead(), progress_bar(len(steps), None, "step") as advance:
+    with progress_bar(len(steps), None, "step") as advance:
         for step in steps:
             step()
             advance(1)

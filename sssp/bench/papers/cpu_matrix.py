@@ -19,7 +19,7 @@ from sssp.bench.papers.paper_methods import (
     BaselineFloydWarshall,
     BaselineSquaring,
 )
-from sssp.cpu.atomics import wait_for_all
+from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
 from sssp.engine.matrix_request import ClosureQuery, MatrixQuery

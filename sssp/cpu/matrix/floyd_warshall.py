@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cpu.atomics import wait_for_all
+from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
 from sssp.cpu.team import next_task, run_team, step_of, team_size

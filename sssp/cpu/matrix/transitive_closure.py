@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.atomics import wait_for_all
+from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
 from sssp.engine.matrix_request import ClosureQuery
 from sssp.engine.memory import check_memory

@@ -8,9 +8,10 @@ these bounds (its key), and the search ends where keys exceed the distance of th
 networks with a tenth of the vertices that Dijkstra's algorithm expands.
 
 It needs bounds that do not exceed the truth, and nothing else: a vertex whose distance falls is
-expanded again, in buckets as in `sssp.cpu.search.delta_alone`. So a distance too long for the dtype
-may stand in the table as the longest that fits; and sums of floats, rounded from the source outward
-as everywhere, are the least once the search goes on for what all rounding together may amount to.
+expanded again, in the buckets of `sssp.cpu.search.delta_stepping`. So a distance too long for the
+dtype may stand in the table as the longest that fits; and sums of floats, rounded from the source
+outward as everywhere, are the least once the search goes on for what all rounding together may
+amount to.
 
 The landmarks lie far apart: each is the vertex farthest from those before. They belong to a graph
 and a dtype, are found by 18 searches when they are first asked for, take 16 numbers a vertex, and
@@ -25,9 +26,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.buckets import BEYOND, BUCKETS, NONE, least_beyond, link, rebase, unlink
-from sssp.cpu.search.delta_alone import EXPANDED, PHASES, delta_stepping_kernel, own_links
-from sssp.cpu.search.delta_stepping import bucket_width, finest_width
+from sssp.cpu.search.delta_stepping import (
+    BEYOND,
+    BUCKETS,
+    EXPANDED,
+    NONE,
+    PHASES,
+    bucket_width,
+    delta_stepping_kernel,
+    finest_width,
+    least_beyond,
+    link,
+    make_links,
+    rebase,
+    unlink,
+)
 from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Query
@@ -76,7 +89,7 @@ def _a_star_kernel(
     - ``limited`` bool: whether what is longer than ``bound`` is of no interest.
     - ``rounding`` float64: how far sums may be off, relative to the greatest; 0 for integers.
     - ``highest`` number: no height has a greater absolute value.
-    - ``links``, ``keys`` number: a record of `sssp.cpu.buckets` and a key for every vertex.
+    - ``links``, ``keys`` number: `LINK` (`sssp.cpu.search.delta_stepping`) and a key, one a vertex.
     """
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still
@@ -178,7 +191,7 @@ class _Landmarks:
     def __init__(self, graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]) -> None:
         self.graph, self.dtype = graph, dtype
         self._scale = 1.0 / bucket_width(graph, DeltaStepping(), dtype)
-        self._scratch = own_links(graph.n)
+        self._scratch = make_links(graph.n)
         back = arcs_by_head(graph, dtype)
         against = back.indptr.view(np.uint64), back.tails.view(np.uint32), back.weights
         ways = unsigned_arcs(graph, dtype), against
@@ -275,6 +288,6 @@ def solve(graph: Graph, query: Query, method: AStar, dtype: np.dtype[Any]) -> An
         rounding,
         landmarks.highest,
     )
-    search = Search(_a_star_kernel, options, lambda n: (*own_links(n), np.empty(n, dtype)))
+    search = Search(_a_star_kernel, options, lambda n: (*make_links(n), np.empty(n, dtype)))
     left = replace(query, memory_limit=query.memory_limit - size)
     return solve_rows(graph, left, method, dtype, search)

@@ -1,12 +1,24 @@
 """Delta-stepping: buckets of width delta, label-correcting.
 
 U. Meyer and P. Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of
-Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in GAPBS): on a
-road network few vertices are expanded twice, and a bucket costs O(1) where a heap costs O(log n).
+Algorithms 49 (2003), with all arcs relaxed alike (no light and heavy ones, as in S. Beamer,
+K. Asanovic and D. Patterson, "The GAP benchmark suite", 2015): on a road network few vertices are
+expanded twice, and a bucket costs O(1) where a heap costs O(log n).
 
-A row is searched by one thread (`sssp.cpu.search.delta_alone`). One source on several cores begins
-with one thread as well, and a team takes over once the buckets are large
-(`sssp.cpu.search.delta_team`).
+A bucket is a doubly linked list through the vertices themselves. A vertex stands in at most one, so
+memory is three words a vertex, and moving it costs O(1). The number of a bucket is
+``int(distance * scale)``. Whatever the rounding, it never decreases as distances grow, and that is
+all that the search needs. `BUCKETS` buckets cover a window of distances; one more list holds the
+vertices beyond it. After its last bucket the window jumps to the least distance beyond, so that
+gaps cost nothing and one very long arc needs no more buckets.
+
+Lists are last in, first out: the vertex just reached is still in the cache. But a bucket is emptied
+in rounds: a vertex that falls into it meanwhile waits for the next round. Otherwise many short arcs
+in one bucket would be relaxed over and over, depth first.
+
+A search on a road network waits for memory and for wrongly guessed branches, so a round goes in
+chunks of some vertices, three steps each: take the vertices and prefetch their arcs;
+collect the arcs that lead to a lower distance, without a branch for each; lower the distances.
 """
 
 from __future__ import annotations
@@ -14,24 +26,228 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sssp.cpu.search.delta_alone import delta_stepping_kernel, own_links
+from sssp.cpu.intrinsics import prefetch
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.request import Answer, Query
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX
+from sssp.kernels.jit import UNCOUNTED, njit
+from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import DeltaStepping
 
-__all__ = ["bucket_width", "finest_width", "solve"]
+__all__ = [
+    "BEYOND",
+    "BUCKETS",
+    "EXPANDED",
+    "NONE",
+    "PHASES",
+    "bucket_width",
+    "delta_stepping_kernel",
+    "finest_width",
+    "least_beyond",
+    "link",
+    "make_links",
+    "rebase",
+    "solve",
+    "unlink",
+]
 
-#: vertices from which on a search may last long enough for a team to pay
-WORTH_A_TEAM = 1 << 14
-#: whose inverse is a number
+ZERO, ONE = np.uint64(0), np.uint64(1)
+#: buckets of the window; the list after the last one is "beyond"
+BUCKETS = 512
+BEYOND = BUCKETS
+#: above every bucket number, also in buckets of width 1
+NEVER = (1 << 63) - 1
+#: what a vertex needs to stand in a list: its neighbours there, and the list itself
+LINK = np.dtype([("next", INDEX), ("previous", INDEX), ("bucket", INDEX)])
+NONE = -1
+#: strips of a chunk, and greatest number of arcs in one: a vertex with more has several, so that
+#: scratch is bounded whatever the degrees. Of more strips more vertices are taken too early and
+#: expanded again: with 64 a small map in wide buckets takes a quarter more expansions, no less time
+STRIPS, STRIP = 16, 16
+#: words of ``counters``, in the order of the method's statistics
+EXPANDED, PHASES = 0, 1
+#: least width whose inverse is a number
 LEAST_WIDTH = float(np.finfo(np.float64).tiny)
 
 
+@njit(inline="always")
+def link(links, heads, bucket, vertex):
+    """Put `vertex` at the front of a list.
+
+    ``links``: `LINK`, one a vertex; ``heads`` int32, shape (BUCKETS + 1,): first vertex of every
+    list. Vertices are unsigned where they index.
+    """
+    slot = np.uint32(bucket)
+    name = np.int32(vertex)
+    after = heads[slot]
+    # before anything else: arrays may overlap for all that the compiler knows
+    heads[slot] = name
+    if after != NONE:
+        links[np.uint32(after)].previous = name
+    links[vertex].next = after
+    links[vertex].previous = NONE
+    links[vertex].bucket = bucket
+
+
+@njit(inline="always")
+def unlink(links, heads, vertex):
+    """Take `vertex` out of the list that it stands in."""
+    bucket = links[vertex].bucket
+    after, before = links[vertex].next, links[vertex].previous
+    if after != NONE:
+        links[np.uint32(after)].previous = before
+    if before != NONE:
+        links[np.uint32(before)].next = after
+    else:
+        heads[np.uint32(bucket)] = after
+    links[vertex].bucket = NONE
+
+
+@njit(inline="always")
+def least_beyond(links, heads, distances, scale):
+    """Return the least bucket number beyond the window; `NEVER` if that list is empty."""
+    least = np.int64(NEVER)
+    vertex = heads[BEYOND]
+    while vertex != NONE:
+        least = min(least, np.int64(distances[vertex] * scale))
+        vertex = links[vertex].next
+    return least
+
+
+@njit(inline="always")
+def rebase(links, heads, distances, base, scale):
+    """Start the window at bucket number `base`."""
+    vertex = heads[BEYOND]
+    heads[BEYOND] = NONE
+    while vertex != NONE:
+        after = links[vertex].next
+        bucket = min(np.int64(distances[vertex] * scale) - base, BUCKETS)
+        link(links, heads, np.int32(bucket), np.uint32(vertex))
+        vertex = after
+
+
+@njit(**UNCOUNTED)
+def _search(
+    indptr, indices, weights, sources, targets, bound, distances, reached, counters,
+    scale, links, heads, tails, firsts, ends, lowered, candidates,
+):  # fmt: skip
+    """Search as `delta_stepping_kernel` does, without an allocation.
+
+    ``heads`` is full of `NONE`. The arrays after it hold a chunk: ``tails`` uint32, ``firsts`` and
+    ``ends`` uint64, shape (STRIPS,), its strips; ``lowered`` uint32 and ``candidates`` number,
+    shape (STRIPS * STRIP,), heads of arcs and the lower distances found for them.
+    """
+    number = distances.dtype.type
+    unseen = distances[0]  # as every entry is still
+    count, target, expanded, phases = 0, 0, 0, 0
+    status, is_done = DONE, False
+    for source in sources:
+        if distances[source] == unseen:
+            distances[source] = 0
+            reached[count] = source
+            count += 1
+            link(links, heads, np.int32(BEYOND), np.uint32(source))
+    while heads[BEYOND] != NONE and not is_done:
+        base = least_beyond(links, heads, distances, scale)
+        rebase(links, heads, distances, base, scale)
+        for bucket in range(np.uint32(BUCKETS)):
+            if heads[bucket] == NONE:
+                continue
+            # only once all targets lie in earlier buckets: those are final
+            while target < targets.size:
+                distance = distances[targets[target]]
+                if distance == unseen or np.int64(distance * scale) >= base + np.int64(bucket):
+                    break
+                target += 1
+            if target == targets.size and target > 0:
+                is_done = True
+                break
+            # vertices left in this round, and arcs left of the last vertex taken
+            following, arc, last = NONE, ZERO, ZERO
+            while following != NONE or arc != last or heads[bucket] != NONE:
+                if following == NONE:  # a round
+                    following, heads[bucket] = heads[bucket], NONE
+                strips = ZERO
+                while strips < np.uint64(STRIPS):
+                    if arc == last:
+                        if following == NONE:
+                            break
+                        tail = np.uint32(following)
+                        following = links[tail].next
+                        links[tail].bucket = NONE
+                        expanded += 1
+                        arc, last = indptr[tail], indptr[np.uint64(tail) + ONE]
+                    prefetch(indices, arc)
+                    prefetch(weights, arc)
+                    tails[strips], firsts[strips] = tail, arc
+                    arc = min(arc + np.uint64(STRIP), last)
+                    ends[strips] = arc
+                    strips += ONE
+                found = ZERO
+                for strip in range(strips):
+                    length = distances[tails[strip]]
+                    for place in range(firsts[strip], ends[strip]):
+                        head = indices[place]
+                        candidate = number(length + weights[place])
+                        prefetch(links, head)
+                        lowered[found], candidates[found] = head, candidate
+                        found += np.uint64(candidate < distances[head])
+                for place in range(found):
+                    head, candidate = lowered[place], candidates[place]
+                    before = distances[head]
+                    if candidate >= before:
+                        continue
+                    if candidate > bound:
+                        status = CLIPPED
+                        continue
+                    distances[head] = candidate
+                    into = np.int32(min(np.int64(candidate * scale) - base, BUCKETS))
+                    if before == unseen:
+                        prefetch(indptr, head)
+                        reached[count] = head
+                        count += 1
+                    else:
+                        was = links[head].bucket
+                        if was == into:
+                            continue
+                        if was != NONE:
+                            unlink(links, heads, head)
+                    link(links, heads, into, head)
+            phases += 1
+    counters[EXPANDED], counters[PHASES] = expanded, phases
+    return status, count
+
+
+@njit
+def delta_stepping_kernel(
+    indptr, indices, weights, sources, targets, bound, distances, reached, counters,
+    scale, links,
+):  # fmt: skip
+    """Search with buckets; a kernel as `sssp.cpu.search_driver` wants them.
+
+    ``scale`` float64: buckets for a unit of distance; ``links``: `LINK`, one a vertex.
+    """
+    heads = np.empty(BUCKETS + 1, np.int32)
+    heads[:] = NONE
+    return _search(
+        indptr, indices, weights, sources, targets, bound, distances, reached, counters,
+        scale, links, heads, np.empty(STRIPS, np.uint32), np.empty(STRIPS, np.uint64),
+        np.empty(STRIPS, np.uint64), np.empty(STRIPS * STRIP, np.uint32),
+        np.empty(STRIPS * STRIP, distances.dtype),
+    )  # fmt: skip
+
+
+def make_links(n: int) -> tuple[NDArray[Any], ...]:
+    """Return the scratch of one worker."""
+    return (np.empty(n, LINK),)
+
+
 def finest_width(graph: Graph, dtype: np.dtype[Any]) -> float:
-    """Least width of buckets that all distances of a graph, in a dtype, can be numbered by."""
+    """Return the least width of buckets that numbers all distances of a graph in a dtype."""
     finest = LEAST_WIDTH
     if graph.weights.dtype.kind == "i":
         finest = 1.0
@@ -41,7 +257,7 @@ def finest_width(graph: Graph, dtype: np.dtype[Any]) -> float:
 
 
 def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> float:
-    """Width of a bucket: the method's, or the median weight, or the least that there can be.
+    """Return the width of a bucket: the method's, or the median weight, but at least the finest.
 
     The median is close to the best width on road networks, where a factor of two either way
     costs little, and a few enormous weights do not move it.
@@ -76,12 +292,7 @@ def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any
     Answer or None
         None: a distance may not fit the dtype.
     """
-    width = bucket_width(graph, method, dtype)
-    if query.rows == 1 and query.threads > 1 and graph.n >= WORTH_A_TEAM:
-        from sssp.cpu.search.delta_team import TEAM_WIDTH, team_search
-
-        team_width = width if method.delta is not None else width * TEAM_WIDTH
-        search = team_search(query.threads, dtype, 1.0 / width, 1.0 / team_width)
-    else:
-        search = Search(delta_stepping_kernel, (1.0 / width,), own_links)
-    return solve_rows(graph, query, method, dtype, search)
+    scale = 1.0 / bucket_width(graph, method, dtype)
+    return solve_rows(
+        graph, query, method, dtype, Search(delta_stepping_kernel, (scale,), make_links)
+    )

@@ -1,13 +1,12 @@
-"""What kernels need that several threads run on the same arrays: atomics, waiting, a clock.
+"""Machine operations that Numba does not offer on the CPU: atomics, a barrier, prefetch.
 
-Numba offers none on the CPU, so these few come straight from LLVM and the C library by Numba's
-extension interface. All atomics are sequentially consistent. Indices are not checked.
+They come straight from LLVM and the C library by Numba's extension interface. All atomics are
+sequentially consistent. Indices are not checked.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic as _intrinsic
 
-from sssp.kernels.jit import njit, part
+from sssp.kernels.jit import njit
 
-__all__ = ["atomic_add", "atomic_load", "now", "wait_for_all", "wait_for_change"]
-
+__all__ = ["atomic_add", "atomic_load", "prefetch", "wait_for_all"]
 
 #: turns of a waiting loop before a thread naps, about half a millisecond: parts of a team rarely
 #: differ by more, and a nap lasts longer than the wait, so that then the others wait for the napper
@@ -64,50 +62,40 @@ def atomic_load(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
 
 
 @intrinsic
-def now(context: Any) -> tuple[Any, Any]:
-    """``now()``: nanoseconds of a clock that runs evenly; 0 on systems that are not POSIX."""
+def prefetch(context: Any, array: Any, index: Any) -> tuple[Any, Any]:
+    """``prefetch(array, index)``: start to load the cache line of an entry; never faults."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if os.name != "posix":
-            return context.get_constant(types.int64, 0)
-        moment = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(64), 2))
-        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), moment.type])
-        read = cgutils.get_or_insert_function(builder.module, kind, "clock_gettime")
-        builder.call(read, [ir.Constant(ir.IntType(32), time.CLOCK_MONOTONIC), moment])
-        seconds, rest = (
-            builder.load(cgutils.gep_inbounds(builder, moment, 0, place)) for place in range(2)
-        )
-        return builder.add(builder.mul(seconds, ir.Constant(ir.IntType(64), 10**9)), rest)
+        word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        load = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        place = builder.bitcast(_place(context, builder, signature, arguments), byte)
+        # to read, and to keep in all caches, data
+        builder.call(load, [place, word(0), word(3), word(1)])
+        return context.get_dummy_value()
 
-    return types.int64(), codegen
+    return types.void(array, types.intp), codegen
 
 
 #: sleeps for a number of microseconds; only POSIX names it so
 _sleep = types.ExternalFunction("usleep", types.int32(types.uint32)) if os.name == "posix" else None
 
 
-@part
-def wait_for_change(words, index, old):
-    """Return once an integer is no longer `old`.
-
-    The thread spins for a while and then naps: who keeps it waiting may need its core.
-    """
-    spins = 0
-    while atomic_load(words, index) == old:
-        spins += 1
-        if spins > PATIENCE and _sleep is not None:
-            _sleep(np.uint32(NAP))
-
-
 @njit
 def wait_for_all(barrier, threads):
-    """Return once all threads of a team have come here.
+    """Return once all threads of a team have called this.
 
-    ``barrier`` int64, two words, zeroed before the first use: who has come, and how often all had.
+    A thread spins for a while and then naps: the one it waits for may need its core. ``barrier``
+    int64, two words, zeroed before the first use: how many threads wait, and how often all have
+    met.
     """
     turn = atomic_load(barrier, 1)
     if atomic_add(barrier, 0, 1) == threads - 1:
         atomic_add(barrier, 0, -threads)
         atomic_add(barrier, 1, 1)
-    else:
-        wait_for_change(barrier, 1, turn)
+        return
+    spins = 0
+    while atomic_load(barrier, 1) == turn:
+        spins += 1
+        if spins > PATIENCE and _sleep is not None:
+            _sleep(np.uint32(NAP))

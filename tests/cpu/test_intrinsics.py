@@ -1,4 +1,4 @@
-"""Atomic operations: several threads on one array lose nothing."""
+"""Machine operations: several threads on one array lose nothing, and a prefetch never fails."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sssp.cpu.atomics import atomic_add, atomic_load, wait_for_all
+from sssp.cpu.intrinsics import atomic_add, atomic_load, prefetch, wait_for_all
 from sssp.kernels.jit import njit
 
 THREADS = 4
@@ -34,6 +34,13 @@ def _relay_kernel(barrier, threads, thread, rounds, posts, seen):
 @njit
 def _load_kernel(words):
     return atomic_load(words, 1)
+
+
+@njit
+def _prefetch_kernel(words, places):
+    for place in places:
+        prefetch(words, place)
+    return True
 
 
 def together(work: Any) -> list[Any]:
@@ -74,3 +81,11 @@ def test_a_team_of_one_does_not_wait() -> None:
     wait_for_all(barrier, 1)
     wait_for_all(barrier, 1)
     assert barrier.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64, np.float64, [("a", "i4"), ("b", "i4")]])
+def test_a_prefetch_changes_nothing_and_may_be_anywhere(dtype: Any) -> None:
+    words = np.zeros(4, dtype)
+    for place in (0, 3, 4, 1 << 40):
+        assert _prefetch_kernel(words, np.array([place], np.uint64))
+    assert words.tolist() == np.zeros(4, dtype).tolist()
