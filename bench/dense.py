@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of, random_graph
-from sssp.bench.papers import cuda_matrix as dense_baselines
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
@@ -28,6 +27,7 @@ from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.matrix.min_plus import View, multiply, tile_side
 from sssp.engine.matrix_request import ClosureQuery, MatrixQuery, squarings
 from sssp.kernels.dtypes import INDEX, infinity
+from sssp.papers import cuda_matrix as dense_baselines
 
 RUNS, FEW_RUNS = 10, 3
 #: milliseconds from which on a run is one of few

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.common import Record, options_of, percolated_grid, real_graph
-from sssp.bench.papers.published_searches import RANDOM_GRAPHS, random_graph
 from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import DeviceGraph, device_graph
@@ -32,6 +31,7 @@ from sssp.cuda.search.delta_stepping import _DeltaSearch
 from sssp.cuda.search.threshold_dijkstra import _ThresholdSearch
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 from sssp.methods import METHODS
+from sssp.papers.search_tables import RANDOM_GRAPHS, random_graph
 
 #: timed runs of a figure, and of one that takes long
 RUNS, FEW_RUNS = 10, 3

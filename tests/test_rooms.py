@@ -1,4 +1,4 @@
-"""The rooms of the package: arrows run one way, without a circle; the papers' kernels stay apart.
+"""The rooms of the package: arrows run one way, without a circle, and `papers` stays apart.
 
 Read from the import statements, those within functions and for type checkers too, and from texts
 that are the name of a module: an import by string is an import.
@@ -28,7 +28,7 @@ FLOORS = (
     ("order",),
     ("cpu", "cuda"),
     ("prepared", "results"),
-    ("certificate",),
+    ("certificate", "papers"),
     ("calls",),
     ("csgraph",),
     ("jobs", "networkx", "page", "terminal"),
@@ -41,7 +41,7 @@ FLOORS = (
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: tables of modules by name, which are loaded when they are wanted: no arrows (the third, that of
 #: the public names in `sssp/__init__.py`, has no whole names of modules)
-LAZY_TABLES = {"sssp.methods", "sssp.bench.papers.paper_methods", "sssp.apps.cli"}
+LAZY_TABLES = {"sssp.methods", "sssp.papers.methods", "sssp.apps.cli"}
 #: methods of results that open something above them
 OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
 #: what sets our figures beside published ones
@@ -167,16 +167,16 @@ def test_nothing_names_papers_but_the_tables_and_the_scripts():
     naming = {
         module
         for module, tree in MODULES.items()
-        if any(name.startswith("sssp.bench.papers") for name in ARROWS[module])
+        if any(name.startswith("sssp.papers") for name in ARROWS[module])
         or any(
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
-            and node.value.startswith("sssp.bench.papers")
+            and node.value.startswith("sssp.papers")
             for node in ast.walk(tree)
         )
     }
-    inside = {name for name in naming if name.startswith("sssp.bench.papers")}
-    assert "sssp.bench.papers.paper_methods" in inside
+    inside = {name for name in naming if name.startswith("sssp.papers")}
+    assert "sssp.papers.methods" in inside
     assert {name for name in naming - inside if not name.startswith("bench.")} == TABLES
 
 
@@ -185,7 +185,7 @@ def test_a_bench_without_a_table_loads_no_papers():
 import sys
 from sssp.bench.__main__ import main
 main(["--graph", "road-like:50", "--trials", "1", "--methods", "all"])
-print(*(name for name in sys.modules if name in {tables} or name[:17] == "sssp.bench.papers"))
+print(*(name for name in sys.modules if name in {tables} or name[:11] == "sssp.papers"))
 """.replace("{tables}", repr(TABLES))
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)

@@ -3,5 +3,5 @@
 `harness` times and verifies, `rival` says what the methods are measured against, `machine`
 describes where that happened, `report` prints the table and writes the JSON file. `search_tables`
 and `matrix_tables` measure our figures beside the published ones, which files of the same names in
-`sssp.bench.papers` hold.
+`sssp.papers` hold.
 """

@@ -1,4 +1,4 @@
-"""Our own figures beside those of `sssp.bench.papers.published_matrices`."""
+"""Our own figures beside those of `sssp.papers.matrix_tables`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.bench.harness import REFUSALS, Plan, Row, fault, one_line
-from sssp.bench.papers.published_matrices import (
+from sssp.bench.report import Cell, Comparison, Report, verdict
+from sssp.calls.all_pairs import all_pairs, transitive_closure
+from sssp.kernels.dtypes import INT32
+from sssp.papers.matrix_tables import (
     BLOCKS,
     DEGREE,
     DENSE_TABLES,
@@ -22,9 +25,6 @@ from sssp.bench.papers.published_matrices import (
     Spec,
     blocks_spec,
 )
-from sssp.bench.report import Cell, Comparison, Report, verdict
-from sssp.calls.all_pairs import all_pairs, transitive_closure
-from sssp.kernels.dtypes import INT32
 
 __all__ = ["DenseTable"]
 

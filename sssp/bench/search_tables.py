@@ -1,4 +1,4 @@
-"""Our own figures beside those of `sssp.bench.papers.published_searches`."""
+"""Our own figures beside those of `sssp.papers.search_tables`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from sssp import datasets
 from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Row
-from sssp.bench.papers.paper_methods import BaselineBellmanFord, BaselineDijkstra
-from sssp.bench.papers.published_searches import (
+from sssp.bench.report import Cell, Comparison, Report, verdict
+from sssp.bench.workloads import Loader, recorded
+from sssp.graph.graph import Graph
+from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
+from sssp.papers.search_tables import (
     GREATEST_WEIGHT,
     PUBLISHED_AVERAGE,
     PUBLISHED_BEST,
@@ -23,10 +27,6 @@ from sssp.bench.papers.published_searches import (
     RandomGraph,
     random_graph,
 )
-from sssp.bench.report import Cell, Comparison, Report, verdict
-from sssp.bench.workloads import Loader, recorded
-from sssp.graph.graph import Graph
-from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
 
 __all__ = ["Thesis"]
 

@@ -11,9 +11,9 @@ import pytest
 import sssp
 from sssp.bench import matrix_tables
 from sssp.bench.__main__ import main
-from sssp.bench.papers import published_matrices as published
-from sssp.bench.papers.published_matrices import BLOCKS, DENSE_TABLES, PUBLISHED
 from sssp.errors import DeviceError
+from sssp.papers import matrix_tables as published
+from sssp.papers.matrix_tables import BLOCKS, DENSE_TABLES, PUBLISHED
 
 SIZES = (5, 70)
 

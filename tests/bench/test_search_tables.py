@@ -11,12 +11,12 @@ import pytest
 
 from sssp.bench import harness, machine, search_tables
 from sssp.bench.__main__ import main
-from sssp.bench.papers import published_searches as published
-from sssp.bench.papers.published_searches import RANDOM_GRAPHS, RandomGraph, random_graph
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
 from sssp.methods import Dijkstra
+from sssp.papers import search_tables as published
+from sssp.papers.search_tables import RANDOM_GRAPHS, RandomGraph, random_graph
 from tests.bench.test_bench import grid_file, table_of
 
 

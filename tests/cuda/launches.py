@@ -200,7 +200,7 @@ def ask_with_weights_there(dtype: np.dtype[Any]) -> None:
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:
     import sssp
-    from sssp.bench.papers import paper_methods as methods
+    from sssp.papers import methods
 
     common: dict[str, Any] = {"device": "cuda", "dtype": dtype}
     # 33 vertices are more than a tile; tails travel along with floats, where trees are asked for
@@ -240,7 +240,7 @@ def ask_reductions(dtypes: list[str]) -> None:
 
 def ask_closures() -> None:
     import sssp
-    from sssp.bench.papers.paper_methods import BaselineClosure
+    from sssp.papers.methods import BaselineClosure
 
     for method in ("closure-by-warshall", "closure-by-squaring", BaselineClosure()):
         sssp.transitive_closure(np.ones((5, 5)), method=method, device="cuda")

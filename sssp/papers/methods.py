@@ -22,8 +22,8 @@ __all__ = [
 
 #: sides of a tile that the papers' squaring comes in
 TILES = (4, 8, 16, 32)
-_SEARCHES = {"cpu": "sssp.bench.papers.cpu_searches"}
-_MATRIX = {"cpu": "sssp.bench.papers.cpu_matrix", "cuda": "sssp.bench.papers.cuda_matrix"}
+_SEARCHES = {"cpu": "sssp.papers.cpu_searches"}
+_MATRIX = {"cpu": "sssp.papers.cpu_matrix", "cuda": "sssp.papers.cuda_matrix"}
 _ROUNDS = {"rounds": "passes over the matrix"}
 
 

@@ -20,12 +20,6 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
-from sssp.bench.papers.paper_methods import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
@@ -37,6 +31,12 @@ from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
+from sssp.papers.methods import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 
 __all__ = [
     "close",

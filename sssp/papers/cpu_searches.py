@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.bench.papers.paper_methods import BaselineBellmanFord, BaselineDijkstra
 from sssp.cpu.search.bellman_ford import SIZE, Judged
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
@@ -20,6 +19,7 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, OVERFLOW, SUSPECT
+from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 
 __all__ = ["solve"]
 

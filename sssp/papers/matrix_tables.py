@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sssp.bench.papers.paper_methods import (
+from sssp.methods import ClosureByWarshall, FloydWarshall, Method, RepeatedSquaring
+from sssp.papers.methods import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
     BaselineFloydWarshall,
     BaselineSquaring,
 )
-from sssp.methods import ClosureByWarshall, FloydWarshall, Method, RepeatedSquaring
 
 __all__ = ["BLOCKS", "DENSE_TABLES", "PUBLISHED", "Contender", "Spec", "blocks_spec"]
 

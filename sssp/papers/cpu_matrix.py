@@ -13,12 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.bench.papers.paper_methods import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
@@ -28,6 +22,12 @@ from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
+from sssp.papers.methods import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 
 __all__ = ["close", "solve"]
 
