@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import statistics
 import sys
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import sssp
-from bench.common import SEED, Record, options_of, real_graph
+from bench.graphs import SEED, real_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import timed
 from sssp.engine.threads import default_threads
-
-__all__ = ["main"]
 
 # (its stubs give every function a type of its own)
 nx: Any = import_module("networkx")
@@ -35,19 +33,14 @@ COMPARED = 20
 FEW = 3000
 
 
-@dataclass
-class Figure:
-    """Seconds that one question took, in three ways."""
-
-    question: str
-    networkx: float
-    first: float
-    converted: float
-    equal: bool
+HEADINGS = "question | NetworkX, ms | first call | converted | equal"
+CELLS = (
+    "{question} | {alone:.1f} | {once:.1f} ({gain_once:.1f}x) | {again:.1f} ({gain:.1f}x) | {equal}"
+)
 
 
 def questions(G: Any) -> dict[str, Callable[[str], Any]]:
-    """Return what is asked: a function of the backend's name gives an answer to compare."""
+    """Return functions that ask a backend, by its name, and return an answer to compare."""
     nodes = list(G)
     source = nodes[len(nodes) // 2]
     pairs = [tuple(nodes[int(share * len(nodes))] for share in pair) for pair in PAIRS]
@@ -91,32 +84,31 @@ def questions(G: Any) -> dict[str, Callable[[str], Any]]:
     }
 
 
-def measured(G: Any, name: str, ask: Callable[[str], Any], trials: int) -> Figure:
-    """Ask one question in all three ways, in turn."""
+def measure(G: Any, ask: Callable[[str], Any], trials: int) -> dict[str, Any]:
+    """Ask one question in all three ways, in turn; return the seconds and whether all agree."""
 
-    def seconds(backend: str) -> tuple[float, Any]:
-        start = time.perf_counter()
-        answer = ask(backend)
-        return time.perf_counter() - start, answer() if callable(answer) else answer
+    def call(backend: str) -> tuple[float, Any]:
+        seconds, answer = timed(lambda: ask(backend))
+        return seconds, answer() if callable(answer) else answer
 
-    seconds("sssp")
+    call("sssp")
     times: dict[str, list[float]] = {"networkx": [], "first": [], "converted": []}
     equal = True
     for _ in range(trials):
-        alone, expected = seconds("networkx")
+        alone, expected = call("networkx")
         G.__networkx_cache__.clear()
-        first, answer = seconds("sssp")
-        converted, again = seconds("sssp")
+        first, answer = call("sssp")
+        converted, again = call("sssp")
         for way, one in zip(times.values(), (alone, first, converted), strict=True):
             way.append(one)
         equal = equal and answer == expected == again
     medians = {way: statistics.median(some) for way, some in times.items()}
-    return Figure(name, **medians, equal=equal)
+    return {**medians, "equal": bool(equal)}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; 1 if an answer is another one than NetworkX's."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--graph", default="USA-road-d.NY", metavar="NAME", help="a published one")
     parser.add_argument("--vertices", type=int, metavar="N", help="one that is made up instead")
     parser.add_argument("--trials", type=int, default=5)
@@ -135,14 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "networkx": nx.__version__,
         "threads": default_threads(),
     }
-    record = Record(settings, ("question", "NetworkX, ms", "first call", "converted", "equal"))
+    listing = Listing(settings, HEADINGS, CELLS)
     for name, ask in questions(G).items():
-        figure = measured(G, name, ask, options.trials)
-        ways = (figure.first, figure.converted)
-        cells = [f"{1e3 * one:.1f} ({figure.networkx / one:.1f}x)" for one in ways]
-        verdict = "yes" if figure.equal else "NO"
-        record.add([figure], (name, f"{1e3 * figure.networkx:.1f}", *cells, verdict))
-    return record.finish(options.json)
+        row = {"question": name, **measure(G, ask, options.trials)}
+        alone, first, converted = (row[way] for way in ("networkx", "first", "converted"))
+        gains = {"gain_once": alone / first, "gain": alone / converted}
+        listing.add(row, alone=1e3 * alone, once=1e3 * first, again=1e3 * converted, **gains)
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

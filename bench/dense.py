@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import Record, options_of, random_graph
+from bench.graphs import SEED, random_graph
+from sssp.bench.papers import cuda_matrix as baselines
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import time_launches
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
@@ -27,12 +29,10 @@ from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.matrix.min_plus import View, multiply, tile_side
 from sssp.engine.matrix_request import ClosureQuery, MatrixQuery, squarings
 from sssp.kernels.dtypes import INDEX, infinity
-from sssp.papers import cuda_matrix as dense_baselines
 
 RUNS, FEW_RUNS = 10, 3
 #: milliseconds from which on a run is one of few
 LONG = 1000
-SEED = 1
 #: rows that are compared
 CHECKED = 3
 #: minima a clock and multiprocessor
@@ -41,51 +41,51 @@ LANES = 64
 DEGREE = 4
 
 
-@dataclass
-class Figure:
-    """One line of the table; times in milliseconds."""
+HEADINGS = "what | n | dtype | rounds | ms | T updates/s | share of limit | "
+CELLS = (
+    "{what} | {n:,} | {dtype} | {rounds} | {median:.3f} | {rate:.2f} | {share_of_limit:.0%} | "
+    "{equal}"
+)
 
-    what: str
-    n: int
-    dtype: str
-    rounds: int
-    median: float
-    fastest: float
-    updates_per_second: float
-    share_of_limit: float
-    equal: bool
+Figure = dict[str, Any]
 
 
 def _limit() -> float:
-    """Minima a second of the device."""
+    """Return the minima a second of the device."""
     device = cuda.get_current_device()
     return float(device.MULTIPROCESSOR_COUNT * LANES * device.CLOCK_RATE * 1000)
 
 
 def _measure(prepare: Callable[[], Any], run: Callable[[], Any], stream: Any) -> list[float]:
-    """Times of some runs, each after `prepare`; the first, which compiles, is left out."""
+    """Return the times of some runs, each after `prepare`, without the first, which compiles."""
     times: list[float] = []
     while len(times) <= (FEW_RUNS if times and times[-1] > LONG else RUNS):
         prepare()
-        start, end = cuda.event(), cuda.event()
-        start.record(stream)
-        run()
-        end.record(stream)
-        end.synchronize()
-        times.append(cuda.event_elapsed_time(start, end))
+        times += time_launches(stream, run)
     return times[1:]
 
 
 def _figure(
     what: str, n: int, dtype: str, rounds: int, updates: float, times: list[float], equal: bool
 ) -> Figure:
+    """Return a row of the JSON, in milliseconds."""
     median = float(np.median(times))
     rate = updates / median * 1000
-    return Figure(what, n, dtype, rounds, median, min(times), rate, rate / _limit(), equal)
+    return {
+        "what": what,
+        "n": n,
+        "dtype": dtype,
+        "rounds": rounds,
+        "median": median,
+        "fastest": min(times),
+        "updates_per_second": rate,
+        "share_of_limit": rate / _limit(),
+        "equal": equal,
+    }
 
 
 def product(n: int, dtype: str) -> Figure:
-    """C = min(C, A (+) B) of random square matrices."""
+    """Measure C = min(C, A (+) B) of random square matrices."""
     random = np.random.default_rng(SEED)
     hosts = [random.integers(0, 1_000_000, (n, n)).astype(dtype) for _ in range(2)]
     a, b = (View.of(upload(host)) for host in hosts)
@@ -111,7 +111,7 @@ def _query(graph: sssp.Graph) -> MatrixQuery:
 
 
 def _rows_equal(graph: sssp.Graph, matrix: Matrix) -> bool:
-    """Compare rows with those of searches; what is unreached is at infinity still."""
+    """Compare rows with those of searches; infinity is unreached."""
     n = graph.n
     found = matrix.flat[: CHECKED * n].copy_to_host().reshape(CHECKED, n).astype(np.float64)
     found[found >= infinity(matrix.flat.dtype)] = np.inf
@@ -122,7 +122,7 @@ def _rows_equal(graph: sssp.Graph, matrix: Matrix) -> bool:
 def _all_pairs(
     what: str, n: int, dtype: str, rounds: int, run: Callable[[Matrix], Matrix]
 ) -> Figure:
-    """All pairs of a random graph by a function from matrix to closure."""
+    """Measure all pairs of a random graph by a function from matrix to closure."""
     graph = random_graph(n, DEGREE)
     matrix = Matrix.of(_query(graph), np.dtype(dtype), 0)
     initial = cuda.device_array_like(matrix.flat)
@@ -140,7 +140,7 @@ def _all_pairs(
 
 
 def blocked(n: int, dtype: str) -> Figure:
-    """Floyd-Warshall."""
+    """Measure Floyd-Warshall."""
     tile = tile_side(np.dtype(dtype))
 
     def run(matrix: Matrix) -> Matrix:
@@ -152,7 +152,7 @@ def blocked(n: int, dtype: str) -> Figure:
 
 
 def squared(n: int, dtype: str) -> Figure:
-    """Repeated squaring, all rounds."""
+    """Measure repeated squaring, all rounds."""
     rounds = squarings(n - 1)
     others: list[Matrix] = []
 
@@ -169,14 +169,14 @@ def squared(n: int, dtype: str) -> Figure:
 
 
 def baseline_squared(n: int, side: int) -> Figure:
-    """One squaring as the paper has it: checked against ours."""
+    """Measure one squaring of the paper's kernel, checked against ours."""
     graph = random_graph(n, DEGREE)
     matrix = Matrix.of(_query(graph), np.dtype(np.float32), 0)
     after, expected = matrix.room(), matrix.room()
     repeated_squaring.launch_square(matrix, expected)
     times = _measure(
         lambda: None,
-        lambda: dense_baselines.launch_square(matrix, after, side),
+        lambda: baselines.launch_square(matrix, after, side),
         matrix.stream,
     )
     equal = bool((after.flat.copy_to_host() == expected.flat.copy_to_host()).all())
@@ -185,30 +185,30 @@ def baseline_squared(n: int, side: int) -> Figure:
 
 
 def baseline_plain(n: int) -> Figure:
-    """Floyd-Warshall with a launch a vertex."""
+    """Measure Floyd-Warshall with a launch a vertex."""
 
     def run(matrix: Matrix) -> Matrix:
         for k in range(n):
-            dense_baselines.launch_step(matrix, k)
+            baselines.launch_step(matrix, k)
         return matrix
 
     return _all_pairs("baseline floyd-warshall, plain", n, "int32", n, run)
 
 
 def baseline_blocked(n: int) -> Figure:
-    """Floyd-Warshall with blocks of 32."""
+    """Measure Floyd-Warshall with blocks of 32."""
 
     def run(matrix: Matrix) -> Matrix:
-        for first in range(0, n, dense_baselines.SIDE):
-            dense_baselines.launch_round(matrix, first)
+        for first in range(0, n, baselines.SIDE):
+            baselines.launch_round(matrix, first)
         return matrix
 
-    rounds = -(-n // dense_baselines.SIDE)
+    rounds = -(-n // baselines.SIDE)
     return _all_pairs("baseline floyd-warshall, b = 32", n, "int32", rounds, run)
 
 
 def closure(n: int, *, sweep: bool) -> Figure:
-    """Transitive closure of a random graph, nearly all ones, by one sweep or all squarings."""
+    """Measure the closure of a random graph, nearly all ones, by one sweep or all squarings."""
     graph = random_graph(n, DEGREE)
     query = ClosureQuery(n, (graph.indptr, graph.indices), None, device="cuda:0")
     initial = transitive_closure.packed_matrix(query)
@@ -236,14 +236,14 @@ def closure(n: int, *, sweep: bool) -> Figure:
 
 
 def baseline_closure(n: int, side: int) -> Figure:
-    """One boolean squaring as the paper has it."""
+    """Measure one boolean squaring of the paper's kernel."""
     random = np.random.default_rng(SEED)
     bits: NDArray[np.uint8] = (random.random((n, n)) < 2 / n).astype(np.uint8)
     before, after, stream = upload(bits.reshape(-1)), cuda.device_array(n * n, np.uint8), None
     stream = cuda.stream()
     times = _measure(
         lambda: None,
-        lambda: dense_baselines.launch_boolean_square(before, after, n, side, stream),
+        lambda: baselines.launch_boolean_square(before, after, n, side, stream),
         stream,
     )
     found = after[: CHECKED * n].copy_to_host().reshape(CHECKED, n)
@@ -274,31 +274,19 @@ def _all_figures(only: str) -> Iterator[Figure]:
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if anything is wrong."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--only", default="", help="part of a function's name or arguments")
     options = parser.parse_args()
-    record = Record(
-        {
-            "runs": RUNS,
-            "seed": SEED,
-            "clock": "CUDA events, milliseconds",
-            "limit, minima a second": _limit(),
-        },
-        ("what", "n", "dtype", "rounds", "ms", "T updates/s", "share of limit", ""),
-    )
+    settings = {
+        "runs": RUNS,
+        "seed": SEED,
+        "clock": "CUDA events, milliseconds",
+        "limit, minima a second": _limit(),
+    }
+    listing = Listing(settings, HEADINGS, CELLS)
     for figure in _all_figures(options.only):
-        cells = (
-            figure.what,
-            f"{figure.n:,}",
-            figure.dtype,
-            str(figure.rounds),
-            f"{figure.median:.3f}",
-            f"{figure.updates_per_second / 1e12:.2f}",
-            f"{figure.share_of_limit:.0%}",
-            "equal" if figure.equal else "WRONG",
-        )
-        record.add([figure], cells)
-    return record.finish(options.json)
+        listing.add(figure, rate=figure["updates_per_second"] / 1e12)
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

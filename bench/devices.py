@@ -3,7 +3,7 @@
     python -m bench.devices [--only TEXT] [--largest 400_000_000] [--json FILE]
 
 A figure is the median of seven calls (of fewer where they take seconds), with kernels compiled
-and the graph on the device; the first call on a fresh graph, upload included, is told beside it.
+and the graph on the device; the first call on a fresh graph, upload included, stands beside it.
 On the CPU a call has 2, 16 or all threads, a long one all. First and last row are compared between
 the devices. What driver, context and compilation take in a new process stands in front.
 The rule of ``device="auto"`` (`sssp.calls.placement`) rests on these figures.
@@ -15,19 +15,19 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import sssp
-from bench.common import Record, options_of, random_graph, real_graph
+from bench.graphs import SEED, random_graph, real_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import repeat, timed
 from sssp.engine.threads import usable_cores
 
 RUNS = 7
 #: seconds of calls after which there are no more
 ENOUGH = 1.0
-SEED = 1
 THREADS = (2, 16)
 ROADS = (1_000, 10_000, 100_000, 1_000_000, 4_000_000)
 SOURCES = (1, 4, 16, 64, 512)
@@ -49,21 +49,7 @@ ENTRIES_OF_FEW, STEPS_OF_FEW = 5e7, 3e10
 Call = Callable[..., Any]
 
 
-@dataclass
-class Figure:
-    """One call on one device; times in milliseconds."""
-
-    what: str
-    graph: str
-    n: int
-    m: int
-    rows: int
-    device: str
-    threads: int
-    first: float
-    median: float
-    runs: int
-    equal: bool
+Rows = list[dict[str, Any]]
 
 
 @dataclass
@@ -77,53 +63,58 @@ class Case:
     call: Call
     few_threads: bool = True
 
-    def figures(self) -> list[Figure]:
-        """Time it on a fresh copy of the graph, and again, on CPU and CUDA."""
-        expected, found = None, []
+    def measure(self) -> Rows:
+        """Time the call on a fresh copy of the graph, and again, on CPU and CUDA."""
+        expected, rows = None, []
         for place in self._places():
             graph = self.graph.with_weights(self.graph.tree_graph.weights)
             call = partial(self.call, graph, **place)
-            first, result = _timed(call)
+            first, result = timed(call)
             if expected is None:
                 expected = _ends(result)
             equal = bool(np.array_equal(_ends(result), expected))
             del result
-            times: list[float] = []
-            while len(times) < RUNS and (not times or sum(times) < 1000 * ENOUGH):
-                times.append(_timed(call)[0])
-            where = place["device"], place.get("threads", 0)
-            middle = float(np.median(times))
-            found.append(self._figure(*where, first, middle, len(times), equal))
-        return found
+            times = repeat(call, RUNS, ENOUGH)
+            rows.append(self._row(place, first, float(np.median(times)), len(times), equal))
+        return rows
 
     def _places(self) -> list[dict[str, Any]]:
-        """Keywords of the call: the CPU with all threads first."""
+        """Return keywords of the call: the CPU with all threads first."""
         cores = usable_cores()
         counts = [cores, *(count for count in THREADS if self.few_threads and count < cores)]
         return [*({"device": "cpu", "threads": count} for count in counts), {"device": "cuda"}]
 
-    def _figure(self, *figures: Any) -> Figure:
-        return Figure(self.what, self.name, self.graph.n, self.graph.m, self.rows, *figures)
+    def _row(
+        self, place: dict[str, Any], first: float, median: float, runs: int, equal: bool
+    ) -> dict[str, Any]:
+        """Return a row of the JSON, in milliseconds."""
+        return {
+            "what": self.what,
+            "graph": self.name,
+            "n": self.graph.n,
+            "m": self.graph.m,
+            "rows": self.rows,
+            "device": place["device"],
+            "threads": place.get("threads", 0),
+            "first": 1000 * first,
+            "median": 1000 * median,
+            "runs": runs,
+            "equal": equal,
+        }
 
 
 class Start(Case):
     """The first call of its kind in a process: driver, context and compiled kernels."""
 
-    def figures(self) -> list[Figure]:
-        """Time it on CUDA, the first call and the second."""
+    def measure(self) -> Rows:
+        """Time the first call and the second on CUDA."""
         call = partial(self.call, self.graph, device="cuda")
-        (first, _), (again, _) = _timed(call), _timed(call)
-        return [self._figure("cuda", 0, first, again, 1, True)]
-
-
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = perf_counter()
-    result = call()
-    return 1000 * (perf_counter() - start), result
+        (first, _), (again, _) = timed(call), timed(call)
+        return [self._row({"device": "cuda"}, first, again, 1, True)]
 
 
 def _ends(result: Any) -> Any:
-    """First and last row of an answer."""
+    """Return the first and last row of an answer."""
     answer = getattr(result, "distances", result)
     if isinstance(answer, np.ndarray):
         return np.atleast_1d(answer)[[0, -1]]
@@ -173,7 +164,7 @@ def _starts() -> Iterator[Case]:
 
 
 def _searches(name: str, graph: sssp.Graph) -> Iterator[Case]:
-    """Delta-stepping from few sources and many."""
+    """Yield delta-stepping from few sources and many."""
     for count in SOURCES:
         call = _paths(_sources(graph, count), method="delta-stepping")
         few = _few_threads(graph, count)
@@ -181,7 +172,7 @@ def _searches(name: str, graph: sssp.Graph) -> Iterator[Case]:
 
 
 def _forms(name: str, graph: sssp.Graph) -> Iterator[Case]:
-    """Other methods, and other answers than dense distances."""
+    """Yield other methods, and other answers than dense distances."""
     far = sssp.shortest_paths(graph, graph.n // 2, device="cpu").distances
     limit = int(far.max()) // REACH
     forms: list[tuple[str, tuple[int, ...], dict[str, Any]]] = [
@@ -202,7 +193,7 @@ def _forms(name: str, graph: sssp.Graph) -> Iterator[Case]:
 
 
 def _prepared(name: str, graph: sssp.Graph) -> Iterator[Case]:
-    """A prepared map: rows, trees, tables, sums of distances and of jobs, trips."""
+    """Yield calls on a prepared map: rows, trees, tables, sums of distances and of jobs, trips."""
     hierarchy = sssp.prepare(graph, progress=False)
     jobs = np.random.default_rng(SEED).integers(0, MOST_JOBS, graph.n)
     weighed: dict[str, Any] = {"what": "weight", "vertex_weights": jobs}
@@ -222,7 +213,7 @@ def _prepared(name: str, graph: sssp.Graph) -> Iterator[Case]:
 
 
 def _all_pairs(n: int) -> Iterator[Case]:
-    """Floyd-Warshall, and searches from every vertex of graphs of several degrees."""
+    """Yield Floyd-Warshall, and searches from every vertex of graphs of several degrees."""
     few = n**3 <= STEPS_OF_FEW
     graphs = {f"random, degree {degree}": random_graph(n, degree) for degree in DEGREES}
     sparse = next(iter(graphs.values()))
@@ -246,44 +237,34 @@ def _all_cases() -> Iterator[Case]:
         yield from _prepared(REAL, graph)
 
 
-def _cells(figures: list[Figure]) -> list[str]:
-    """One line for the figures of one call on all devices."""
-    cuda = figures[-1]
-    by_threads = {figure.threads: figure.median for figure in figures[:-1]}
-    shown = [
-        f"{by_threads[count]:.2f}" if count in by_threads else ""
-        for count in dict.fromkeys((*THREADS, usable_cores()))
-    ]
-    return [
-        cuda.what,
-        cuda.graph,
-        f"{cuda.n:,}",
-        f"{cuda.rows:,}",
-        *shown,
-        f"{cuda.median:.2f}",
-        f"{cuda.first:.2f}",
-        f"{figures[0].median / cuda.median:.2f}",
-        "equal" if all(figure.equal for figure in figures) else "WRONG",
-    ]
-
-
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--only", default="", help="part of the names of call and graph")
     parser.add_argument(
         "--largest", type=int, default=400_000_000, help="leave out answers of more entries"
     )
     options = parser.parse_args()
-    counts = [f"{count} threads, ms" for count in dict.fromkeys((*THREADS, usable_cores()))]
-    heads = ["call", "graph", "n", "rows", *counts, "CUDA, ms", "first, ms", "times as fast", ""]
-    record = Record({"runs": RUNS, "seed": SEED, "clock": "wall, milliseconds"}, heads)
+    counts = list(dict.fromkeys((*THREADS, usable_cores())))
+    threads = "".join(f"{count} threads, ms | " for count in counts)
+    headings = f"call | graph | n | rows | {threads}CUDA, ms | first, ms | times as fast | "
+    threads = "".join(f"{{threads_{count}:.2f}} | " for count in counts)
+    cells = "{what} | {graph} | {n:,} | {rows:,} | " + threads
+    cells += "{cuda:.2f} | {first:.2f} | {times:.2f} | {equal}"
+    settings = {"runs": RUNS, "seed": SEED, "clock": "wall, milliseconds"}
+    listing = Listing(settings, headings, cells)
     for case in _all_cases():
         small = case.rows * case.graph.n <= options.largest
-        if small and options.only in f"{case.what}, {case.name}":
-            figures = case.figures()
-            record.add(figures, _cells(figures))
-    return record.finish(options.json)
+        if not (small and options.only in f"{case.what}, {case.name}"):
+            continue
+        rows = case.measure()
+        *on_cpu, cuda = rows
+        shown = dict.fromkeys(f"threads_{count}" for count in counts)
+        shown |= {f"threads_{row['threads']}": row["median"] for row in on_cpu}
+        shown |= {"cuda": cuda["median"], "first": cuda["first"]}
+        shown |= {"times": rows[0]["median"] / cuda["median"]}
+        listing.add(*rows, **{**shown, "equal": all(row["equal"] for row in rows)})
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIGURES", "draw"]
-
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PICTURES = ROOT / "docs" / "pictures"
-#: told apart by the colour-blind, on a light ground: a figure brings its own, for dark pages
+#: colours that the colour-blind can distinguish, on a light ground of the figure's own
 BLUE, ORANGE, GREEN, PINK = "#0072b2", "#d55e00", "#009e73", "#b0478b"
 GROUND, INK = "#fafafa", "#24292f"
 STYLE: Any = {
@@ -58,21 +56,14 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel of the roofline: all that was measured of it.
+    """A kernel of the roofline, with all its rows."""
 
-    Attributes
-    ----------
-    what : str
-        The beginning of its name in the record.
-    label, color, marker : str
-    matrices : int
-        How many n x n matrices a round reads or writes.
-    """
-
+    #: the beginning of its name in the record
     what: str
     label: str
     color: str
     marker: str
+    #: n x n matrices that a round reads or writes
     matrices: int = 2
 
     def draw(self, ax: Any, rows: Rows) -> None:

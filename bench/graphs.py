@@ -1,8 +1,9 @@
-"""Graphs of the size of a continent, made on the spot: no real map of that size is at hand."""
+"""Graphs to measure on: random ones, grids, real ones, and some of the size of a continent."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import percolated_grid
+from sssp import datasets
 from sssp.apps.terminal.arguments import named_graph
-
-__all__ = ["add_arguments", "continent", "maker_of"]
+from sssp.kernels.jit import njit
 
 Vertices = NDArray[np.int64]
 
@@ -25,10 +25,68 @@ COUNTRY = "NE-synthetic"
 CORNER = 0.1
 #: weights are multiplied by factors from this to that
 LIGHTER, HEAVIER = 0.8, 1.25
+#: of random graphs
+SEED = 1
+#: weights of random graphs are drawn from 1 up to, but without, this
+GREATEST = 1000
+#: weights are drawn from this up to, but without, that
+LIGHTEST, END = 100, 2000
+
+
+@njit
+def _percolated_arcs_kernel(
+    width: int, height: int, share: float, seed: int, tails: Any, heads: Any, weights: Any
+) -> int:
+    """Keep each arc to the right and each arc down with probability `share`; return how many."""
+    # the legacy generator, for the figures of other programs were taken on what it gives
+    np.random.seed(seed)  # noqa: NPY002
+    count = 0
+    for vertex in range(width * height):
+        right, down = vertex % width + 1 < width, vertex // width + 1 < height
+        for head, exists in ((vertex + 1, right), (vertex + width, down)):
+            if exists and np.random.random() < share:  # noqa: NPY002
+                tails[count], heads[count] = vertex, head
+                weights[count] = np.random.randint(LIGHTEST, END)  # noqa: NPY002
+                count += 1
+    return count
+
+
+def percolated_grid(width: int, height: int, *, share: float = 0.62, seed: int = 1) -> sssp.Graph:
+    """Return the largest component of a grid without some of its arcs.
+
+    It has few arcs a vertex (2.6), all both ways, and dead ends, as a road network has, but no
+    faster roads.
+
+    `width` and `height` are the vertices of the grid, `share` is the probability of an arc to be
+    kept; the same seed gives the same graph. Labels are places in the grid, row by row; weights
+    are integers from 100 to 1999.
+    """
+    size = 2 * width * height
+    arcs: list[Any] = [np.empty(size, np.int32) for _ in range(3)]
+    count = _percolated_arcs_kernel(width, height, share, seed, *arcs)
+    tails, heads, weights = (part[:count] for part in arcs)
+    whole = sssp.Graph.from_arcs(tails, heads, weights, n=width * height, directed=False)
+    return whole.largest_component()
+
+
+def random_graph(n: int, degree: int) -> sssp.Graph:
+    """Return a graph with `degree` arcs a vertex between random ends, less self-loops and twins."""
+    random = np.random.default_rng(SEED)
+    tails, heads = random.integers(0, n, (2, degree * n))
+    return sssp.Graph.from_arcs(tails, heads, random.integers(1, GREATEST, tails.size), n=n)
+
+
+def real_graph(name: str) -> sssp.Graph | None:
+    """Read a published graph; None, and a line on stderr, if it is not on this machine."""
+    path = datasets.find(name)
+    if path is None:
+        print(f"{name} is not here; data/README.md says where to get it", file=sys.stderr)
+        return None
+    return sssp.read_graph(path)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Let a script's caller choose the graph that `maker_of` makes."""
+    """Add the arguments that choose the graph of `choose_maker`."""
     parser.add_argument("kind", nargs="?", choices=SIDES, default="continent")
     parser.add_argument("--side", type=int, help="copies, or places, along a side")
     parser.add_argument(
@@ -36,14 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def maker_of(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
-    """Return what makes the graph that was chosen; what it is made of is here.
-
-    Parameters
-    ----------
-    options : Namespace
-        Of `add_arguments`. ``side`` is the default one's from now on, if none was named.
-    """
+def choose_maker(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
+    """Return a function that makes the graph of `add_arguments`; set ``side`` if it is missing."""
     options.side = options.side or SIDES[options.kind]
     if options.kind == "grid":
         return partial(percolated_grid, options.side, options.side)
@@ -51,9 +103,9 @@ def maker_of(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
 
 
 class Outline(NamedTuple):
-    """Where roads leave a country: as many vertices on every side.
+    """Vertices where roads leave a country, as many on every side.
 
-    Those of opposite sides stand in the same order, so that what is joined does not cross.
+    Opposite sides have the same order, so that roads between copies do not cross.
     """
 
     west: Vertices
@@ -67,8 +119,8 @@ def continent(
 ) -> sssp.Graph:
     """Lay copies of a road network side by side, and join neighbours by a few roads.
 
-    What comes of that is cut as a real map is: a country by its own separators, and the continent
-    along its borders, with few vertices. (A grid of as many vertices has separators of thousands.)
+    Separators are as small as a real map's: those of the country, and the borders. (A grid of as
+    many vertices has separators of thousands.)
 
     Parameters
     ----------
@@ -88,7 +140,7 @@ def continent(
         Vertex v of the copy in column i of row j is ``(j * side + i) * country.n + v``.
     """
     part = country.largest_component()
-    outline = outline_of(part, crossings)
+    outline = _find_outline(part, crossings)
     copies = np.arange(side * side)
     factors = np.random.default_rng(seed).uniform(LIGHTER, HEAVIER, (copies.size, part.n))
     offsets = copies[:, np.newaxis] * part.n
@@ -116,11 +168,11 @@ def _borders(outline: Outline, side: int, n: int) -> Iterator[Vertices]:
             yield np.stack((here + outline.north, here + side * n + outline.south))
 
 
-def outline_of(graph: sssp.Graph, count: int) -> Outline:
-    """Choose vertices along four sides of a connected road network, whose places nobody knows.
+def _find_outline(graph: sssp.Graph, count: int) -> Outline:
+    """Choose vertices along four sides of a connected road network without coordinates.
 
     Two vertices far apart are its west and its east, two more in between its south and its north;
-    by the differences of the distances to them every vertex has a place.
+    the differences of the distances to them are the coordinates of a vertex.
     """
     distances = [_distances(graph, np.argmax(_distances(graph, 0)))]
     for _ in range(3):
@@ -131,7 +183,7 @@ def outline_of(graph: sssp.Graph, count: int) -> Outline:
         *(
             vertices
             for place, across in ((x, y), (y, x))
-            for vertices in _ends(place, across, count)
+            for vertices in _find_ends(place, across, count)
         )
     )
 
@@ -141,7 +193,7 @@ def _distances(graph: sssp.Graph, source: int | np.int64) -> NDArray[np.int64]:
     return distances.astype(np.int64)
 
 
-def _ends(
+def _find_ends(
     place: NDArray[np.int64], across: NDArray[np.int64], count: int
 ) -> tuple[Vertices, Vertices]:
     """Return the vertices where `place` is least, and where it is greatest, in strips."""

@@ -14,13 +14,14 @@ continent: `bench.large`.)
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -32,8 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import Record, options_of
 from sssp.apps.terminal.arguments import named_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import timed
 
 WHAT = "sum"
 SEED = 1
@@ -49,47 +51,14 @@ PATIENCE = 60.0
 Sums = NDArray[np.int64]
 
 
-@dataclass
-class Figure:
-    """One line of the table.
-
-    Attributes
-    ----------
-    what : str
-    devices : int
-        How many took part.
-    searches : int
-    seconds : float or None
-        Of the fastest run; None: it was skipped.
-    times : float or None
-        How many times as fast as the same on one device, in one process.
-    equal : bool
-        Whether the numbers are those of one device.
-    remark : str
-    """
-
-    what: str
-    devices: int
-    searches: int
-    seconds: float | None = None
-    times: float | None = None
-    equal: bool = True
-    remark: str = ""
+HEADINGS = "what | devices | searches | s | us a search | times as fast as one | "
+CELLS = "{what} | {count} | {asked:,} | {seconds:.3f} | {each:.2f} | {times:.2f} | {note}"
 
 
 class Run:
-    """What is measured, and what is left of the time.
+    """Calls and jobs on a graph, of which nothing new is begun after some seconds.
 
-    Parameters
-    ----------
-    g : Graph
-    path : Path
-        Of a file with the graph, for workers.
-    sources : ndarray
-    devices : list of str
-    seconds : float
-        After which nothing new is begun.
-    record : Record
+    `path` names a file with the graph, for workers.
     """
 
     def __init__(
@@ -99,14 +68,15 @@ class Run:
         sources: NDArray[np.int64],
         devices: list[str],
         seconds: float,
-        record: Record,
+        listing: Listing,
     ) -> None:
         self.g, self.path, self.sources, self.devices = g, path, sources, devices
         self.distinct = np.unique(sources)
         self.end = perf_counter() + seconds
-        self.record = record
-        #: of one device, by what is measured
+        self.listing = listing
+        #: seconds on one device, by what is measured
         self.alone: dict[str, float] = {}
+        #: sums by one device
         self.truth: Sums = np.empty(0, np.int64)
 
     def all(self) -> None:
@@ -134,23 +104,15 @@ class Run:
         for device in self.devices:  # contexts, kernels and uploads
             sssp.reduce(network, self.sources[:WARMING], WHAT, device=device, progress=False)
         for devices in (self.devices[:1], self.devices)[: len(self.devices)]:
-            found: list[Sums] = []
-
-            def call(devices: list[str] = devices, found: list[Sums] = found) -> float:
-                start = perf_counter()
-                found[:] = [
-                    sssp.reduce(network, self.sources, WHAT, device=devices, progress=False)
-                ]
-                return perf_counter() - start
-
-            seconds = self._fastest(call)
+            reduce = partial(sssp.reduce, network, self.sources, WHAT, device=devices)
+            seconds, sums = self._time(partial(reduce, progress=False))
             if seconds is None:
                 self._skip(what, "no time is left")
                 continue
             if not self.truth.size:
-                self.truth = found[0]
-                self._check_some(found[0])
-            equal = bool(np.array_equal(found[0], self.truth))
+                self.truth = sums
+                self._check_some(sums)
+            equal = bool(np.array_equal(sums, self.truth))
             self._add(what, what, len(devices), self.sources.size, seconds, equal)
 
     def _check_some(self, sums: Sums) -> None:
@@ -169,34 +131,26 @@ class Run:
                 network: Any = self.g
             else:
                 network, device = self.path, device or "auto"
-            number = iter(range(1000))
+            number = itertools.count()
 
-            def job(sources: NDArray[np.int64], block: int) -> tuple[float, Path]:
+            def job(sources: NDArray[np.int64], block: int) -> Path:
                 to = Path(folder, f"{next(number)}.zarr")
-                start = perf_counter()
                 sssp.run(
                     network, sources, to=to, reduce=WHAT, device=device, on=on, certify=0,
                     block_size=block, progress=False, threads=None if on is None else 1,
                 )  # fmt: skip
-                return perf_counter() - start, to
+                return to
 
             # (so many small blocks that every worker gets one)
             job(self.distinct[:WARMING], max(1, WARMING // 64))
-            tables: list[Path] = []
-
-            def timed() -> float:
-                seconds, to = job(self.distinct, BLOCK)
-                tables[:] = [to]
-                return seconds
-
-            seconds = self._fastest(timed)
+            seconds, table = self._time(lambda: job(self.distinct, BLOCK))
             if seconds is None:
                 self._skip(what, "no time is left")
                 return
-            equal = self._equals(tables[0])
+            equal = self._is_right(table)
         self._add(key, what, len(devices), self.distinct.size, seconds, equal)
 
-    def _equals(self, table: Path) -> bool:
+    def _is_right(self, table: Path) -> bool:
         zarr: Any = import_module("zarr")
         sums = np.zeros(self.g.n, np.int64)
         sums[self.distinct] = zarr.open_group(str(table), mode="r")[WHAT][:]
@@ -204,7 +158,7 @@ class Run:
 
     @contextmanager
     def _processes(self) -> Iterator[tuple[Any, Any]]:
-        """Lend an executor with a process a device."""
+        """Yield an executor with a process a device."""
         context = get_context("spawn")
         devices = context.Queue()
         for device in self.devices:
@@ -216,7 +170,7 @@ class Run:
 
     @contextmanager
     def _cluster(self) -> Iterator[tuple[Any, Any]]:
-        """Lend the client of a cluster with a worker a device."""
+        """Yield the client of a cluster with a worker a device."""
         distributed: Any = import_module("distributed")
         with (
             distributed.LocalCluster(
@@ -230,34 +184,42 @@ class Run:
                 client.run(_set_device, device, workers=[worker])
             yield client, None
 
-    def _fastest(self, call: Callable[[], float]) -> float | None:
-        """Return the seconds of the fastest run; None if there is no time for one."""
-        best: float | None = None
+    def _time(self, call: Callable[[], Any]) -> tuple[float | None, Any]:
+        """Return the seconds of the fastest run, None if there is no time for one, and a result."""
+        best, result = None, None
         for _ in range(RUNS):
             if perf_counter() + (best or 0) > self.end:
                 break
-            seconds = call()
+            seconds, result = timed(call)
             best = seconds if best is None else min(best, seconds)
-        return best
+        return best, result
 
     def _add(
-        self, key: str, what: str, devices: int, searches: int, seconds: float | None, equal: bool
+        self,
+        key: str,
+        what: str,
+        devices: int,
+        searches: int,
+        seconds: float | None,
+        equal: bool,
+        remark: str = "",
     ) -> None:
-        figure = Figure(what, devices, searches, seconds, equal=equal)
+        """Keep and print a row; without seconds it was skipped, or only compared."""
+        times = each = None
         if seconds is not None:
-            self.alone.setdefault(key, seconds)
-            figure.times = self.alone[key] / seconds
-        self._show(figure)
+            times = self.alone.setdefault(key, seconds) / seconds
+            each = 1e6 * seconds / max(1, searches)
+        row = {"what": what, "devices": devices, "searches": searches, "seconds": seconds}
+        row |= {"times": times, "equal": equal, "remark": remark}
+        asked = None if seconds is None else searches
+        self.listing.add(row, count=devices or "", asked=asked, each=each, note=remark or equal)
 
     def _skip(self, what: str, reason: str) -> None:
-        self._show(Figure(what, 0, 0, remark=f"skipped: {reason}"))
-
-    def _show(self, figure: Figure) -> None:
-        self.record.add([figure], _cells(figure))
+        self._add("", what, 0, 0, None, True, f"skipped: {reason}")
 
 
 def _take_device(devices: Any) -> None:
-    """Be a process of an executor that has one device for itself."""
+    """Give a process of an executor a device of its own."""
     _set_device(devices.get())
 
 
@@ -265,25 +227,9 @@ def _set_device(device: str) -> None:
     os.environ["SSSP_DEVICE"] = device
 
 
-def _cells(figure: Figure) -> list[str]:
-    if figure.seconds is None:
-        remark = figure.remark or ("equal" if figure.equal else "DIFFERS")
-        return [figure.what, str(figure.devices or ""), "", "", "", "", remark]
-    each = 1e6 * figure.seconds / max(1, figure.searches)
-    return [
-        figure.what,
-        str(figure.devices),
-        f"{figure.searches:,}",
-        f"{figure.seconds:.3f}",
-        f"{each:.2f}",
-        f"{figure.times:.2f}",
-        figure.remark or ("equal" if figure.equal else "DIFFERS"),
-    ]
-
-
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=named_graph)
     parser.add_argument("--sources", type=int, default=400_000)
     parser.add_argument("--seconds", type=float, default=270, help="then nothing new is begun")
@@ -297,26 +243,24 @@ def main() -> int:
         devices = options.devices.split(",")
     g = options.graph.load()
     sources = np.random.default_rng(SEED).integers(0, g.n, options.sources)
-    record = Record(
-        {
-            "graph": options.graph.name,
-            "n": g.n,
-            "m": g.m,
-            "sources": sources.size,
-            "distinct": int(np.unique(sources).size),
-            "devices": devices,
-            "reduction": WHAT,
-            "runs": RUNS,
-            "block": BLOCK,
-            "clock": "wall, seconds",
-        },
-        ("what", "devices", "searches", "s", "us a search", "times as fast as one", ""),
-    )
+    settings = {
+        "graph": options.graph.name,
+        "n": g.n,
+        "m": g.m,
+        "sources": sources.size,
+        "distinct": int(np.unique(sources).size),
+        "devices": devices,
+        "reduction": WHAT,
+        "runs": RUNS,
+        "block": BLOCK,
+        "clock": "wall, seconds",
+    }
+    listing = Listing(settings, HEADINGS, CELLS)
     with tempfile.TemporaryDirectory(prefix="sssp-") as folder:
         path = Path(folder, "graph.sssp")
         g.save(path)
-        Run(g, path, sources, devices, options.seconds, record).all()
-    return record.finish(options.json)
+        Run(g, path, sources, devices, options.seconds, listing).all()
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

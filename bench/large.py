@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import Record, options_of
-from bench.graphs import add_arguments, maker_of
-from bench.sweeps import COLUMNS, RUNS, SEED, Bench, Figure
+from bench.graphs import SEED, add_arguments, choose_maker
+from bench.sweeps import CELLS, HEADINGS, RUNS, Bench
+from sssp.bench.report import Listing, make_parser
 from sssp.calls.placement import named_devices
 from sssp.cuda.compiler import select
 
@@ -45,30 +45,24 @@ SOURCES, TIMES, WARMING = 16_384, 3, 1024
 
 
 class Continent(Bench):
-    """A graph of which only that is measured which takes seconds.
+    """A large graph, on which only measurements of seconds are made.
 
-    Parameters
-    ----------
-    record : Record
-    name : str
-    graph : Graph
-    devices : list of str
-        The GPUs that sums are shared among; batches run on the first there is.
+    Sums are shared among `devices`; batches run on the first GPU there is.
     """
 
-    def __init__(self, record: Record, name: str, graph: sssp.Graph, devices: list[str]) -> None:
-        super().__init__(record, name, graph)
+    def __init__(self, listing: Listing, name: str, graph: sssp.Graph, devices: list[str]) -> None:
+        super().__init__(listing, name, graph)
         self.devices = devices
 
     def run(self, sources: int) -> None:
         """Measure everything; sum up so many rows."""
         first = self.prepare()
-        some = self.some(CHECKED)
-        known = self.call("rows on the CPU", CHECKED, lambda: self.flat(some), 0)
+        some = self.draw(CHECKED)
+        known = self.time_call("rows on the CPU", CHECKED, lambda: self.search_graph(some), 0)
         with select(0):
-            self.weigh_there(first.tree)
+            self.weigh_on_device(first.tree)
             for size in BATCHES:
-                self.trees(self._beginning_with(some, size), known.distances[:size])
+                self.time_trees(self._beginning_with(some, size), known.distances[:size])
                 if size == BATCHES[0]:
                     self.certify()
             self.weigh_from_host(0)
@@ -77,7 +71,7 @@ class Continent(Bench):
 
     def _beginning_with(self, some: Vertices, count: int) -> Vertices:
         """Return so many vertices, the others random."""
-        found: Vertices = np.concatenate((some, self.some(count)))[:count]
+        found: Vertices = np.concatenate((some, self.draw(count)))[:count]
         return found
 
     def _sum_up(self, sources: Vertices, known: NDArray[np.int64]) -> None:
@@ -91,11 +85,11 @@ class Continent(Bench):
 
         # (contexts, kernels, and the map on every device)
         for device in self.devices:
-            self.call(
+            self.time_call(
                 f"first sums on {device}", WARMING, partial(sums, [device], sources[:WARMING]), 0
             )
         for devices in (self.devices[:1], self.devices)[: len(self.devices)]:
-            known = self.call(
+            known = self.time_call(
                 f"sums, {', '.join(devices)}",
                 sources.size,
                 partial(sums, devices),
@@ -110,20 +104,20 @@ def _begins_with(known: NDArray[np.int64], found: NDArray[np.int64]) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and return the exit code: 1 if a figure is wrong."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     add_arguments(parser)
     parser.add_argument("--devices", help="names with commas between (default: all GPUs)")
     parser.add_argument("--sources", type=int, default=SOURCES, help="whose rows are summed up")
     options = parser.parse_args(arguments)
-    make = maker_of(options)
+    make = choose_maker(options)
     devices = options.devices.split(",") if options.devices else named_devices("cuda:all")
     settings = {"graph": options.kind, "side": options.side, "devices": devices}
-    record = Record(settings | {"seed": SEED, "runs": RUNS}, COLUMNS)
+    listing = Listing(settings | {"seed": SEED, "runs": RUNS}, HEADINGS, CELLS)
     graph = make()
-    bench = Continent(record, options.kind, graph, devices)
-    bench.add(Figure(options.kind, f"make, n = {graph.n:,}", 1e3 * record.seconds, 1, "calls"))
+    bench = Continent(listing, options.kind, graph, devices)
+    bench.add(f"make, n = {graph.n:,}", 1e3 * listing.seconds, clock="calls")
     bench.run(options.sources)
-    return record.finish(options.json)
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

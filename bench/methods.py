@@ -9,16 +9,16 @@ pairs by all. Every answer is compared with that of the first method. `bench.fig
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import sssp
-from bench.common import SEED, Record, options_of, percolated_grid, random_graph, real_graph
+from bench.graphs import SEED, percolated_grid, random_graph, real_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import alternate
 from sssp.engine.threads import usable_cores
 
 RUNS = 7
@@ -32,23 +32,14 @@ DENSE = (300, 1000, 2000)
 DEGREES = (3, 10, 30, 100, 250)
 
 
-@dataclass
-class Figure:
-    """One method on one graph; milliseconds."""
+HEADINGS = "call | graph | n | ms by method | "
+CELLS = "{what} | {graph} | {n:,} | {times} | {all_equal}"
 
-    what: str
-    graph: str
-    n: int
-    m: int
-    method: str
-    threads: int
-    median: float
-    runs: int
-    equal: bool
+Figures = list[dict[str, Any]]
 
 
 def kinds() -> Iterator[tuple[str, sssp.Graph]]:
-    """Yield graphs of all kinds that a search may meet, with their names."""
+    """Yield graphs of many kinds, with their names."""
     real = real_graph("USA-road-d.NY")
     if real is not None:
         yield "New York", real
@@ -63,36 +54,37 @@ def kinds() -> Iterator[tuple[str, sssp.Graph]]:
     yield "chain", sssp.Graph.from_arcs(line[:-1], line[1:], line[1:] % 7 + 1, directed=False)
 
 
-def measured(
+def measure(
     what: str, name: str, graph: sssp.Graph, calls: Mapping[str, Callable[[], Any]], threads: int
-) -> list[Figure]:
-    """Time calls in turn."""
-    times: dict[str, list[float]] = {method: [] for method in calls}
+) -> Figures:
+    """Time calls in turn; return a row for each, in milliseconds."""
     # (the first ones compile)
     answers = {method: call().distances for method, call in calls.items()}
     expected = next(iter(answers.values()))
-    for _ in range(RUNS):
-        for method, call in calls.items():
-            start = perf_counter()
-            call()
-            times[method].append(1000 * (perf_counter() - start))
-    equal = {method: np.array_equal(found, expected) for method, found in answers.items()}
+    common = {"what": what, "graph": name, "n": graph.n, "m": graph.m}
     return [
-        Figure(what, name, graph.n, graph.m, method, threads, float(np.median(took)), RUNS, right)
-        for (method, took), right in zip(times.items(), equal.values(), strict=True)
+        {
+            **common,
+            "method": method,
+            "threads": threads,
+            "median": 1000 * float(np.median(seconds)),
+            "runs": RUNS,
+            "equal": np.array_equal(answers[method], expected),
+        }
+        for method, seconds in alternate(calls, RUNS).items()
     ]
 
 
-def one_source() -> Iterator[list[Figure]]:
-    """Every search on every kind of graph, by one thread."""
+def one_source() -> Iterator[Figures]:
+    """Measure every search on every kind of graph, by one thread."""
     for name, graph in kinds():
         call = partial(sssp.shortest_paths, graph, graph.n // 2, device="cpu", threads=1)
         calls = {method: partial(call, method=method) for method in SEARCHES}
-        yield measured("one source", name, graph, calls, 1)
+        yield measure("one source", name, graph, calls, 1)
 
 
-def all_pairs() -> Iterator[list[Figure]]:
-    """Floyd-Warshall beside searches from every vertex, by all threads."""
+def all_pairs() -> Iterator[Figures]:
+    """Measure Floyd-Warshall beside searches from every vertex, by all threads."""
     for n in DENSE:
         for degree in DEGREES:
             graph = random_graph(n, degree)
@@ -100,25 +92,19 @@ def all_pairs() -> Iterator[list[Figure]]:
             methods = ("floyd-warshall", "delta-stepping")
             calls = {method: partial(call, method=method) for method in methods}
             name = f"random, {degree} arcs a vertex"
-            yield measured("all pairs", name, graph, calls, usable_cores())
-
-
-def cells(figures: Sequence[Figure]) -> list[str]:
-    """One line for the methods on one graph."""
-    first = figures[0]
-    shown = [f"{figure.method} {figure.median:.2f}" for figure in figures]
-    wrong = [figure.method for figure in figures if not figure.equal]
-    return [first.what, first.graph, f"{first.n:,}", ", ".join(shown), ", ".join(wrong) or "equal"]
+            yield measure("all pairs", name, graph, calls, usable_cores())
 
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any answer differs."""
-    options = options_of(__doc__).parse_args()
+    options = make_parser(__doc__).parse_args()
     settings = {"runs": RUNS, "seed": SEED, "clock": "wall, milliseconds"}
-    record = Record(settings, ["call", "graph", "n", "ms by method", ""])
-    for figures in (*one_source(), *all_pairs()):
-        record.add(figures, cells(figures))
-    return record.finish(options.json)
+    listing = Listing(settings, HEADINGS, CELLS)
+    for rows in (*one_source(), *all_pairs()):
+        times = ", ".join(f"{row['method']} {row['median']:.2f}" for row in rows)
+        wrong = [row["method"] for row in rows if not row["equal"]]
+        listing.add(*rows, times=times, all_equal=", ".join(wrong) or "equal")
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ vertices, so that many stand at the same one, which has one row.
 
 Memory is the most that this process has held while the job ran (VmHWM of Linux), less what it held
 just before (VmRSS): the graph, the libraries, and with a GPU its context and the kernels, for a
-small job has run by then. What counts are blocks that are found or in the hands of those who write.
+small job has run by then. These are blocks that wait for a writer or are being written.
 With ``--processes 2`` an executor does the blocks, and this process only coordinates.
 """
 
@@ -21,20 +21,20 @@ import sys
 import tempfile
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import sssp
-from bench.common import Record, options_of
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.apps.jobs.runners import WRITERS_A_GPU
 from sssp.apps.jobs.zarr_store import ZarrStore
 from sssp.apps.terminal.arguments import named_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import timed
 from sssp.kernels.dtypes import INT32
 
 SEED = 1
@@ -46,33 +46,35 @@ DD_PIECE, WRITTEN = 16 << 20, 16
 STATUS = Path("/proc/self/status")
 
 
-@dataclass
-class Figure:
-    """One line of the table.
+HEADINGS = "what | s | MB of table/s | MB of files/s | times dd | MB of memory"
+CELLS = (
+    "{what} | {seconds:.2f} | {table_rate:,.0f} | {file_rate:,.0f} | {share:.2f} | {megabytes:,.0f}"
+)
 
-    Attributes
-    ----------
-    what : str
-    seconds : float
-    table, written : int
-        Bytes of distances, and of files.
-    share : float or None
-        Bytes of files a second, beside those of ``dd``.
-    memory : int or None
-        Most bytes that the process held, beside those before the job.
-    """
 
-    what: str
-    seconds: float
-    table: int
-    written: int
-    share: float | None = None
-    memory: int | None = None
+class Run:
+    """A listing, and the rate of the disk that it is measured on."""
+
+    def __init__(self, listing: Listing, folder: Path, nbytes: int) -> None:
+        self.listing = listing
+        #: bytes a second that ``dd`` writes
+        self.rate = max(write_by_dd(folder, nbytes) for _ in range(2))
+        self.add("dd", nbytes / self.rate, nbytes, nbytes)
+
+    def add(
+        self, what: str, seconds: float, table: int, written: int, memory: int | None = None
+    ) -> None:
+        """Keep and print a row: bytes of the table, of its files, and of memory beyond before."""
+        row = {"what": what, "seconds": seconds, "table": table, "written": written}
+        row |= {"share": written / seconds / self.rate, "memory": memory}
+        rates = {"table_rate": table / seconds, "file_rate": written / seconds, "megabytes": memory}
+        shown = {name: None if one is None else one / MEGABYTE for name, one in rates.items()}
+        self.listing.add(row, **shown)
 
 
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=named_graph)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--targets", type=int, default=1000)
@@ -84,26 +86,24 @@ def main() -> int:
     random = np.random.default_rng(SEED)
     points = random.integers(0, g.n, options.points)
     targets = random.choice(g.n, options.targets, replace=False)
-    record = Record(
-        {
-            "graph": options.graph.name,
-            "n": g.n,
-            "m": g.m,
-            "points": options.points,
-            "distinct": int(np.unique(points).size),
-            "targets": options.targets,
-            "device": options.device,
-            "processes": options.processes,
-            "clock": "wall, seconds",
-        },
-        ("what", "s", "MB of table/s", "MB of files/s", "times dd", "MB of memory"),
-    )
+    settings = {
+        "graph": options.graph.name,
+        "n": g.n,
+        "m": g.m,
+        "points": options.points,
+        "distinct": int(np.unique(points).size),
+        "targets": options.targets,
+        "device": options.device,
+        "processes": options.processes,
+        "clock": "wall, seconds",
+    }
+    listing = Listing(settings, HEADINGS, CELLS)
     on: Any = nullcontext()
     if options.processes:
         on = ProcessPoolExecutor(options.processes, get_context("spawn"))
     with tempfile.TemporaryDirectory(prefix="sssp-", dir=options.folder) as folder, on as executor:
-        measure(g, points, targets, Path(folder), options.device, executor, record)
-    return record.finish(options.json)
+        measure(g, points, targets, Path(folder), options.device, executor, listing)
+    return listing.finish(options.json)
 
 
 def measure(
@@ -113,7 +113,7 @@ def measure(
     folder: Path,
     device: str,
     executor: Executor | None,
-    record: Record,
+    listing: Listing,
 ) -> None:
     """Time the disk, the job, and the writing alone."""
     # (kernels, context and graph are there before the clock runs, and the libraries that write)
@@ -122,31 +122,26 @@ def measure(
         device=device, progress=False,
     )  # fmt: skip
     nbytes = int(np.unique(points).size) * targets.size * INT32.itemsize
-    disk = max(dd(folder, nbytes) for _ in range(2))
-    show(record, Figure("dd", nbytes / disk, nbytes, nbytes, 1.0))
+    run = Run(listing, folder, nbytes)
     for compression in (None, "zstd"):
         name = f"job, {compression or 'uncompressed'}"
-        held = memory("VmRSS")
+        held = read_memory("VmRSS")
         forget_peak()
-        start = perf_counter()
-        report = sssp.run(
-            g, points, to=folder / f"{compression}.zarr", targets=targets, on=executor,
+        write = partial(
+            sssp.run, g, points, to=folder / f"{compression}.zarr", targets=targets, on=executor,
             compression=compression, device=device, certify=CERTIFIED, progress=False,
         )  # fmt: skip
-        seconds = perf_counter() - start
-        share = report.written / seconds / disk
-        peak = None if held is None else (memory("VmHWM") or 0) - held
-        show(record, Figure(name, seconds, report.nbytes, report.written, share, peak))
+        seconds, report = timed(write)
+        peak = None if held is None else (read_memory("VmHWM") or 0) - held
+        run.add(name, seconds, report.nbytes, report.written, peak)
     rows = np.ascontiguousarray(report.sources)
     block = sssp.shortest_paths(g, targets[:16], device=device).distances[:, rows]
     for zstd in (False, True):
-        write_alone(record, folder, block.T, targets.size, disk, zstd=zstd)
+        write_alone(run, folder, block.T, targets.size, zstd=zstd)
 
 
-def write_alone(
-    record: Record, folder: Path, values: Any, columns: int, disk: float, *, zstd: bool
-) -> None:
-    """Time the writing of blocks that are there, in as many threads as a GPU has."""
+def write_alone(run: Run, folder: Path, values: Any, columns: int, *, zstd: bool) -> None:
+    """Time the writing of blocks in memory, in as many threads as a GPU has."""
     field = Field("distances", "distance", INT32, columns)
     layout = Layout((field,), len(values), columns, values.shape[1], by_columns=True)
     store = ZarrStore(folder / f"alone-{zstd}.zarr", layout, zstd)
@@ -155,57 +150,42 @@ def write_alone(
     store.prepare({}, {}, temporary)
     values = values.astype(INT32)
     blocks = min(WRITTEN, layout.blocks)
-    start = perf_counter()
-    with ThreadPoolExecutor(WRITERS_A_GPU) as writers:
-        files = writers.map(
-            lambda block: store.write(block, {"distances": values}, temporary), range(blocks)
-        )
-        written = sum(piece.size for pieces in files for piece in pieces)
-    seconds = perf_counter() - start
+
+    def write() -> int:
+        with ThreadPoolExecutor(WRITERS_A_GPU) as writers:
+            files = writers.map(
+                lambda block: store.write(block, {"distances": values}, temporary), range(blocks)
+            )
+            return sum(piece.size for pieces in files for piece in pieces)
+
+    seconds, written = timed(write)
     what = f"writing alone, {WRITERS_A_GPU} threads, {'zstd' if zstd else 'uncompressed'}"
-    figure = Figure(what, seconds, blocks * values.nbytes, written, written / seconds / disk)
-    show(record, figure)
+    run.add(what, seconds, blocks * values.nbytes, written)
 
 
-def dd(folder: Path, nbytes: int) -> float:
-    """Return the bytes a second that ``dd`` brings to the disk."""
+def write_by_dd(folder: Path, nbytes: int) -> float:
+    """Return the bytes a second that ``dd`` writes to the disk."""
     file = folder / "dd"
     pieces = max(1, nbytes // DD_PIECE)
     command = ["dd", "if=/dev/zero", f"of={file}", f"bs={DD_PIECE}", f"count={pieces}"]
-    start = perf_counter()
-    subprocess.run([*command, "conv=fsync"], check=True, capture_output=True)
-    rate = pieces * DD_PIECE / (perf_counter() - start)
+    run = partial(subprocess.run, [*command, "conv=fsync"], check=True, capture_output=True)
+    seconds, _ = timed(run)
     file.unlink()
-    return rate
+    return pieces * DD_PIECE / seconds
 
 
 def forget_peak() -> None:
-    """Let the greatest memory be counted anew, where the system can."""
+    """Reset the greatest memory of this process, where the system can."""
     if STATUS.exists():
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def memory(name: str) -> int | None:
-    """Return what the system says of this process, in bytes."""
+def read_memory(name: str) -> int | None:
+    """Return a figure of the system on this process, in bytes; None if it has none."""
     if not STATUS.exists():
         return None
     (line,) = (line for line in STATUS.read_text().splitlines() if line.startswith(f"{name}:"))
     return int(line.split()[1]) * 1024
-
-
-def show(record: Record, figure: Figure) -> None:
-    """Keep a figure, and print it."""
-    rates = (figure.table / figure.seconds, figure.written / figure.seconds)
-    record.add(
-        [figure],
-        [
-            figure.what,
-            f"{figure.seconds:.2f}",
-            *(f"{rate / MEGABYTE:,.0f}" for rate in rates),
-            "" if figure.share is None else f"{figure.share:.2f}",
-            "" if figure.memory is None else f"{figure.memory / MEGABYTE:,.0f}",
-        ],
-    )
 
 
 if __name__ == "__main__":

@@ -21,11 +21,11 @@ pandana    package pandana                                all distances of trips
 The last two prepare maps, and ``--table hierarchy`` asks them what it asks ours; cch needs
 coordinates (``USA-road-d.NY.co.gz`` beside the graph).
 
-What is not there is skipped, and says so. A library is timed from call to its own result, which is
-turned into an array afterwards. A program is started anew for every source, and what it measures
-itself is its time: reading the graph is not in it, and neither is what a call from Python costs
-us. gapbs and wasp get the delta of `DELTAS` that is best for them on the graph; their threads are
-those of OMP_NUM_THREADS.
+A rival that is not installed is skipped, with a remark. A library is timed from call to its own
+result, which is turned into an array afterwards. A program is started anew for every source, and
+its own clock counts: reading the graph is not in it, and neither is a call from Python. gapbs and
+wasp get the delta of `DELTAS` that is best for them on the graph; their threads are those of
+OMP_NUM_THREADS.
 """
 
 from __future__ import annotations
@@ -47,15 +47,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import installed
 from sssp.apps.terminal.interrupt import leave
 from sssp.apps.terminal.outcome import reporting_errors
 from sssp.apps.terminal.parser import Parser, parse
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
-from sssp.bench.rival import Answer, PreparedMap, Rival
+from sssp.bench.rival import Answer, PreparedMap, Rival, read_rows
 from sssp.loaders import write_gr
-
-__all__ = ["RIVALS", "RivalError", "main"]
 
 Sources = NDArray[np.int64]
 Solve = Callable[[Sources], Any]
@@ -102,7 +99,7 @@ def _prepare_networkit(graph: sssp.Graph) -> Solve:
 def _read_networkit(searches: list[Any]) -> Answer:
     distances = np.array([search.getDistances(asarray=True) for search in searches])
     distances[distances == np.finfo(np.float64).max] = np.inf
-    return _of_distances(distances)
+    return read_rows(distances)
 
 
 def _prepare_igraph(graph: sssp.Graph) -> Solve:
@@ -133,12 +130,7 @@ def _read_rustworkx(found: list[tuple[int, int, Mapping[int, float]]]) -> Answer
     for row, (_, source, lengths) in zip(distances, found, strict=True):
         row[list(lengths.keys())] = list(lengths.values())
         row[source] = 0  # which it leaves out
-    return _of_distances(distances)
-
-
-def _of_distances(distances: Any) -> Answer:
-    rows = np.asarray(distances, np.float64)
-    return Answer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
+    return read_rows(distances)
 
 
 # -- libraries that prepare maps ---------------------------------------------------------------
@@ -202,11 +194,11 @@ def _prepare_cch(graph: sssp.Graph) -> Solve:
 
 
 def _read_cch(rows: list[Any]) -> Answer:
-    return _of_distances(_infinite_for_none(rows))
+    return read_rows(_infinite_for_none(rows))
 
 
 def _mapped_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
-    """Use pandana, which finds trips alone, and has neither trees nor new weights."""
+    """Use pandana, which finds trips only, and takes no new weights."""
     pandana, frames = _library("pandana"), _library("pandas")
     if graph.greatest_weight > PANDANAS_GREATEST:
         raise RivalError(f"it takes weights up to {PANDANAS_GREATEST:,}")
@@ -250,9 +242,9 @@ Prepare = Callable[[str, sssp.Graph, Path], SolveOne]
 def _program(
     name: str, command: str, variable: str, prepare: Prepare, device: str = "cpu"
 ) -> Rival:
-    """Return the rival that a program is, wherever it lies."""
+    """Return the rival that a program is: named by a variable, or on PATH as a command."""
 
-    def found_and_prepared(graph: sssp.Graph) -> Solve:
+    def find_and_prepare(graph: sssp.Graph) -> Solve:
         program = os.environ.get(variable) or shutil.which(command)
         if program is None:
             raise RivalError(f"not found: put it on PATH as {command}, or name it in {variable}")
@@ -260,11 +252,11 @@ def _program(
             raise RivalError(f"{variable} names no program: {program!r}")
         _refuse_wide_weights(graph)
         folder = Path(mkdtemp(prefix="sssp-rival-"))
-        solve = partial(_in_turn, prepare(program, graph.open_part(), folder))
+        solve = partial(_solve_in_turn, prepare(program, graph.open_part(), folder))
         weakref.finalize(solve, shutil.rmtree, folder, True)
         return solve
 
-    return Rival(name, found_and_prepared, device=device, read=_as_it_is)
+    return Rival(name, find_and_prepare, device=device, read=lambda answer: answer)
 
 
 def _refuse_wide_weights(graph: sssp.Graph) -> None:
@@ -272,39 +264,30 @@ def _refuse_wide_weights(graph: sssp.Graph) -> None:
         raise RivalError(f"it takes whole weights up to {LARGEST:,}")
 
 
-def _as_it_is(answer: Answer) -> Answer:
-    return answer
-
-
-def _in_turn(solve: SolveOne, sources: Sources) -> Answer:
-    """Put the answers for single sources together."""
+def _solve_in_turn(solve: SolveOne, sources: Sources) -> Answer:
+    """Solve for one source after the other, and join the answers."""
     answers = [solve(source) for source in sources.tolist()]
     first = answers[0]
 
-    def joined(field: str) -> Any:
+    def join(field: str) -> Any:
         parts = [getattr(answer, field) for answer in answers]
         return None if parts[0] is None else np.concatenate(parts)
 
     return Answer(
-        joined("reached"),
-        joined("distances"),
-        joined("vertices"),
+        join("reached"),
+        join("distances"),
+        join("vertices"),
         sum(answer.seconds or 0.0 for answer in answers),
         all(answer.right for answer in answers),
         first.remark,
     )
 
 
-def _output(*command: str | Path | int) -> str:
-    """Run a program, and return what it prints."""
+def _run_program(*command: str | Path | int) -> str:
+    """Run a program, and return its output."""
+    words = [str(part) for part in command]
     try:
-        done = subprocess.run(
-            [str(part) for part in command],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RivalError(str(error)) from error
     if done.returncode:
@@ -316,7 +299,7 @@ def _last_line(text: str) -> str:
     return (text.strip() or "no word why").splitlines()[-1]
 
 
-def _number(pattern: str, output: str) -> float:
+def _read_number(pattern: str, output: str) -> float:
     found = re.search(pattern, output)
     if found is None:
         raise RivalError(f"its output has no {pattern!r}: {_last_line(output)}")
@@ -329,12 +312,12 @@ def _prepare_gapbs(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
     write_gr(file, graph.n, graph.tails, graph.indices, graph.weights)
 
     def solve(source: int, delta: int) -> Answer:
-        output = _output(program, "-f", file, "-r", source, "-d", delta, "-n", 1, "-a", "-v")
+        output = _run_program(program, "-f", file, "-r", source, "-d", delta, "-n", 1, "-a", "-v")
         return Answer(
-            np.array([int(_number(r"reaches\s+(\d+) nodes", output))]),
-            seconds=_number(r"Trial Time:\s*([\d.]+)", output),
+            np.array([int(_read_number(r"reaches\s+(\d+) nodes", output))]),
+            seconds=_read_number(r"Trial Time:\s*([\d.]+)", output),
             right=re.search(r"Verification:\s*PASS", output) is not None,
-            remark=f"delta {delta}; it tells no distances: its own test and the number of "
+            remark=f"delta {delta}; it reports no distances: its own test and the number of "
             "vertices stand for them",
         )
 
@@ -356,12 +339,12 @@ def _prepare_adds(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
         graph.weights.astype(np.uint32).tofile(stream)
 
     def solve(source: int) -> Answer:
-        output = _output(program, "-s", source, "-o", out, file)
+        output = _run_program(program, "-s", source, "-o", out, file)
         times = re.findall(r"[Tt]ime\D*?([\d.]+)\s*(ns|us|ms|s)\b", output)
         if not times:
             raise RivalError(f"its output has no time: {_last_line(output)}")
         words = out.read_text().replace("INF", "inf").split()
-        answer = _of_distances([words[1::2]])
+        answer = read_rows([words[1::2]])
         number, unit = times[-1]
         return Answer(answer.reached, answer.distances, seconds=float(number) * SECONDS[unit])
 
@@ -371,7 +354,7 @@ def _prepare_adds(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
 def _prepare_routingkit(program: str, graph: sssp.Graph, folder: Path) -> SolveOne:
     """Use ``run_dijkstra FIRST_OUT HEAD WEIGHT SOURCES TARGETS DISTANCES``, vectors of uint32.
 
-    It stops at its target: to settle what we settle, that is the farthest vertex by our search.
+    It stops at its target, so that is the farthest vertex by our search.
     """
     names = ("first_out", "head", "weight", "source", "target", "distance")
     files = [folder / name for name in names]
@@ -384,12 +367,12 @@ def _prepare_routingkit(program: str, graph: sssp.Graph, folder: Path) -> SolveO
         farthest = int(np.argmax(np.where(ours.reached, ours.distances, -1)))
         for file, vertex in zip(files[3:5], (source, farthest), strict=True):
             np.array([vertex], np.uint32).tofile(file)
-        output = _output(program, *files)
+        output = _run_program(program, *files)
         return Answer(
             np.array([np.count_nonzero(ours.reached)]),
             np.fromfile(files[5], np.uint32).astype(np.float64)[np.newaxis],
             np.array([[farthest]]),
-            _number(r"avg running time\s*:\s*(\d+)", output) * SECONDS["us"],
+            _read_number(r"avg running time\s*:\s*(\d+)", output) * SECONDS["us"],
             remark="only the distance of the farthest vertex is compared",
         )
 
@@ -398,7 +381,7 @@ def _prepare_routingkit(program: str, graph: sssp.Graph, folder: Path) -> SolveO
 
 RIVALS = {
     "networkit": Rival("networkit Dijkstra", _prepare_networkit, read=_read_networkit),
-    "igraph": Rival("igraph distances", _prepare_igraph, read=_of_distances),
+    "igraph": Rival("igraph distances", _prepare_igraph),
     "rustworkx": Rival("rustworkx dijkstra", _prepare_rustworkx, read=_read_rustworkx),
     "gapbs": _program("GAPBS sssp", "gapbs-sssp", "GAPBS_SSSP", _prepare_gapbs),
     "wasp": _program("Wasp", "wasp-sssp", "WASP_SSSP", _prepare_gapbs),
@@ -438,7 +421,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="A,B",
             help=f"all, or some of {', '.join(RIVALS)} (default all)",
         )
-        parser.set_defaults(packages=[*PACKAGES, *installed([*RIVALS, "routingkit_cch"])])
+        parser.set_defaults(packages=[*PACKAGES, *RIVALS, "routingkit_cch"])
         return run(parse(parser, arguments))
 
     return reporting_errors(program, command)

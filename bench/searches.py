@@ -4,8 +4,8 @@
 
 Each method on the graphs that it is judged by: NY and NE-synthetic (where `sssp.datasets.find`
 finds them), a grid that is made here, the largest graphs of the thesis. A figure is the median of
-several runs, from distances cleared to distances in device memory; what clearing takes is told
-beside it. Of every figure three rows are compared with the CPU's.
+several runs, from distances cleared to distances in device memory; the time of
+clearing stands beside it. Of every figure three rows are compared with the CPU's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import Record, options_of, percolated_grid, real_graph
+from bench.graphs import SEED, percolated_grid, real_graph
+from sssp.bench.papers.search_tables import RANDOM_GRAPHS, random_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import time_launches
 from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import DeviceGraph, device_graph
@@ -31,12 +34,10 @@ from sssp.cuda.search.delta_stepping import _DeltaSearch
 from sssp.cuda.search.threshold_dijkstra import _ThresholdSearch
 from sssp.kernels.dtypes import INT32, largest_distance, unreached
 from sssp.methods import METHODS
-from sssp.papers.search_tables import RANDOM_GRAPHS, random_graph
 
 #: timed runs of a figure, and of one that takes long
 RUNS, FEW_RUNS = 10, 3
 RANDOM_SOURCES = 10
-SEED = 1
 #: rows compared with the CPU's
 CHECKED = 3
 #: share of the diameter that an isochrone reaches
@@ -45,48 +46,31 @@ REACH = 20
 ROOMY = 1 << 40
 
 
-@dataclass
-class Figure:
-    """One line of the table; times in milliseconds, of the whole call."""
+HEADINGS = (
+    "method | graph (n; m) | what | ms, median of so many runs | us a source | "
+    "clearing, us a source | statistics of a row | "
+)
+CELLS = (
+    "{name} | {graph} ({n:,}; {m:,}) | {what} | {median:.2f} of {runs} | {each:.2f} | "
+    "{clearing_each:.2f} | {counts} | {equal}"
+)
 
-    method: str
-    form: str
-    graph: str
-    n: int
-    m: int
-    what: str
-    sources: int
-    runs: int
-    median: float
-    fastest: float
-    clearing: float
-    #: a row's, on average
-    statistics: dict[str, float]
-    equal: bool
+#: a row of the JSON; times in milliseconds, of the whole call, and statistics a source
+Figure = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A method in one of its forms, and what is measured of it on a graph.
-
-    Attributes
-    ----------
-    method, form : str
-    search : callable
-        ``search(graph, on_device, dtype)`` makes it.
-    graph : str
-        A name of `GRAPHS`.
-    tasks : sequence of callable
-        Each takes a `Bench` and measures a figure.
-    runs : int
-        How many are timed.
-    """
+    """A method in one of its forms, and tasks to measure it in on a graph."""
 
     method: str
     form: str
+    #: ``search(graph, on_device, dtype)`` makes it
     search: Callable[[sssp.Graph, DeviceGraph, np.dtype[Any]], Search]
+    #: a name of `_graph`
     graph: str
     tasks: Sequence[Callable[[Bench], Figure]]
+    #: timed runs
     runs: int = RUNS
 
 
@@ -99,26 +83,25 @@ class Bench:
         self.stream = cuda.stream()
 
     def middle(self) -> Figure:
-        """From vertex n // 2."""
+        """Measure from vertex n // 2."""
         return self._measure("source n // 2", np.array([self.graph.n // 2]))
 
     def typical(self) -> Figure:
-        """From the one that takes the median time of some random sources."""
+        """Measure from the random source of median time."""
         figures = [
             self._measure(f"median of {RANDOM_SOURCES} random sources", np.array([source]))
             for source in self._random(RANDOM_SOURCES)
         ]
-        figures.sort(key=lambda figure: figure.median)
-        chosen = figures[len(figures) // 2]
-        chosen.equal = all(figure.equal for figure in figures)
-        return chosen
+        figures.sort(key=lambda figure: float(figure["median"]))
+        equal = all(figure["equal"] for figure in figures)
+        return {**figures[len(figures) // 2], "equal": equal}
 
     def batch(self, count: int) -> Figure:
-        """From many sources side by side."""
+        """Measure from many sources side by side."""
         return self._measure(f"{count:,} sources", self._random(count))
 
     def isochrones(self, count: int) -> Figure:
-        """The same, each search up to a share of the diameter."""
+        """Measure from many sources, each search up to a share of the diameter."""
         far = sssp.shortest_paths(self.graph, self.graph.n // 2, device="cpu").distances
         across = sssp.shortest_paths(self.graph, int(far.argmax()), device="cpu").distances
         limit = int(across.max()) // REACH
@@ -150,32 +133,30 @@ class Bench:
         expected = sssp.shortest_paths(
             self.graph, sources[:CHECKED], limit=limit, device="cpu", dtype="int32"
         )
-        return Figure(
-            method=self.case.method,
-            form=self.case.form,
-            graph=self.case.graph,
-            n=n,
-            m=self.graph.m,
-            what=what,
-            sources=rows,
-            runs=self.case.runs,
-            median=float(np.median(searching)),
-            fastest=float(searching.min()),
-            clearing=float(np.median(clearing)),
-            statistics=dict(zip(METHODS[self.case.method].statistics, counters, strict=False)),
-            equal=bool((found == expected.distances).all()),
-        )
+        return {
+            "method": self.case.method,
+            "form": self.case.form,
+            "graph": self.case.graph,
+            "n": n,
+            "m": self.graph.m,
+            "what": what,
+            "sources": rows,
+            "runs": self.case.runs,
+            "median": float(np.median(searching)),
+            "fastest": float(searching.min()),
+            "clearing": float(np.median(clearing)),
+            "statistics": dict(zip(METHODS[self.case.method].statistics, counters, strict=False)),
+            "equal": bool((found == expected.distances).all()),
+        }
 
-    def _run(self, batch: Batch, scratch: tuple[Any, ...]) -> tuple[float, float]:
-        start, cleared, end = (cuda.event() for _ in range(3))
-        start.record(self.stream)
-        batch.fill(batch.distances, batch.unseen)
-        batch.fill(batch.counters, 0)
-        cleared.record(self.stream)
-        self.search.launch(batch, scratch)
-        end.record(self.stream)
-        end.synchronize()
-        return cuda.event_elapsed_time(start, cleared), cuda.event_elapsed_time(cleared, end)
+    def _run(self, batch: Batch, scratch: tuple[Any, ...]) -> list[float]:
+        """Return the milliseconds of clearing and of searching."""
+
+        def clear() -> None:
+            batch.fill(batch.distances, batch.unseen)
+            batch.fill(batch.counters, 0)
+
+        return time_launches(self.stream, clear, lambda: self.search.launch(batch, scratch))
 
 
 # -- what is measured ----------------------------------------------------------------------------
@@ -241,24 +222,10 @@ def _figures(methods: Sequence[str], side: int) -> Iterator[Figure]:
         yield from (task(bench) for task in case.tasks)
 
 
-def _cells(figure: Figure) -> tuple[str, ...]:
-    each = 1000 / figure.sources
-    return (
-        f"{figure.method} {figure.form}".strip(),
-        f"{figure.graph} ({figure.n:,}; {figure.m:,})",
-        figure.what,
-        f"{figure.median:.2f} of {figure.runs}",
-        f"{figure.median * each:.2f}",
-        f"{figure.clearing * each:.2f}",
-        ", ".join(f"{name} {value:,.0f}" for name, value in figure.statistics.items()),
-        "equal" if figure.equal else "WRONG",
-    )
-
-
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
     methods = list(dict.fromkeys(case.method for case in CASES))
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument(
         "--method",
         dest="methods",
@@ -269,22 +236,18 @@ def main() -> int:
     )
     parser.add_argument("--side", type=int, default=5200, help="of the grid, in vertices")
     options = parser.parse_args()
-    record = Record(
-        {"seed": SEED, "clock": "CUDA events, milliseconds"},
-        (
-            "method",
-            "graph (n; m)",
-            "what",
-            "ms, median of so many runs",
-            "us a source",
-            "clearing, us a source",
-            "statistics of a row",
-            "",
-        ),
-    )
+    listing = Listing({"seed": SEED, "clock": "CUDA events, milliseconds"}, HEADINGS, CELLS)
     for figure in _figures(options.methods or methods, options.side):
-        record.add([figure], _cells(figure))
-    return record.finish(options.json)
+        each = 1000 / figure["sources"]
+        counts = (f"{name} {value:,.0f}" for name, value in figure["statistics"].items())
+        listing.add(
+            figure,
+            name=f"{figure['method']} {figure['form']}".strip(),
+            each=each * figure["median"],
+            clearing_each=each * figure["clearing"],
+            counts=", ".join(counts),
+        )
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

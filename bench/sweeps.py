@@ -3,9 +3,9 @@
     python -m bench.sweeps [GRAPH ...] [--sources N] [--json FILE]
 
 A graph is a name that `sssp.datasets.find` knows, or a file; default USA-road-d.NY. (Graphs of the
-size of a continent: `bench.large`.) What a batch of trees takes on the device is the median of
+size of a continent: `bench.large`.) The time of a batch of trees on the device is the median of
 several replays of its launches as one CUDA graph, from sources there to distances there, in the
-order of the vertices and side by side; what calls take is from Python to Python. New weights are
+order of the vertices and side by side; calls are timed from Python to Python. New weights are
 also timed stage by stage, from the lowest tier, of the highest number, up and down again. Lines are
 printed as they are known, with the seconds since the start. Some rows of every batch are
 compared with searches on the graph; two trees are certified.
@@ -15,17 +15,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import Record, options_of
+from bench.graphs import SEED
 from sssp.apps.terminal.arguments import named_graph
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import repeat, time_launches
 from sssp.cuda.batch import COUNTERS, Batch
 from sssp.cuda.compiler import Recording, cuda, select
 from sssp.cuda.device_memory import device_graph, pinned_array
@@ -46,7 +47,6 @@ from sssp.kernels.dtypes import INT32, largest_distance, unreached
 GRAPH = "USA-road-d.NY"
 RUNS = 10
 BATCHES = 256, 64, 32, 16, 8, 1
-SEED = 1
 #: calls for a tree to pinned memory, of which the median counts
 CLICKS = 100
 #: rows of a batch that are compared; rows that are certified
@@ -58,57 +58,27 @@ REDUCED, TRIPS, TREES = 1 << 18, 1_000_000, 256
 #: sets of weights that are customized together; streets that are closed in turn, homes and jobs,
 #: and scenarios that are compared with the CPU
 SETS, BRIDGES, ENDS, COMPARED = 64, 1000, 1000, 5
-#: headings of the table
-COLUMNS = "at, s", "graph", "what", "ms", "units", "us a unit", "clock", ""
-#: what a line says of its figure
-VERDICTS = {None: "", True: "equal", False: "WRONG"}
-
-
-@dataclass
-class Figure:
-    """One line of the table.
-
-    Attributes
-    ----------
-    graph, what : str
-    milliseconds : float
-        For all units (trees, entries, trips).
-    units : int
-    clock : {"events", "calls"}
-    equal : bool or None
-        Whether what was found is right; None: nobody has looked.
-    at : float
-        Seconds since the start.
-    """
-
-    graph: str
-    what: str
-    milliseconds: float
-    units: int
-    clock: str
-    equal: bool | None = None
-    at: float = 0.0
-
-    @property
-    def each(self) -> float:
-        """Microseconds a unit."""
-        return 1e3 * self.milliseconds / self.units
+HEADINGS = "at, s | graph | what | ms | units | us a unit | clock | "
+CELLS = (
+    "{at:,.1f} | {graph} | {what} | {milliseconds:,.3f} | {units:,} | {each:,.4f} | {clock} | "
+    "{equal}"
+)
 
 
 class Bench:
-    """A graph that is prepared, and what is measured on it whatever its size."""
+    """A prepared graph, and measurements for graphs of any size."""
 
     hierarchy: sssp.Hierarchy
 
-    def __init__(self, record: Record, name: str, graph: sssp.Graph) -> None:
-        self.record, self.name, self.graph = record, name, graph
+    def __init__(self, listing: Listing, name: str, graph: sssp.Graph) -> None:
+        self.listing, self.name, self.graph = listing, name, graph
         self.random = np.random.default_rng(SEED)
 
     def prepare(self) -> DeviceMap:
         """Prepare the graph, and bring it to the first device."""
-        self.hierarchy = self.call("prepare", 1, lambda: sssp.prepare(self.graph), 0)
+        self.hierarchy = self.time_call("prepare", 1, lambda: sssp.prepare(self.graph), 0)
         with select(0):
-            there: DeviceMap = self.call("first map on the device", 1, self.device_map, 0)
+            there: DeviceMap = self.time_call("first map on the device", 1, self.device_map, 0)
         bundles = there.tree.bundles
         print(
             f"{self.name}: top {bundles.top}, levels {bundles.levels.size - 1}, bundles "
@@ -121,32 +91,30 @@ class Bench:
         """Return the map on the current device."""
         return device_map(self.hierarchy, INT32, 0)
 
-    def some(self, count: int) -> Any:
+    def draw(self, count: int) -> Any:
         """Return random vertices."""
         return self.random.integers(0, self.graph.n, count)
 
-    def flat(self, sources: Any, *, with_tails: bool = False) -> sssp.ShortestPaths:
+    def search_graph(self, sources: Any, *, with_tails: bool = False) -> sssp.ShortestPaths:
         """Search the graph itself, on the CPU."""
         return sssp.shortest_paths(
             self.graph, sources, device="cpu", dtype="int32", predecessors=with_tails
         )
 
-    def add(self, figure: Figure) -> None:
-        """Print and keep a line."""
-        figure.at = self.record.seconds
-        cells = (
-            f"{figure.at:,.1f}",
-            figure.graph,
-            figure.what,
-            f"{figure.milliseconds:,.3f}",
-            f"{figure.units:,}",
-            f"{figure.each:,.4f}",
-            figure.clock,
-            VERDICTS[figure.equal],
-        )
-        self.record.add([figure], cells)
+    def add(
+        self,
+        what: str,
+        milliseconds: float,
+        units: int = 1,
+        equal: bool | None = None,
+        clock: str = "events",
+    ) -> None:
+        """Print and keep the time of all units: trees, entries or trips."""
+        at, each = self.listing.seconds, 1e3 * milliseconds / units
+        row = {"graph": self.name, "what": what, "milliseconds": milliseconds, "units": units}
+        self.listing.add({**row, "clock": clock, "equal": equal, "at": at}, each=each)
 
-    def call(
+    def time_call(
         self,
         what: str,
         units: int,
@@ -154,38 +122,31 @@ class Bench:
         runs: int = 3,
         is_right: Callable[[Any], bool] | None = None,
     ) -> Any:
-        """Time a call, and return what it returns: the median of some runs after a first.
+        """Time a call by the median of some runs after a first, and return its result.
 
         The first may compile; with no runs after it, it counts.
         """
-        times = []
-        for _ in range(1 + runs):
-            start = perf_counter()
-            result = call()
-            times.append(1e3 * (perf_counter() - start))
-        equal = None if is_right is None else is_right(result)
-        milliseconds = float(np.median(times[min(runs, 1) :]))
-        self.add(Figure(self.name, what, milliseconds, units, "calls", equal))
-        return result
+        results: list[Any] = [None]
 
-    def replayed(self, recording: Recording, stream: Any) -> float:
+        def ask() -> None:
+            results[0] = call()
+
+        seconds = repeat(ask, 1 + runs)
+        equal = None if is_right is None else is_right(results[0])
+        self.add(what, 1e3 * float(np.median(seconds[min(runs, 1) :])), units, equal, "calls")
+        return results[0]
+
+    def replay(self, recording: Recording, stream: Any) -> float:
         """Return the milliseconds of a recording, the median of several replays."""
-        times = []
-        for _ in range(RUNS + 1):
-            start, end = cuda.event(), cuda.event()
-            start.record(stream)
-            recording.replay(stream)
-            end.record(stream)
-            end.synchronize()
-            times.append(cuda.event_elapsed_time(start, end))
+        times = [time_launches(stream, lambda: recording.replay(stream)) for _ in range(RUNS + 1)]
         return float(np.median(times[1:]))
 
-    def weigh_there(self, tree: DeviceTree, *, by_stage: bool = False) -> None:
+    def weigh_on_device(self, tree: DeviceTree, *, by_stage: bool = False) -> None:
         """Time new weights that are on the device."""
-        milliseconds = self.weighed(tree, 1, by_stage=by_stage)
-        self.add(Figure(self.name, "new weights on the device", milliseconds, 1, "events"))
+        milliseconds = self.time_weights(tree, 1, by_stage=by_stage)
+        self.add("new weights on the device", milliseconds, 1)
 
-    def weighed(self, tree: DeviceTree, count: int, *, by_stage: bool = False) -> float:
+    def time_weights(self, tree: DeviceTree, count: int, *, by_stage: bool = False) -> float:
         """Return the milliseconds in which some sets of weights are customized together.
 
         And list those of every stage: alone again and again, it finds more in the cache.
@@ -196,14 +157,14 @@ class Bench:
         work, stream = Work(memory, sets, givers, count), cuda.stream()
         maps.launch(work, stream)
         for name, stage in maps.stages() if by_stage else []:
-            milliseconds = self.replayed(Recording(partial(stage, work)), stream)
+            milliseconds = self.replay(Recording(partial(stage, work)), stream)
             what = f"{name}, of {count}"
-            self.add(Figure(self.name, what, milliseconds, count, "events"))
-        return self.replayed(Recording(partial(maps.launch, work)), stream)
+            self.add(what, milliseconds, count)
+        return self.replay(Recording(partial(maps.launch, work)), stream)
 
     def weigh_from_host(self, runs: int) -> None:
         """Time new weights from an array on the host, and compare a tree of them."""
-        fresh, source = self.random.integers(1, 2000, self.graph.m), self.some(1)
+        fresh, source = self.random.integers(1, 2000, self.graph.m), self.draw(1)
 
         def weigh() -> sssp.Hierarchy:
             other: sssp.Hierarchy = self.hierarchy.with_weights(fresh)
@@ -217,9 +178,9 @@ class Bench:
             )
             return bool(np.array_equal(found, expected))
 
-        self.call("new weights, host to device", 1, weigh, runs, is_right)
+        self.time_call("new weights, host to device", 1, weigh, runs, is_right)
 
-    def trees(
+    def time_trees(
         self, sources: Any, distances: Any, tails: Any = None, packed: Packed | None = None
     ) -> None:
         """Time a batch of trees on the device, to all vertices or to some targets.
@@ -228,7 +189,7 @@ class Bench:
         ----------
         sources : ndarray, int64
         distances : ndarray, shape (rows, n), int32
-            What is right for the first of them, at least one.
+            Expected for the first of them, at least one.
         tails : ndarray, shape (rows, n), int32, optional
             Predecessors, if they are to be found too.
         packed : Packed, optional
@@ -263,7 +224,7 @@ class Bench:
 
         launch(stream)
         stream.synchronize()
-        milliseconds = self.replayed(Recording(launch), stream)
+        milliseconds = self.replay(Recording(launch), stream)
         what = f"{size} trees{'' if tails is None else ' with predecessors'} on the device"
         if packed is not None:
             targets = packed.selection.targets
@@ -274,19 +235,19 @@ class Bench:
             for there, expected in ((scratch.swept, distances), (places, tails))
             if there is not None
         )
-        self.add(Figure(self.name, what, milliseconds, size, "events", equal))
+        self.add(what, milliseconds, size, equal)
 
     def certify(self) -> None:
         """Check some trees by their certificate."""
 
         def certified() -> bool:
             rows = sssp.shortest_paths(
-                self.hierarchy, self.some(CERTIFIED), predecessors=True, device="cuda"
+                self.hierarchy, self.draw(CERTIFIED), predecessors=True, device="cuda"
             )
             sssp.verify(self.graph, rows)
             return True
 
-        self.call("trees found and certified", CERTIFIED, certified, 0, bool)
+        self.time_call("trees found and certified", CERTIFIED, certified, 0, bool)
 
 
 def _first_rows(
@@ -322,57 +283,57 @@ def _first_rows(
 
 
 class City(Bench):
-    """A city or a country, of which everything is measured."""
+    """A city or a country, on which everything is measured."""
 
-    def __init__(self, record: Record, name: str, graph: sssp.Graph, sources: int | None) -> None:
-        super().__init__(record, name, graph)
+    def __init__(self, listing: Listing, name: str, graph: sssp.Graph, sources: int | None) -> None:
+        super().__init__(listing, name, graph)
         self.sources = sources
 
     def run(self) -> None:
         """Measure everything."""
         first = self.prepare()
         with select(0):
-            self.weigh_there(first.tree, by_stage=True)
+            self.weigh_on_device(first.tree, by_stage=True)
             self._weigh_sets(first.tree)
             self.weigh_from_host(3)
             for size in BATCHES:
-                self._compared_trees(size)
-            self._compared_trees(TREES, with_tails=True)
+                self._compare_trees(size)
+            self._compare_trees(TREES, with_tails=True)
         self.certify()
-        hierarchy, one = self.hierarchy, self.some(1)
+        hierarchy, one = self.hierarchy, self.draw(1)
         ask: dict[str, Any] = {"device": "cuda", "progress": False}
         call = partial(sssp.shortest_paths, hierarchy, one, **ask)
-        self.call("one tree, host to host", 1, call)
+        self.time_call("one tree, host to host", 1, call)
         pinned = partial(call, out=pinned_array((1, self.graph.n), INT32))
-        self.call("one tree, to pinned memory", 1, pinned, CLICKS)
+        self.time_call("one tree, to pinned memory", 1, pinned, CLICKS)
         self._close_bridges()
-        self._leave_trees()
+        self._keep_trees()
         for size in TABLES:
-            self._table(size)
+            self._time_table(size)
         chosen = np.arange(min(self.graph.n, self.sources or REDUCED))
         for what in ("eccentricity", "closeness"):
             reduced = partial(sssp.reduce, hierarchy, chosen, what, **ask)
-            self.call(what, chosen.size, reduced, 1)
-        starts, targets = self.some(TRIPS), self.some(TRIPS)
-        self.call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask))
+            self.time_call(what, chosen.size, reduced, 1)
+        starts, targets = self.draw(TRIPS), self.draw(TRIPS)
+        self.time_call("trips", TRIPS, lambda: sssp.pairs(hierarchy, starts, targets, **ask))
 
-    def _compared_trees(
+    def _compare_trees(
         self, size: int, *, with_tails: bool = False, packed: Packed | None = None
     ) -> None:
-        sources = self.some(size)
-        right = self.flat(sources[:CHECKED], with_tails=with_tails)
-        self.trees(sources, right.distances, right.predecessors, packed)
+        sources = self.draw(size)
+        right = self.search_graph(sources[:CHECKED], with_tails=with_tails)
+        self.time_trees(sources, right.distances, right.predecessors, packed)
 
     def _weigh_sets(self, tree: DeviceTree) -> None:
         """Time many sets of weights that are on the device."""
         count = together(tree, INT32, SETS)
-        milliseconds = SETS / count * self.weighed(tree, count, by_stage=True)
-        self.add(Figure(self.name, "sets of weights on the device", milliseconds, SETS, "events"))
+        milliseconds = SETS / count * self.time_weights(tree, count, by_stage=True)
+        self.add("sets of weights on the device", milliseconds, SETS)
 
     def _close_bridges(self) -> None:
         """Close one street after the other; find the mean way from homes to jobs."""
         graph, hierarchy = self.graph, self.hierarchy
-        homes, jobs = self.some(ENDS), self.some(ENDS)
+        homes, jobs = self.draw(ENDS), self.draw(ENDS)
         arcs = self.random.choice(graph.m, BRIDGES, replace=False)
         streets = np.stack((arcs, graph._twins[arcs]), axis=1)  # (-1 where there is no way back)
         closed = np.iinfo(np.int64).max
@@ -388,7 +349,7 @@ class City(Bench):
             wanted = access(hierarchy.scenarios(changes[:COMPARED]), "cpu")
             return bool(np.array_equal(found[:COMPARED], wanted))
 
-        self.call(
+        self.time_call(
             "closed bridges, mean access of homes to jobs",
             BRIDGES,
             lambda: access(hierarchy.scenarios(changes, device="cuda"), "cuda"),
@@ -396,26 +357,26 @@ class City(Bench):
             is_right,
         )
 
-    def _leave_trees(self) -> None:
+    def _keep_trees(self) -> None:
         """Time trees that stay on the device, and sums along them."""
         call = partial(
             sssp.shortest_paths,
             self.hierarchy,
-            self.some(TREES),
+            self.draw(TREES),
             device="cuda",
             output="device",
             progress=False,
         )
-        self.call("trees", TREES, call)
-        trees = self.call("trees with predecessors", TREES, partial(call, predecessors=True))
+        self.time_call("trees", TREES, call)
+        trees = self.time_call("trees with predecessors", TREES, partial(call, predecessors=True))
         values = self.random.integers(0, 1000, self.graph.m)
         volumes = trees.skim(values)
-        self.call("skim along trees on the device", TREES, lambda: trees.skim(values))
-        self.call("load onto trees on the device", TREES, lambda: trees.load(volumes))
+        self.time_call("skim along trees on the device", TREES, lambda: trees.skim(values))
+        self.time_call("load onto trees on the device", TREES, lambda: trees.load(volumes))
 
-    def _table(self, size: int) -> None:
+    def _time_table(self, size: int) -> None:
         """Time tables that are left on the device, to the same targets and to others each time."""
-        hierarchy, sources, targets = self.hierarchy, self.some(size), self.some(size)
+        hierarchy, sources, targets = self.hierarchy, self.draw(size), self.draw(size)
 
         def table(targets: Any) -> Any:
             return sssp.shortest_paths(
@@ -424,32 +385,32 @@ class City(Bench):
 
         def is_right(found: Any) -> bool:
             rows = slice(CHECKED)
-            expected = self.flat(sources[rows]).distances[:, targets]
+            expected = self.search_graph(sources[rows]).distances[:, targets]
             return bool(np.array_equal(found.to_host().distances[rows], expected))
 
         what = f"table {size:,} x {size:,}"
-        # (what is asked again is made ready by the first few calls)
-        self.call(what, size * size, lambda: table(targets), RUNS, is_right)
-        self.call(f"{what}, other targets", size * size, lambda: table(self.some(size)))
+        # (the first few calls prepare a repeated question)
+        self.time_call(what, size * size, lambda: table(targets), RUNS, is_right)
+        self.time_call(f"{what}, other targets", size * size, lambda: table(self.draw(size)))
         with select(0):
             there = self.device_map()
             packed = there.selected.of(there.tree.selections.of(there.tree, targets))
-            self._compared_trees(min(size, MOST_ROWS), packed=packed)
+            self._compare_trees(min(size, MOST_ROWS), packed=packed)
             recording = Recording(lambda own: packed.launch(there.streams, own))
-            times = self.replayed(recording, cuda.stream())
-            self.add(Figure(self.name, f"streams of {size:,} targets", times, 1, "events"))
+            times = self.replay(recording, cuda.stream())
+            self.add(f"streams of {size:,} targets", times, 1)
 
 
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("graphs", nargs="*", type=named_graph, metavar="GRAPH")
     parser.add_argument("--sources", type=int, help="of reductions (default all of a city)")
     options = parser.parse_args()
-    record = Record({"seed": SEED, "runs": RUNS}, COLUMNS)
+    listing = Listing({"seed": SEED, "runs": RUNS}, HEADINGS, CELLS)
     for graph in options.graphs or [named_graph(GRAPH)]:
-        City(record, graph.name, graph.load(), options.sources).run()
-    return record.finish(options.json)
+        City(listing, graph.name, graph.load(), options.sources).run()
+    return listing.finish(options.json)
 
 
 if __name__ == "__main__":

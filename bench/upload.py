@@ -1,7 +1,7 @@
-"""How fast a graph travels to the GPU: pinned pieces over several streams, or one plain copy.
+"""Measure uploads of a graph to the GPU: pinned pieces over several streams, or one plain copy.
 
-``python -m bench.upload [--n 4000000] [--json FILE]``, on a machine with a GPU. What travels are
-the arrays of the built-in road network as the loaders make them. Every figure is the median of
+``python -m bench.upload [--n 4000000] [--json FILE]``, on a machine with a GPU. The arrays are
+those of the built-in road network as the loaders make them. Every figure is the median of
 several runs from call to the arrays being on the device; pinning and unpinning, allocation and
 the making of streams are included.
 """
@@ -10,65 +10,67 @@ from __future__ import annotations
 
 import statistics
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from bench.common import Record, options_of
+from sssp.bench.report import Listing, make_parser
+from sssp.bench.timing import timed
 from sssp.cuda.compiler import cuda, device_number, select
 from sssp.cuda.device_memory import PIECE, STREAMS, upload
 
 PIECES = (4 << 20, 16 << 20, 32 << 20)
 STREAM_COUNTS = (1, 2, 4, 8)
+HEADINGS = "way | streams | piece | ms | GB/s | times as fast"
+CELLS = "{way} | {streams} | {size} | {ms:.2f} | {speed:.1f} | {times:.2f}"
 
 
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
-    parser = options_of(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--n", type=int, default=4_000_000, help="vertices of the network")
     parser.add_argument("--trials", type=int, default=15)
     options = parser.parse_args()
     g = sssp.road_like(options.n)
     arrays = [g.indptr.astype(np.int32), g.indices, g.weights]
-    record = Record(
-        {
-            "graph": f"road_like({options.n})",
-            "n": g.n,
-            "m": g.m,
-            "bytes": sum(array.nbytes for array in arrays),
-            "trials": options.trials,
-            "clock": "wall, milliseconds",
-            "package": {"streams": STREAMS, "piece": PIECE},
-        },
-        ("way", "streams", "piece", "ms", "GB/s", "times as fast"),
-    )
+    size = sum(array.nbytes for array in arrays)
+    settings = {
+        "graph": f"road_like({options.n})",
+        "n": g.n,
+        "m": g.m,
+        "bytes": size,
+        "trials": options.trials,
+        "clock": "wall, milliseconds",
+        "package": {"streams": STREAMS, "piece": PIECE},
+    }
+    listing = Listing(settings, HEADINGS, CELLS)
     with select(device_number("cuda")):
         rows = measure(arrays, options.trials)
     for row in rows:
-        record.add([row], _cells(row, record.settings["bytes"], rows[0]["ms"]))
-    return record.finish(options.json)
+        piece = None if row["piece"] is None else f"{row['piece'] >> 20} MiB"
+        shown = {"speed": size / row["ms"] / 1e6, "times": rows[0]["ms"] / row["ms"]}
+        listing.add(row, size=piece, **shown)
+    return listing.finish(options.json)
 
 
 def measure(arrays: list[NDArray[Any]], trials: int) -> list[dict[str, Any]]:
-    """Median milliseconds of every way, taken in turn so that all see the same machine."""
+    """Return the median milliseconds of every way, taken in turn on the same machine."""
     ways: dict[tuple[Any, ...], Callable[[], list[Any]]] = {
         ("pageable", 1, None): lambda: [cuda.to_device(array) for array in arrays],
     }
     for piece in PIECES:
         for streams in STREAM_COUNTS:
-            ways["pinned", streams, piece] = pinned_way(arrays, streams, piece)
+            ways["pinned", streams, piece] = send_pinned(arrays, streams, piece)
     taken: dict[tuple[Any, ...], list[float]] = {way: [] for way in ways}
     for _ in range(trials + 1):
         for way, send in ways.items():
             cuda.synchronize()
-            start = time.perf_counter()
-            there = send()
-            cuda.synchronize()
-            taken[way].append(1e3 * (time.perf_counter() - start))
+            seconds, there = timed(partial(_send, send))
+            taken[way].append(1e3 * seconds)
             for array, copy in zip(arrays, there, strict=True):
                 if len(taken[way]) == 1:  # the first run warms up, and is checked
                     np.testing.assert_array_equal(copy.copy_to_host(), array)
@@ -80,23 +82,16 @@ def measure(arrays: list[NDArray[Any]], trials: int) -> list[dict[str, Any]]:
     ]
 
 
-def pinned_way(arrays: list[NDArray[Any]], streams: int, piece: int) -> Callable[[], list[Any]]:
+def send_pinned(arrays: list[NDArray[Any]], streams: int, piece: int) -> Callable[[], list[Any]]:
     """Return a call that sends all arrays in pinned pieces."""
     return lambda: [upload(array, streams, piece) for array in arrays]
 
 
-def _cells(row: dict[str, Any], size: int, plain: float) -> list[str]:
-    """One line a way, with its speed relative to the plain copy."""
-    piece = "" if row["piece"] is None else f"{row['piece'] >> 20} MiB"
-    speed = f"{size / row['ms'] / 1e6:.1f}"
-    return [
-        row["way"],
-        str(row["streams"]),
-        piece,
-        f"{row['ms']:.2f}",
-        speed,
-        f"{plain / row['ms']:.2f}",
-    ]
+def _send(send: Callable[[], list[Any]]) -> list[Any]:
+    """Send arrays, and wait until they are there."""
+    there = send()
+    cuda.synchronize()
+    return there
 
 
 if __name__ == "__main__":

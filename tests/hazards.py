@@ -37,7 +37,10 @@ MEANT = {
     ("sssp.cuda.tree", "_jump_kernel"): "pointers only ever come nearer to their roots",
     ("sssp.cuda.tree", "_point_kernel"): "any tight arc will do",
     ("sssp.cuda.sweep.climb", "_climb_kernel"): "a thread without an arc reads, for nothing",
-    ("sssp.papers.cuda_matrix", "_step_kernel"): "row and column k stay what they are in step k",
+    (
+        "sssp.bench.papers.cuda_matrix",
+        "_step_kernel",
+    ): "row and column k stay what they are in step k",
 }
 ATOMICS = [name for name in vars(FakeCUDAAtomic) if not name.startswith("__")]
 

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
+from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.methods import METHODS, Method
-from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 
 __all__ = [
     "MANY",

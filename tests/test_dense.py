@@ -16,6 +16,12 @@ from scipy.sparse import csgraph as scipy_csgraph
 
 import sssp
 from sssp import datasets, methods
+from sssp.bench.papers.baselines import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 from sssp.cpu import team
 from sssp.engine.matrix_request import MatrixQuery, squarings
 from sssp.engine.plan import solver_of
@@ -26,12 +32,6 @@ from sssp.errors import (
     NegativeWeightError,
 )
 from sssp.graph.matrix import MatrixGraph
-from sssp.papers.methods import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sssp
+from sssp.bench.papers.baselines import BaselineDijkstra, BaselineFloydWarshall
 from sssp.calls import placement
 from sssp.calls.placement import (
     COMPILE,
@@ -29,7 +30,6 @@ from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.kernels import store
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Sweep, as_method
-from sssp.papers.methods import BaselineDijkstra, BaselineFloydWarshall
 
 #: what a process takes that has to compile as well
 START = LOAD + COMPILE

@@ -12,8 +12,8 @@ import pytest
 
 import sssp
 from sssp import datasets
+from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.methods import Method
-from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
 from tests.solvers import every_device, needs_speed
 
 METHODS: list[Method] = [

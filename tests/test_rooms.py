@@ -1,4 +1,4 @@
-"""The rooms of the package: arrows run one way, without a circle, and `papers` stays apart.
+"""The rooms of the package: arrows run one way, without a circle, and the papers stay apart.
 
 Read from the import statements, those within functions and for type checkers too, and from texts
 that are the name of a module: an import by string is an import.
@@ -28,7 +28,7 @@ FLOORS = (
     ("order",),
     ("cpu", "cuda"),
     ("prepared", "results"),
-    ("certificate", "papers"),
+    ("certificate",),
     ("calls",),
     ("csgraph",),
     ("jobs", "networkx", "page", "terminal"),
@@ -41,11 +41,11 @@ FLOORS = (
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: tables of modules by name, which are loaded when they are wanted: no arrows (the third, that of
 #: the public names in `sssp/__init__.py`, has no whole names of modules)
-LAZY_TABLES = {"sssp.methods", "sssp.papers.methods", "sssp.apps.cli"}
+LAZY_TABLES = {"sssp.methods", "sssp.bench.papers.baselines", "sssp.apps.cli"}
 #: methods of results that open something above them
 OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
-#: what sets our figures beside published ones
-TABLES = {"sssp.bench.search_tables", "sssp.bench.matrix_tables"}
+#: the baselines of papers, and the tables that set our figures beside published ones
+PAPERS = "sssp.bench.papers"
 
 
 def all_modules() -> dict[str, ast.Module]:
@@ -162,31 +162,32 @@ def test_the_drawing_of_the_house_has_the_rooms_that_there_are_floor_by_floor():
     assert floors == sorted(floors, key=min)
 
 
-def test_nothing_names_papers_but_the_tables_and_the_scripts():
+def test_nothing_names_papers_but_the_option_table_and_the_scripts():
     """Neither in an import nor in a text that `import_module` may get."""
     naming = {
         module
         for module, tree in MODULES.items()
-        if any(name.startswith("sssp.papers") for name in ARROWS[module])
+        if any(name.startswith(PAPERS) for name in ARROWS[module])
         or any(
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
-            and node.value.startswith("sssp.papers")
+            and node.value.startswith(PAPERS)
             for node in ast.walk(tree)
         )
     }
-    inside = {name for name in naming if name.startswith("sssp.papers")}
-    assert "sssp.papers.methods" in inside
-    assert {name for name in naming - inside if not name.startswith("bench.")} == TABLES
+    inside = {name for name in naming if name.startswith(PAPERS)}
+    assert "sssp.bench.papers.baselines" in inside
+    outside = {name for name in naming - inside if not name.startswith("bench.")}
+    assert outside == {"sssp.bench.__main__"}
 
 
 def test_a_bench_without_a_table_loads_no_papers():
-    code = """
+    code = f"""
 import sys
 from sssp.bench.__main__ import main
 main(["--graph", "road-like:50", "--trials", "1", "--methods", "all"])
-print(*(name for name in sys.modules if name in {tables} or name[:11] == "sssp.papers"))
-""".replace("{tables}", repr(TABLES))
+print(*(name for name in sys.modules if name.startswith("{PAPERS}")))
+"""
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.splitlines()[-1] == ""

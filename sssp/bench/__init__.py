@@ -1,7 +1,6 @@
 """The bench, ``python -m sssp.bench``: methods side by side on real graphs, against SciPy.
 
-`harness` times and verifies, `rival` says what the methods are measured against, `machine`
-describes where that happened, `report` prints the table and writes the JSON file. `search_tables`
-and `matrix_tables` measure our figures beside the published ones, which files of the same names in
-`sssp.papers` hold.
+`timing` is the clock, `report` prints tables and writes JSON: the scripts in ``bench/`` use them
+too. `harness` times and verifies methods and the `rival` beside them; `papers` holds published
+kernels and figures.
 """

@@ -15,20 +15,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sssp.apps.terminal.interrupt import leave, tidying_up
 
 if TYPE_CHECKING:
     import argparse
-    from pathlib import Path
 
     from sssp.apps.terminal.arguments import NamedGraph
     from sssp.apps.terminal.output import Output
-    from sssp.bench.harness import Plan
+    from sssp.bench.harness import Plan, Table
     from sssp.bench.report import Report
-
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "main", "run"]
 
 SUMMARY = "time methods on graphs, against SciPy"
 EXAMPLES = """examples:
@@ -45,8 +42,6 @@ EXAMPLES = """examples:
 """
 DEFAULT_METHODS = "dijkstra,delta-stepping"
 DEFAULT_SIZE = 1_000_000
-#: the graph of which everybody has figures
-REAL = "USA-road-d.NY"
 #: tables with graphs of their own, and those that take any
 TABLES = ("thesis", "squaring", "blocks", "floyd-warshall", "closure", "startup", "csgraph")
 TABLES_OF_GRAPHS = ("hierarchy",)
@@ -64,105 +59,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     from sssp.methods import METHODS
 
-    parser.add_argument(
+    def add(name: str, text: str, group: Any = parser, **options: Any) -> None:
+        group.add_argument(name, help=text, **options)
+
+    many: dict[str, Any] = {"action": "append"}
+    add(
         "--graph",
+        f"{GRAPH_HELP}; repeatable",
         dest="graphs",
-        action="append",
         type=named_graph,
         metavar="FILE",
-        help=f"{GRAPH_HELP}; repeatable",
+        **many,
     )
-    parser.add_argument(
+    add(
         "--table",
-        choices=(*TABLES, *TABLES_OF_GRAPHS),
-        help="set our figures beside published ones, with the graphs, sources, methods and "
+        "set our figures beside published ones, with the graphs, sources, methods and "
         "devices of that table in place of those given here (hierarchy: with your graphs and "
         "devices)",
+        choices=(*TABLES, *TABLES_OF_GRAPHS),
     )
-    parser.add_argument(
-        "--side",
-        type=whole_number(1),
-        default=1000,
-        metavar="K",
-        help="sources and targets of the table in --table hierarchy (default 1000)",
+    text = "sources and targets of the table in --table hierarchy (default 1000)"
+    add("--side", text, type=whole_number(1), default=1000, metavar="K")
+    either = parser.add_mutually_exclusive_group()
+    text = "random sources, solved in one call (default 1)"
+    add("--sources", text, either, type=whole_number(1), default=1, metavar="K")
+    text = "a source in the file's own numbers; repeatable"
+    add("--source", text, either, dest="labels", metavar="V", **many)
+    names = ", ".join(METHODS)
+    text = f"all, or some of {names} (default {DEFAULT_METHODS}; with --plot all)"
+    add("--methods", text, type=method_list, metavar="A,B")
+    text = "devices to run them on (default cpu)"
+    add("--devices", text, type=lambda text: text.split(","), default="cpu", metavar="A,B")
+    text = "threads of our methods (default all cores)"
+    add("--threads", text, type=whole_number(1), metavar="T")
+    add("--trials", "timed calls a row (default 5)", type=whole_number(1), default=5, metavar="N")
+    add("--seed", "seed of the random sources (default 0)", type=whole_number(0), default=0)
+    text = "skip rows that would take longer (default 60)"
+    add("--row-limit", text, type=_seconds, default=60.0, metavar="SECONDS")
+    add("--json", "also write everything there, as JSON", type=new_file, metavar="FILE")
+    text = (
+        "also draw time against the number of vertices, to a .png, .svg or .pdf file; the "
+        "graphs are by default built-in ones of growing size"
     )
-    sources = parser.add_mutually_exclusive_group()
-    sources.add_argument(
-        "--sources",
-        type=whole_number(1),
-        default=1,
-        metavar="K",
-        help="random sources, solved in one call (default 1)",
-    )
-    sources.add_argument(
-        "--source",
-        dest="labels",
-        action="append",
-        metavar="V",
-        help="a source in the file's own numbers; repeatable",
-    )
-    parser.add_argument(
-        "--methods",
-        type=method_list,
-        metavar="A,B",
-        help=f"all, or some of {', '.join(METHODS)} (default {DEFAULT_METHODS}; with --plot all)",
-    )
-    parser.add_argument(
-        "--devices",
-        type=lambda text: text.split(","),
-        default="cpu",
-        metavar="A,B",
-        help="devices to run them on (default cpu)",
-    )
-    parser.add_argument(
-        "--threads",
-        type=whole_number(1),
-        metavar="T",
-        help="threads of our methods (default all cores)",
-    )
-    parser.add_argument(
-        "--trials",
-        type=whole_number(1),
-        default=5,
-        metavar="N",
-        help="timed calls a row (default 5)",
-    )
-    parser.add_argument(
-        "--seed", type=whole_number(0), default=0, help="seed of the random sources (default 0)"
-    )
-    parser.add_argument(
-        "--row-limit",
-        type=_seconds,
-        default=60.0,
-        metavar="SECONDS",
-        help="skip rows that would take longer (default 60)",
-    )
-    parser.add_argument(
-        "--json", type=new_file, metavar="FILE", help="also write everything there, as JSON"
-    )
-    parser.add_argument(
-        "--plot",
-        type=_picture,
-        metavar="FILE",
-        help="also draw time against the number of vertices, to a .png, .svg or .pdf file; the "
-        "graphs are by default built-in ones of growing size",
-    )
-    # beside SciPy, and what else has a version to report: programs with more rivals set them
+    add("--plot", text, type=_picture, metavar="FILE")
+    # (programs with more rivals set them)
     parser.set_defaults(rivals=(), packages=PACKAGES)
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, print the report, and return the exit code.
 
-    What was measured before an error or Ctrl-C is reported all the same.
+    Rows measured before an error or Ctrl-C are reported all the same.
     """
-    from datetime import UTC, datetime
-
     if options.table in TABLES and options.graphs:
         raise ValueError(f"--table {options.table} has graphs of its own: leave --graph away")
-    from sssp.bench import machine
     from sssp.bench.harness import Plan
-    from sssp.bench.report import Report
+    from sssp.bench.report import Report, find_hardware, find_versions, now
     from sssp.engine.threads import default_threads
 
     if options.plot is not None:
@@ -170,9 +122,9 @@ def run(options: argparse.Namespace) -> int:
     plan = Plan(options.trials, options.row_limit, options.threads)
     report = Report(
         command=options.command_line,
-        started=datetime.now(UTC).astimezone().isoformat(timespec="seconds"),
-        versions=machine.versions(options.packages),
-        hardware=machine.hardware(["cuda"] if options.table else options.devices),
+        started=now(),
+        versions=find_versions(options.packages),
+        hardware=find_hardware(["cuda"] if options.table else options.devices),
         settings={
             "trials": plan.trials,
             "seed": options.seed,
@@ -193,15 +145,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_plot(options: argparse.Namespace) -> None:
-    """Refuse before the work, not after it, what cannot be drawn.
-
-    Raises
-    ------
-    ValueError
-        The figures of a table.
-    MissingExtraError
-        Matplotlib is not installed.
-    """
+    """Refuse before the work what cannot be drawn."""
     from sssp.graph.extras import imported
 
     if options.table:
@@ -211,26 +155,22 @@ def _check_plot(options: argparse.Namespace) -> None:
 
 def _deliver(report: Report, options: argparse.Namespace) -> None:
     """Write, draw and print a report: if one fails, the others are there."""
+    from sssp.apps.terminal.outcome import naming
+
     # last in, first out
     with ExitStack() as steps:
         steps.callback(lambda: print(report.text()))
         if options.plot is not None:
             steps.callback(_draw, report, options.plot)
         if options.json is not None:
-            steps.callback(_write, report, options.json)
-
-
-def _write(report: Report, file: Path) -> None:
-    from sssp.apps.terminal.outcome import naming
-
-    with naming(file):
-        report.write_json(file)
+            steps.enter_context(naming(options.json))
+            steps.callback(report.write_json, options.json)
 
 
 def _draw(report: Report, output: Output) -> None:
-    from sssp.bench.chart import DOTS_PER_INCH, drawn
+    from sssp.bench.chart import DOTS_PER_INCH, draw
 
-    figure = drawn(report)
+    figure = draw(report)
     with output.opened() as stream:
         figure.savefig(stream, format=output.format, dpi=DOTS_PER_INCH)
 
@@ -238,29 +178,26 @@ def _draw(report: Report, output: Output) -> None:
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure the figures beside published ones into `report`."""
     from sssp.bench.drop_ins import DropIn
-    from sssp.bench.matrix_tables import DenseTable
+    from sssp.bench.papers.matrix_tables import DenseTable
+    from sssp.bench.papers.search_tables import Thesis
     from sssp.bench.prepared_maps import PreparedMaps
-    from sssp.bench.search_tables import Thesis
     from sssp.bench.startup import Startup
+    from sssp.bench.workloads import REAL
 
-    table: Thesis | DenseTable | Startup | DropIn | PreparedMaps
-    if options.table == "thesis":
-        table = Thesis(plan, options.seed, report)
-    elif options.table == "startup":
-        table = Startup(plan, report)
-    elif options.table == "csgraph":
-        table = DropIn(plan, options.seed, report)
-    elif options.table == "hierarchy":
+    common = plan, options.seed, report
+    if options.table == "hierarchy":
         graphs = options.graphs or [
             graph for graph in _default_graphs() if graph.path is None or graph.name == REAL
         ]
-        table = PreparedMaps(
-            plan, options.seed, report, graphs, options.rivals, options.side, options.devices
-        )
+        asked = options.rivals, options.side, options.devices
+        table: Table = PreparedMaps(*common, graphs, *asked)
+    elif options.table in ("thesis", "startup", "csgraph"):
+        kinds: dict[str, Any] = {"thesis": Thesis, "startup": Startup, "csgraph": DropIn}
+        table = kinds[options.table](*common)
     else:
-        table = DenseTable(options.table, plan, options.seed, report)
-    with _progress(table.steps) as progress:
-        table.measure(progress)
+        table = DenseTable(options.table, *common)
+    with _progress(table.steps) as table.progress:
+        table.measure()
 
 
 def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
@@ -270,7 +207,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     from sssp.apps.terminal.arguments import method_list
     from sssp.bench.harness import Harness, Ours
     from sssp.bench.rival import RIVALS
-    from sssp.bench.workloads import Loader, chosen_sources, random_sources
+    from sssp.bench.workloads import Loader, choose_labelled, choose_random
 
     if options.plot is None:
         graphs, chosen = _default_graphs(), DEFAULT_METHODS
@@ -282,9 +219,9 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     harness = Harness(ours, (*RIVALS, *options.rivals), plan)
     loader = Loader()
     if options.labels:
-        choose = partial(chosen_sources, labels=options.labels)
+        choose = partial(choose_labelled, labels=options.labels)
     else:
-        choose = partial(random_sources, count=options.sources, seed=options.seed)
+        choose = partial(choose_random, count=options.sources, seed=options.seed)
     with _progress(len(graphs) * (harness.steps + 1)) as harness.progress:
         for source in graphs:
             harness.progress(f"{source.name}: loading")
@@ -295,7 +232,7 @@ def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
 
 @contextmanager
 def _progress(steps: int) -> Iterator[Callable[[str], None]]:
-    """Show what is going on in a line on stderr, if that is a terminal."""
+    """Show the current step in a line on stderr, if that is a terminal."""
     from sssp.kernels.messages import on_terminal
 
     if not on_terminal():

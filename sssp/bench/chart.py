@@ -8,11 +8,8 @@ from collections.abc import Sequence
 from itertools import cycle, pairwise
 from typing import Any
 
-from sssp.bench.harness import Row
-from sssp.bench.report import Report
+from sssp.bench.report import Report, Row
 from sssp.graph.extras import imported
-
-__all__ = ["DOTS_PER_INCH", "FORMATS", "SIZES", "drawn", "slope"]
 
 #: vertices of the built-in graphs that are drawn where no others are named
 SIZES = (4_000, 16_000, 64_000, 256_000)
@@ -22,8 +19,8 @@ DOTS_PER_INCH = 200
 #: how many numbers have room side by side on the axis of n
 LABELS = 8
 INCHES = (8, 5)
-#: told apart by the colour-blind (Okabe and Ito), each with a marker of its own; the first is for
-#: the reference
+#: colours that the colour-blind can distinguish (Okabe and Ito), and markers; the first is for the
+#: reference
 LOOKS = (
     ("#000000", "x"),
     ("#d55e00", "s"),
@@ -40,19 +37,8 @@ STROKES = ("-", "--", ":", "-.")
 Point = tuple[int, float]
 
 
-def slope(points: Sequence[Point]) -> float | None:
-    """Fit a power of n to times by least squares of their logarithms.
-
-    Parameters
-    ----------
-    points : sequence of (int, float)
-        Number of vertices and seconds, both positive.
-
-    Returns
-    -------
-    float or None
-        The exponent; None where all points have one n.
-    """
+def fit_exponent(points: Sequence[Point]) -> float | None:
+    """Fit a power of n to times by least squares of their logarithms; None for a single n."""
     xs, ys = ([math.log(point[axis]) for point in points] for axis in (0, 1))
     middle = math.fsum(xs) / len(xs)
     spread = math.fsum((x - middle) ** 2 for x in xs)
@@ -61,24 +47,12 @@ def slope(points: Sequence[Point]) -> float | None:
     return math.fsum((x - middle) * y for x, y in zip(xs, ys, strict=True)) / spread
 
 
-def drawn(report: Report) -> Any:
-    """Draw the rows of a report, those that were timed and are not known to be wrong.
+def draw(report: Report) -> Any:
+    """Draw the rows of a report that were timed and are not known to be wrong.
 
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        To be saved: it belongs to no window.
-
-    Raises
-    ------
-    MissingExtraError
-        Matplotlib is not installed.
+    The `matplotlib.figure.Figure` that is returned belongs to no window.
     """
-    lines = _lines(report.rows)
+    lines = _collect_lines(report.rows)
     methods = dict(zip(dict.fromkeys(method for method, _ in lines), cycle(LOOKS), strict=False))
     devices = dict(zip(dict.fromkeys(device for _, device in lines), cycle(STROKES), strict=False))
     figure = imported("matplotlib.figure", "plot").Figure(figsize=INCHES, layout="constrained")
@@ -89,7 +63,7 @@ def drawn(report: Report) -> Any:
         color, marker = methods[method]
         xs, ys = zip(*((n, 1000 * seconds) for n, seconds in points), strict=True)
         name = method if len(devices) == 1 else f"{method}, {device}"
-        label = _labelled(name, slope(points))
+        label = _label(name, fit_exponent(points))
         ax.plot(xs, ys, devices[device], color=color, marker=marker, markersize=5, label=label)
     _number_axes(ax, sorted({n for points in lines.values() for n, _ in points}))
     ax.grid(color="#d8dee4")
@@ -102,7 +76,7 @@ def drawn(report: Report) -> Any:
     return figure
 
 
-def _lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Point]]:
+def _collect_lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Point]]:
     """Gather seconds a source by method and device, in order of n."""
     lines: dict[tuple[str, str], list[Point]] = defaultdict(list)
     for row in rows:
@@ -111,7 +85,7 @@ def _lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Point]]:
     return {line: sorted(points) for line, points in lines.items()}
 
 
-def _labelled(name: str, exponent: float | None) -> str:
+def _label(name: str, exponent: float | None) -> str:
     return name if exponent is None else f"{name}: n^{exponent:.2f}"
 
 

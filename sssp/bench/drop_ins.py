@@ -5,31 +5,27 @@ Calls of the two alternate, so that whatever else the machine does meets both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from statistics import median
-from time import perf_counter
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
-from sssp import csgraph, datasets
-from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph
-from sssp.bench.harness import Plan
-from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
-from sssp.bench.workloads import Loader
+from sssp import csgraph
+from sssp.bench.harness import Table
+from sssp.bench.report import RIGHT, WRONG, Cell
+from sssp.bench.timing import timed
+from sssp.bench.workloads import Loader, name_road_graph
 from sssp.engine.threads import set_threads
-
-__all__ = ["DropIn"]
 
 TITLE = "sssp.csgraph in place of scipy.sparse.csgraph"
 NOTE = (
     "ms: median of calls that alternate, conversion of the matrix included; equal: whether the\n"
     "distances are the same, to the bit."
 )
-COLUMNS = ("<function", "<matrix", "<asked for", ">SciPy ms", ">ms", ">x", "<equal")
-REAL = "USA-road-d.NY"
+COLUMNS = "<function|<matrix|<asked for|>SciPy ms|>ms|>x|<equal"
 #: vertices: of the graph where there is no real one, of dense matrices, of a small matrix
 SIZE, DENSE, SMALL = 250_000, 1000, 100
 SOURCES = 64
@@ -39,15 +35,7 @@ GREATEST_WEIGHT = 1000
 
 
 class Task(NamedTuple):
-    """A call.
-
-    Attributes
-    ----------
-    function, matrix, asked : str
-        What the table says of it.
-    arguments : tuple
-    options : dict
-    """
+    """A call, with its first cells in the table."""
 
     function: str
     matrix: str
@@ -56,43 +44,25 @@ class Task(NamedTuple):
     options: dict[str, Any]
 
 
-class DropIn:
-    """Measures the table into a report.
+class DropIn(Table):
+    """Functions of `sssp.csgraph` and SciPy's, in turn."""
 
-    Parameters
-    ----------
-    plan : Plan
-    seed : int
-        Of sources and matrices.
-    report : Report
-        Gets the graph and a `Comparison`.
-    """
+    steps = 10
 
-    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
-        self.plan, self.report = plan, report
-        self.random = np.random.default_rng(seed)
-
-    @property
-    def steps(self) -> int:
-        """Calls of `progress`."""
-        return 10
-
-    def measure(self, progress: Callable[[str], None]) -> None:
-        """Measure everything; what is done by the time of an error stands in the report."""
-        comparison = Comparison(TITLE, COLUMNS, NOTE)
-        self.report.comparisons.append(comparison)
+    def measure(self) -> None:
+        """Measure every task."""
+        comparison = self.compare(TITLE, COLUMNS, NOTE)
         if self.plan.threads is not None:
             set_threads(self.plan.threads)
-        progress("loading")
+        self.progress("loading")
         for task in self._tasks():
-            progress(f"{task.function}, {task.matrix}, {task.asked}")
+            self.progress(f"{task.function}, {task.matrix}, {task.asked}")
             comparison.records.append(self._record(task))
 
     def _tasks(self) -> Iterator[Task]:
-        file = datasets.find(REAL)
-        origin = NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{SIZE}")
         workload, record = Loader().load(
-            origin, lambda g: self.random.choice(g.n, min(g.n, SOURCES), replace=False)
+            name_road_graph(SIZE),
+            lambda g: self.random.choice(g.n, min(g.n, SOURCES), replace=False),
         )
         self.report.graphs.append(record)
         road, middle = workload.graph.to_scipy(), workload.graph.n // 2
@@ -124,15 +94,15 @@ class DropIn:
         expected, found = (call(*task.arguments, **task.options) for call in (theirs, ours))
         if task.options.get("return_predecessors"):
             expected, found = expected[0], found[0]
-        seconds: tuple[list[float], list[float]] = ([], [])
-        while len(seconds[0]) < self.plan.trials or sum(seconds[0]) < AT_LEAST:
-            for function, own in zip((theirs, ours), seconds, strict=True):
-                start = perf_counter()
-                function(*task.arguments, **task.options)
-                own.append(perf_counter() - start)
-            if sum(seconds[0]) > self.plan.row_limit:
+        calls = [partial(call, *task.arguments, **task.options) for call in (theirs, ours)]
+        seconds: list[list[float]] = []
+        total = 0.0
+        while len(seconds) < self.plan.trials or total < AT_LEAST:
+            seconds.append([timed(call)[0] for call in calls])
+            total += seconds[-1][0]
+            if total > self.plan.row_limit:
                 break
-        slow, fast = median(seconds[0]), median(seconds[1])
+        slow, fast = np.median(seconds, axis=0).tolist()
         return {
             "function": task.function,
             "matrix": task.matrix,

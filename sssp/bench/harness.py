@@ -1,49 +1,40 @@
 """Times methods and rivals on a graph, and verifies what they computed.
 
 Before the clock runs, every contender solves a small grid and one four times as large: the first
-call compiles (JIT), the others foretell what the graph itself will take. Then it solves one
-source there twice (what the first call takes longer is set-up) and all sources once. After that
-the trials of all contenders take turns, so that a machine that is slow for a while is slow for
-everybody.
+call compiles (JIT), the others predict the time on the graph itself. Then it solves one source
+there twice (the difference is set-up) and all sources once. After that the trials of all contenders
+take turns, so that a machine that is slow for a while is slow for all of them.
 """
 
 from __future__ import annotations
 
-import gc
 import math
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.apps.terminal.arguments import method_text
+from sssp.bench.report import REFUSALS, Comparison, Report, Row, explain
 from sssp.bench.rival import Answer, Rival
+from sssp.bench.timing import timed, timed_without_gc
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.certificate import verify
 from sssp.engine.threads import default_threads
-from sssp.errors import SSSPError, VerificationError
+from sssp.errors import VerificationError
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 from sssp.results.trees import ShortestPaths
 
-__all__ = ["REFUSALS", "Harness", "Ours", "Plan", "Row", "fault", "one_line"]
-
-#: what a contender may answer in place of distances; anything else that it raises is a fault
-REFUSALS = (SSSPError, MemoryError)
-
 #: above this float64, in which SciPy computes, rounds integers
 EXACT_FLOAT = 2**53
-#: vertices along the side of the smaller grid that foretells times, and calls on each grid
+#: vertices along the side of the smaller grid that predicts times, and calls on each grid
 SIDE, PROBES = 32, 3
 
 Solve = Callable[..., Any]
@@ -51,87 +42,22 @@ Solve = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Plan:
-    """How to measure.
+    """How to measure."""
 
-    Attributes
-    ----------
-    trials : int
-        Timed calls of every contender.
-    row_limit : float
-        Seconds that the trials of one contender may take: there are fewer of them if need be,
-        and none if even one would take longer.
-    threads : int or None
-        Threads of the package's own methods; None: all cores.
-    """
-
+    #: timed calls of every contender
     trials: int = 5
+    #: seconds that the trials of one contender may take: there are fewer of them if need be, and
+    #: none if even one would take longer
     row_limit: float = 60.0
+    #: threads of the package's own methods; None: all cores
     threads: int | None = None
 
-
-@dataclass
-class Row:
-    """One line of the table: a contender on a graph.
-
-    Attributes
-    ----------
-    method, device, graph : str
-    n, m : int
-        Size of the graph.
-    sources : int
-        How many are solved in one call.
-    jit_seconds : float or None
-        Compiling, or loading compiled code; None if there was nothing to compile.
-    setup_seconds : float or None
-        What the contender did once for this graph.
-    trials : list of float
-        Seconds of every timed call.
-    distances : int
-        Vertices reached by one call, all sources together.
-    phases : int or None
-        Phases of the last call, all sources together; None if the method has none.
-    ratio : float or None
-        How many times as fast as the reference rival, per source.
-    verified : bool or None
-        None: there was nothing to verify, or nothing to verify it with.
-    remark : str
-        Why the row was skipped, why it failed, or what else to know.
-    """
-
-    method: str
-    device: str
-    graph: str
-    n: int
-    m: int
-    sources: int
-    jit_seconds: float | None = None
-    setup_seconds: float | None = None
-    trials: list[float] = field(default_factory=list)
-    distances: int = 0
-    phases: int | None = None
-    ratio: float | None = None
-    verified: bool | None = None
-    remark: str = ""
-
-    @property
-    def skipped(self) -> bool:
-        """Whether nothing was timed; `remark` says why."""
-        return not self.trials
-
-    @property
-    def median(self) -> float:
-        """Median of the trials, in seconds."""
-        return median(self.trials)
-
-    @property
-    def fastest(self) -> float:
-        """Fastest trial, in seconds."""
-        return min(self.trials)
-
-    @property
-    def distances_per_second(self) -> float:
-        """Reached vertices per second of the median."""
-        return self.distances / self.median
+    def refuse(self, seconds: float) -> str:
+        """Return why a call that takes so long is skipped; empty if it is not."""
+        limit = self.row_limit
+        if seconds <= limit:
+            return ""
+        return f"one call takes about {seconds:,.0f} s, the limit is {limit:g} s"
 
 
 @dataclass(frozen=True)
@@ -143,33 +69,44 @@ class Ours:
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """Name in the table."""
         return method_text(self.method)
 
     def prepare(self, graph: Graph, threads: int | None) -> Callable[..., ShortestPaths]:
         """Return `shortest_paths` with everything but the sources filled in."""
-        return partial(
-            shortest_paths,
-            graph,
-            method=self.method,
-            device=self.device,
-            threads=threads,
-            progress=False,
-        )
+        options: dict[str, Any] = {"method": self.method, "device": self.device}
+        return partial(shortest_paths, graph, threads=threads, progress=False, **options)
+
+
+class Table(ABC):
+    """A table of ``--table``: measures its lines into a report.
+
+    `measure` calls ``progress(text)`` before every step, at most `steps` times. After an
+    error the report holds the lines before it.
+    """
+
+    steps: int
+
+    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
+        self.plan, self.seed, self.report = plan, seed, report
+        self.random = np.random.default_rng(seed)
+        self.progress: Callable[[str], None] = lambda text: None
+
+    @abstractmethod
+    def measure(self) -> None:
+        """Measure everything."""
+
+    def compare(self, title: str, columns: str, note: str) -> Comparison:
+        """Return a new comparison of the report; between its headings stands ``|``."""
+        comparison = Comparison(title, tuple(columns.split("|")), note)
+        self.report.comparisons.append(comparison)
+        return comparison
 
 
 class Harness:
     """Measures methods and rivals on one workload after the other.
 
-    Parameters
-    ----------
-    methods : sequence of Ours
-        In the order of the table.
-    rivals : sequence of Rival
-        The first is the reference that ratios are taken to.
-    plan : Plan
-    progress : callable
-        ``progress(text)`` is told before every step what it is.
+    Ratios are taken to the first of the rivals; ``progress(text)`` names every step before it.
     """
 
     def __init__(
@@ -191,12 +128,9 @@ class Harness:
         return (len(self.methods) + len(self.rivals)) * (self.plan.trials + 1) + len(self.methods)
 
     def measure(self, workload: Workload) -> list[Row]:
-        """Time and verify every contender.
+        """Time and verify every contender; return the rivals' rows and then ours.
 
-        Returns
-        -------
-        list of Row
-            The rivals' and then ours, also those that were skipped or turned out wrong.
+        Rows that were skipped or turned out wrong are among them.
         """
         rivals = [_RivalEntry(rival, workload, self.plan) for rival in self.rivals]
         ours = [_OurEntry(method, workload, self.plan, self._compiled) for method in self.methods]
@@ -218,16 +152,14 @@ class Harness:
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
         """Take a step; a contender that refuses is skipped, one that breaks down has failed.
 
-        Neither ends the run: what others do is worth knowing all the same.
+        Neither ends the run.
         """
         self._announce(entry, what)
         try:
             step()
-        except REFUSALS as error:
-            entry.give_up(one_line(error))
         except Exception as error:
-            entry.give_up(fault(error))
-            entry.row.verified = False
+            entry.trials = 0
+            entry.row.fail(error)
 
     def _announce(self, entry: _Entry, what: str) -> None:
         row = entry.row
@@ -235,7 +167,7 @@ class Harness:
 
 
 class _Entry(ABC):
-    """A contender at work on one workload; `row` is what it has achieved so far."""
+    """A contender at work on one workload, and its `row` so far."""
 
     solve: Solve
 
@@ -260,25 +192,27 @@ class _Entry(ABC):
     def warm_up(self) -> None:
         """Run everything once untimed, and find out how many trials there is time for."""
         limit = self.plan.row_limit
-        expected = self._expected_seconds()
-        if expected > limit:
-            self.row.remark = f"one call takes about {expected:,.0f} s, the limit is {limit:g} s"
+        expected = self._expect_seconds()
+        self.row.remark = self.plan.refuse(expected)
+        if self.row.remark:
             return
         self.trials = max(1, min(self.plan.trials, int(limit / expected)))
         if self.trials < self.plan.trials:
             self.row.remark = f"trials cut to {self.trials}, to end within {limit:g} s"
 
-    def _expected_seconds(self) -> float:
-        """Time of one call, from ever larger ones: none is made that would exceed the limit."""
+    def _expect_seconds(self) -> float:
+        """Return the time of one call, from ever larger ones, none of which exceeds the limit."""
         graph = self.workload.graph
         turns = math.ceil(self.sources.size / self.workers)
-        expected = self._foretold(graph) * turns
+        expected = self._extrapolate(graph) * turns
         if expected > self.plan.row_limit:
             return expected
-        start = perf_counter()
-        self.solve = self._prepare(graph)
-        self.solve(self.sources[:1])
-        first = perf_counter() - start
+
+        def solve_first() -> None:
+            self.solve = self._prepare(graph)
+            self.solve(self.sources[:1])
+
+        first, _ = timed(solve_first)
         second, _ = self._timed(self.solve, self.sources[:1])
         self.row.setup_seconds = max(0.0, first - second)
         expected = second * turns
@@ -286,35 +220,29 @@ class _Entry(ABC):
             return expected
         return self._timed(self.solve, self.sources)[0]
 
-    def _foretold(self, graph: Graph) -> float:
-        """Time for one source, extrapolated from two grids by a power of their size.
+    def _extrapolate(self, graph: Graph) -> float:
+        """Return the time for one source, extrapolated from two grids by a power of their size.
 
         A graph with more arcs per vertex than they have takes longer in proportion.
         """
         grids = [_grid(side, graph.weights.dtype) for side in (SIDE, 2 * SIDE)]
-        small, large = (self._probed(grid) for grid in grids)
+        small, large = (self._probe(grid) for grid in grids)
         # to halves, because short times are noisy: linear, linear times open set, quadratic
         exponent = max(1.0, round(2 * math.log(large / small, 4)) / 2)
         density = max(1.0, (graph.m / graph.n) / (grids[1].m / grids[1].n))
         return large * math.pow(graph.n / grids[1].n, exponent) * density
 
-    def _probed(self, grid: Graph) -> float:
-        """Least seconds of a few calls on a small graph."""
+    def _probe(self, grid: Graph) -> float:
+        """Return the least seconds of a few calls on a small graph."""
         solve, source = self._prepare(grid), np.zeros(1, np.int64)
         return min(self._timed(solve, source)[0] for _ in range(PROBES))
 
     def _timed(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
         """Return the seconds of one call, and its result."""
-        return _timed(solve, sources)
-
-    def give_up(self, remark: str) -> None:
-        """Make no more trials, and forget those that were made."""
-        self.trials = 0
-        self.row.trials.clear()
-        self.row.remark = remark
+        return timed_without_gc(lambda: solve(sources))
 
     def time_once(self) -> None:
-        """Run one trial; keep of the last one what verification needs."""
+        """Run one trial; keep the last result for verification."""
         seconds, result = self._timed(self.solve, self.sources)
         self.row.trials.append(seconds)
         if len(self.row.trials) == self.trials:
@@ -322,15 +250,15 @@ class _Entry(ABC):
 
     @abstractmethod
     def _prepare(self, graph: Graph) -> Solve:
-        """Return what solves for given sources on a graph."""
+        """Return a function that solves for given sources on a graph."""
 
     @abstractmethod
     def _keep(self, result: Any) -> None:
-        """Keep what verification needs of a result."""
+        """Keep the part of a result that verification needs."""
 
 
 class _RivalEntry(_Entry):
-    """A rival: only a sample of the sources, for it may be slow and need much memory."""
+    """A rival, which solves a sample of the sources: it may be slow and need much memory."""
 
     def __init__(self, rival: Rival, workload: Workload, plan: Plan) -> None:
         super().__init__(rival, workload, plan, workload.sources[workload.sample], workers=1)
@@ -376,25 +304,20 @@ class _OurEntry(_Entry):
     def warm_up(self) -> None:
         specialisation = (self.ours, self.workload.graph.weights.dtype)
         if specialisation not in self.compiled:
-            start = perf_counter()
-            self._prepare(_grid(SIDE, specialisation[1]))(np.zeros(1, np.int64))
-            self.row.jit_seconds = perf_counter() - start
+            solve = self._prepare(_grid(SIDE, specialisation[1]))
+            self.row.jit_seconds, _ = timed(lambda: solve(np.zeros(1, np.int64)))
             self.compiled.add(specialisation)
         super().warm_up()
 
     def verify(self, rivals: Sequence[_RivalEntry]) -> None:
-        """Certify the sample, and compare it with what was timed and with the rivals."""
+        """Certify the sample, and compare it with the timed result and with the rivals."""
         try:
             self._certify(rivals)
             self.row.verified = True
-        except VerificationError as error:
-            self.row.verified = False
-            self.row.remark = one_line(error)
-        except REFUSALS as error:
-            self.row.remark = f"could not be verified: {one_line(error)}"
         except Exception as error:
-            self.row.verified = False
-            self.row.remark = fault(error)
+            refused = isinstance(error, REFUSALS) and not isinstance(error, VerificationError)
+            self.row.verified = None if refused else False
+            self.row.remark = ("could not be verified: " if refused else "") + explain(error)
 
     def _certify(self, rivals: Sequence[_RivalEntry]) -> None:
         sources = self.workload.sources[self.workload.sample]
@@ -423,7 +346,7 @@ class _OurEntry(_Entry):
 
 
 def _compare(certified: NDArray[Any], found: Answer, rival: Row) -> None:
-    """Check what a rival tells against certified distances; note the outcome in its row."""
+    """Compare a rival's answer with certified distances; note the outcome in its row."""
     difference = _difference(certified, found)
     rival.verified = found.right and not difference
     if difference:
@@ -463,17 +386,6 @@ def _set_ratios(entries: Sequence[_Entry]) -> None:
             row.ratio = (reference.median / reference.sources) / (row.median / row.sources)
 
 
-def _timed(solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
-    """Return the seconds of one call, undisturbed by the garbage collector, and its result."""
-    gc.disable()
-    try:
-        start = perf_counter()
-        result = solve(sources)
-        return perf_counter() - start, result
-    finally:
-        gc.enable()
-
-
 @cache
 def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
     """Make an undirected square grid with random weights of a graph's dtype."""
@@ -485,15 +397,3 @@ def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
         # a graph keeps integers as int32 where it can
         weights += np.iinfo(INT32).max
     return Graph.from_arcs(tails, heads, weights, directed=False)
-
-
-def one_line(error: Exception) -> str:
-    """Return the text of an error, or its name if it has none."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def fault(error: Exception) -> str:
-    """Say of an error that is no refusal what it is and where it arose."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{Path(place.filename).name}:{place.lineno}"
-    return f"it broke down with {type(error).__name__} in {where}: {one_line(error)}"

@@ -1,8 +1,8 @@
 """Prepared maps beside searches on the graph, SciPy, and whatever else prepares maps, in one run.
 
-Calls of all alternate, so that whatever else the machine does meets everybody. The first of each
-is not timed: it compiles. Who would take longer than the limit of a row is asked a part of the
-question, and its time taken for all; so is SciPy, always.
+Calls of all contenders alternate, so that all of them meet the same machine. The first of each is
+not timed: it compiles. A contender that would take longer than the limit of a row is asked a part
+of the question, and its time is scaled; so is SciPy's, always.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from math import ceil
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,10 +22,11 @@ from numpy.typing import NDArray
 
 from sssp import datasets
 from sssp.apps.terminal.arguments import NamedGraph
-from sssp.bench.harness import REFUSALS, Plan, fault, one_line
-from sssp.bench.report import RIGHT, WRONG, Cell, Comparison, Report
+from sssp.bench.harness import Plan, Table
+from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, explain
 from sssp.bench.rival import RIVALS, PreparedMap, Rival
-from sssp.bench.workloads import SAMPLE, Loader
+from sssp.bench.timing import repeat, timed
+from sssp.bench.workloads import SAMPLE, Loader, choose_first
 from sssp.calls.pairs import WORTH_LANDMARKS, pairs
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.datasets.generate import road_like
@@ -36,17 +36,15 @@ from sssp.kernels.dtypes import unreached
 from sssp.prepared.hierarchy import Hierarchy
 from sssp.prepared.prepare import prepare, read_hierarchy
 
-__all__ = ["PreparedMaps", "answers_of", "held_bytes", "preparing_pays_after", "questions"]
-
 TITLE = "Prepared maps against searches on the graph"
 NOTE = (
     "ms: median of one call on a prepared map; x: how many times as fast as on the graph (flat),\n"
     "or as SciPy's dijkstra; pays after: so many trees, rows or trips of such calls take as long\n"
-    "flat as preparing takes with them; MB: what is held, of the structure (prepare) and for each\n"
+    "flat as preparing takes with them; MB: memory, of the structure (prepare) and for each\n"
     "set of weights (new weights); equal: to the flat answer, of all that was asked of both.\n"
     "A closed street is another one in every trial, closed on the prepared map and on the graph.\n"
-    f"SciPy is asked {SAMPLE} of the rows or trips at most, and the time taken for all; so is who\n"
-    "would take longer than the limit of a row, as the remarks say."
+    f"SciPy is asked {SAMPLE} of the rows or trips at most, and its time scaled to all; so is the\n"
+    "time of a contender that would exceed the limit of a row, as the remarks say."
 )
 MEGABYTE = 10**6
 OURS = "ours"
@@ -57,8 +55,8 @@ TREES, TRIPS = (1, 8, 64), (1000, 100_000)
 PATHS = 1000
 #: as many times more trips than pay for landmarks foretell how long all take
 ENOUGH_TRIPS = 2
-#: what takes such a share of the limit foretells the whole; how much more is asked until then
-FORETELLS, GROWTH = 16, 8
+#: a part that takes such a share of the limit is extrapolated; growth of parts until then
+EXTRAPOLATES, GROWTH = 16, 8
 #: vertices of the map that compiles
 TINY = 2000
 
@@ -76,36 +74,18 @@ def held_bytes(*parts: Any) -> int:
 def preparing_pays_after(prepared: float, ours: float, flat: float, count: int) -> int | None:
     """Return how many rows or trips take as long flat as preparing takes with them.
 
-    Parameters
-    ----------
-    prepared : float
-        Seconds of preparing.
-    ours, flat : float
-        Seconds of `count` of them, on the prepared map and flat.
-    count : int
-
-    Returns
-    -------
-    int or None
-        None: never, for it is faster flat.
+    `ours` and `flat` are the seconds of `count` of them; None: never, it is faster flat.
     """
     return ceil(prepared / ((flat - ours) / count)) if flat > ours else None
 
 
 class Question(NamedTuple):
-    """What is asked.
+    """A question to a map."""
 
-    Attributes
-    ----------
-    kind : str
-        ``"trees"``, ``"table"``, ``"trips"`` or ``"paths"``.
-    sources : ndarray, shape (k,), int64
-    targets : ndarray, int64, or None
-        Of a table, or one a trip.
-    """
-
+    #: "trees", "table", "trips" or "paths"
     kind: str
     sources: Vertices
+    #: of a table, or one a trip
     targets: Vertices | None = None
 
     @property
@@ -115,7 +95,7 @@ class Question(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the table calls it."""
+        """Name in the table."""
         if self.kind == "table":
             assert self.targets is not None
             return f"table {self.size:,} x {self.targets.size:,}"
@@ -134,13 +114,13 @@ class Question(NamedTuple):
         return self._replace(sources=self.sources[:count], targets=targets)
 
     def ask(self, of: PreparedMap) -> Any:
-        """Return the answer, in the form of who is asked."""
+        """Return the answer, in its own form."""
         call = getattr(of, self.kind)
         return call(self.sources) if self.targets is None else call(self.sources, self.targets)
 
 
-def questions(random: np.random.Generator, n: int, side: int) -> Iterator[Question]:
-    """Yield what a map of n vertices is asked, with a table of `side` rows and columns."""
+def draw_questions(random: np.random.Generator, n: int, side: int) -> Iterator[Question]:
+    """Yield random questions to a map of n vertices, with a table of `side` rows and columns."""
     for count in TREES:
         yield Question("trees", random.integers(0, n, count))
     least = min(n, side)
@@ -152,63 +132,53 @@ def questions(random: np.random.Generator, n: int, side: int) -> Iterator[Questi
 
 @dataclass
 class Contender:
-    """Who is asked, and what came of it.
-
-    Attributes
-    ----------
-    name : str
-    answers : PreparedMap
-    most : int or None
-        Rows that it is asked at once, at most; None: any number.
-    negative_weights : bool
-        Whether it takes them.
-    part : Question or None
-        What it is asked; None: nothing.
-    trials : int
-    seconds : list of float
-        Of every trial.
-    found : ndarray or None
-    """
+    """A map that is asked, and its answers to one question."""
 
     name: str
     answers: PreparedMap
+    #: rows that it is asked at once, at most; None: any number
     most: int | None = None
     negative_weights: bool = True
+    #: the part that it is asked; None: nothing
     part: Question | None = None
     trials: int = 0
+    #: of every trial
     seconds: list[float] = field(default_factory=list)
     found: NDArray[Any] | None = None
 
     @property
     def column(self) -> str:
-        """The heading of its times."""
+        """Heading of its times."""
         return "ms" if self.name == OURS else f"{self.name} ms"
 
     def warm_up(self, question: Question, plan: Plan) -> None:
-        """Ask a little, and ever more, and so find out how much there is time for."""
+        """Ask ever more, to find out how much there is time for."""
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
         if question.has_own_ends:
             few = ENOUGH_TRIPS * WORTH_LANDMARKS * (plan.threads or default_threads())
         part = question.part(min(few, wanted))
-        part.ask(self.answers)
-        seconds, _ = _timed(partial(part.ask, self.answers))
-        while part.size < wanted and seconds < plan.row_limit / FORETELLS:
+        self._time(part)
+        seconds, _ = self._time(part)
+        while part.size < wanted and seconds < plan.row_limit / EXTRAPOLATES:
             part = question.part(min(wanted, GROWTH * part.size))
-            seconds, _ = _timed(partial(part.ask, self.answers))
+            seconds, _ = self._time(part)
         fitting = max(1, int(part.size * plan.row_limit / seconds))
         self.part = question.part(min(wanted, max(part.size, fitting)))
         # (so many may be asked in another way than few, which is compiled now)
-        expected, _ = _timed(partial(self.part.ask, self.answers))
+        expected, _ = self._time(self.part)
         self.trials = max(1, min(plan.trials, int(plan.row_limit / expected)))
 
     def time_once(self) -> None:
         """Run one trial; keep the answer of the last one."""
         assert self.part is not None
-        seconds, result = _timed(partial(self.part.ask, self.answers))
+        seconds, result = self._time(self.part)
         self.seconds.append(seconds)
         if len(self.seconds) == self.trials:
             self.found = np.asarray(self.answers.read(result))
+
+    def _time(self, part: Question) -> tuple[float, Any]:
+        return timed(lambda: part.ask(self.answers))
 
     def median(self, question: Question) -> float | None:
         """Return the seconds of the whole question, None if nothing was timed."""
@@ -217,23 +187,11 @@ class Contender:
         return median(self.seconds) * (question.size / max(self.part.size, 1))
 
 
-class PreparedMaps:
-    """Measures the table into a report.
+class PreparedMaps(Table):
+    """Prepared maps of graphs, beside searches on them.
 
-    Parameters
-    ----------
-    plan : Plan
-    seed : int
-        Of sources, targets and new weights.
-    report : Report
-        Gets graphs and a `Comparison`.
-    graphs : sequence of NamedGraph
-    rivals : sequence of Rival
-        Those that prepare maps are asked.
-    side : int
-        Sources and targets of the table that is asked for.
-    devices : sequence of str
-        On the first both the prepared map and the graph are asked, on the others the map alone.
+    Rivals that prepare maps are asked too; on the first device both the prepared map and the
+    graph are asked, on the others the map alone.
     """
 
     def __init__(
@@ -242,45 +200,34 @@ class PreparedMaps:
         seed: int,
         report: Report,
         graphs: Sequence[NamedGraph],
-        rivals: Sequence[Rival] = (),
-        side: int = 1000,
-        devices: Sequence[str] = ("cpu",),
+        rivals: Sequence[Rival],
+        side: int,
+        devices: Sequence[str],
     ) -> None:
-        self.plan, self.report, self.graphs, self.side = plan, report, graphs, side
-        self.devices = devices
+        super().__init__(plan, seed, report)
+        self.graphs, self.side, self.devices = graphs, side, devices
         self.rivals = [rival for rival in rivals if rival.mapped is not None]
-        self.random = np.random.default_rng(seed)
-        self._progress: Callable[[str], None] = lambda text: None
+        self.steps = len(graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
 
-    @property
-    def steps(self) -> int:
-        """Calls of `progress`, at most."""
-        return len(self.graphs) * (5 + len(self.rivals) + len(TREES) + len(TRIPS) + 2)
-
-    def measure(self, progress: Callable[[str], None]) -> None:
-        """Measure everything; what is done by the time of an error stands in the report."""
+    def measure(self) -> None:
+        """Measure all lines of one graph after the other."""
         others = [*self.devices[1:], *(rival.name for rival in self.rivals)]
-        names = [f">{name} ms" for name in others]
-        columns = ("<graph", "<asked for", ">ms", ">flat ms", ">x", ">SciPy ms", ">x SciPy")
-        comparison = Comparison(TITLE, (*columns, *names, ">pays after", ">MB", "<equal"), NOTE)
-        self.report.comparisons.append(comparison)
-        self._progress = progress
+        names = "".join(f"|>{name} ms" for name in others)
+        columns = (
+            f"<graph|<asked for|>ms|>flat ms|>x|>SciPy ms|>x SciPy{names}|>pays after|>MB|<equal"
+        )
+        comparison = self.compare(TITLE, columns, NOTE)
         loader = Loader()
         for origin in self.graphs:
-            progress(f"{origin.name}: loading")
+            self.progress(f"{origin.name}: loading")
             coordinates = datasets.find(f"{origin.name}.co")
-            workload, record = loader.load(
-                origin, lambda g: np.zeros(min(g.n, 1), np.int64), coordinates
-            )
+            workload, record = loader.load(origin, choose_first, coordinates)
             self.report.graphs.append(record)
             try:
                 _OneMap(self, workload.graph, origin.name, comparison).measure()
             except (*REFUSALS, ValueError) as error:
-                comparison.remarks.append(f"{origin.name}: broken off: {one_line(error)}")
-
-    def step(self, text: str) -> None:
-        """Tell what comes next."""
-        self._progress(text)
+                reason = explain(error, (type(error),))
+                comparison.remarks.append(f"{origin.name}: broken off: {reason}")
 
 
 class _OneMap:
@@ -300,27 +247,25 @@ class _OneMap:
         self._prepare(tiny.with_weights(tiny.weights.astype(dtype)))
         self._step("prepare")
         hierarchy = self._prepare(self.graph)
-        preparing = self._trials(partial(self._prepare, self.graph))
+        preparing = self._repeat(partial(self._prepare, self.graph))
         self.prepared = median(preparing)
         weights = self._new_weights()
         line = self._add("prepare", self.prepared, held_bytes(hierarchy.structure))
         self._prepare_rivals(line)
-        self._reading(hierarchy)
-        self._weighing(hierarchy, weights)
+        self._read(hierarchy)
+        self._weigh(hierarchy, weights)
         if self.graph.m:
-            self._closing(hierarchy)
+            self._close(hierarchy)
         ours, flat = (
-            Contender(name, answers_of(network, **self._options(self.device)))
+            Contender(name, ask_ours(network, **self._options(self.device)))
             for name, network in ((OURS, hierarchy), ("flat", self.graph))
         )
         there = [
-            Contender(device, answers_of(hierarchy, **self._options(device)))
+            Contender(device, ask_ours(hierarchy, **self._options(device)))
             for device in self.table.devices[1:]
         ]
-        scipys = Contender(
-            "SciPy", _answers_of_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights
-        )
-        for question in questions(self.table.random, self.graph.n, self.table.side):
+        scipys = Contender("SciPy", _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
+        for question in draw_questions(self.table.random, self.graph.n, self.table.side):
             self._step(question.name)
             self._ask(question, ours, flat, [scipys, *there, *self.others])
 
@@ -341,22 +286,22 @@ class _OneMap:
         for rival in self.table.rivals:
             self._step(f"{rival.name}, prepare")
             assert rival.mapped is not None
-            with self._leaving_out(rival.name):
+            with self._note_failures(rival.name):
                 if self.graph.least_weight < 0 and not rival.negative_weights:
                     continue
-                seconds, answers = _timed(rival.mapped(self.graph))
+                seconds, answers = timed(rival.mapped(self.graph))
                 self.others.append(Contender(rival.name, answers))
-                line[self.others[-1].column] = 1000 * seconds
+                line[f"{rival.name} ms"] = 1000 * seconds
 
-    def _reading(self, hierarchy: Hierarchy) -> None:
+    def _read(self, hierarchy: Hierarchy) -> None:
         self._step("read from its file")
         with TemporaryDirectory() as folder:
             path = Path(folder, "map.sssp")
             hierarchy.save(path)
-            seconds = self._trials(partial(read_hierarchy, path, threads=self.plan.threads))
+            seconds = self._repeat(partial(read_hierarchy, path, threads=self.plan.threads))
         self._add("read from its file", median(seconds))
 
-    def _weighing(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
+    def _weigh(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
         self._step("new weights")
         dtype = self.graph.weight_range.working_dtypes(None)[0]
 
@@ -365,7 +310,7 @@ class _OneMap:
 
         held = [weigh(device) for device in self.table.devices]
         here, *there = (
-            median(self._trials(partial(weigh, device))) for device in self.table.devices
+            median(self._repeat(partial(weigh, device))) for device in self.table.devices
         )
         line = self._add("new weights", here, held[0] + held_bytes(hierarchy.slots))
         for device, seconds in zip(self.table.devices[1:], there, strict=True):
@@ -373,13 +318,13 @@ class _OneMap:
         for other in self.others:
             if other.answers.weigh is None:
                 continue
-            with self._leaving_out(other.name):
+            with self._note_failures(other.name):
                 line[other.column] = 1000 * median(
-                    self._trials(partial(other.answers.weigh, weights))
+                    self._repeat(partial(other.answers.weigh, weights))
                 )
                 other.answers.weigh(self.graph.weights)
 
-    def _closing(self, hierarchy: Hierarchy) -> None:
+    def _close(self, hierarchy: Hierarchy) -> None:
         """Close a street, another one in every trial, and find a tree."""
         self._step(CLOSED)
         seconds: list[list[float]] = []
@@ -391,15 +336,14 @@ class _OneMap:
                 closed = network.without_arcs(street)
                 return shortest_paths(closed, source, **self._options(self.device))
 
-            timed = [_timed(partial(ask, network)) for network in (hierarchy, self.graph)]
-            seconds.append([one for one, _ in timed])
-            equal &= self._agree(*(result.distances for _, result in timed))
+            both = [timed(partial(ask, network)) for network in (hierarchy, self.graph)]
+            seconds.append([one for one, _ in both])
+            equal &= self._agree(*(result.distances for _, result in both))
             if len(seconds) > 1 and np.sum(seconds) > self.plan.row_limit:
                 break
         ours, flat = (median(column) for column in zip(*seconds[1:], strict=True))  # (compiled)
         line = self._add(CLOSED, ours)
-        line |= {"flat ms": _milliseconds(flat), "x": flat / ours}
-        line["equal"] = RIGHT if equal else WRONG
+        line |= {"flat ms": 1000 * flat, "x": flat / ours, "equal": RIGHT if equal else WRONG}
 
     def _street(self) -> NDArray[np.int64]:
         """Return the arcs of a street: one at random, and back."""
@@ -417,7 +361,7 @@ class _OneMap:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
             able = one.negative_weights or self.graph.least_weight >= 0
             if able and getattr(one.answers, question.kind) is not None:
-                with self._leaving_out(one.name, question):
+                with self._note_failures(one.name, question):
                     one.warm_up(question, self.plan)
         for trial in range(self.plan.trials):
             for one in contenders:
@@ -444,7 +388,7 @@ class _OneMap:
             line["pays after"] = "never" if count is None else count
         if fast is not None and scipys is not None:
             line["x SciPy"] = scipys / fast
-        equal = [self._same(ours, one) for one in (flat, *others)]
+        equal = [self._is_same(ours, one) for one in (flat, *others)]
         line["equal"] = RIGHT if equal[0] else WRONG
         for one, same in zip(others, equal[1:], strict=True):
             if not same:
@@ -455,7 +399,7 @@ class _OneMap:
                     f"{question.name}: {one.name} asked {one.part.size:,} of {question.size:,}"
                 )
 
-    def _same(self, ours: Contender, other: Contender) -> bool:
+    def _is_same(self, ours: Contender, other: Contender) -> bool:
         """Whether an answer is ours, as far as both were asked; floats as `verify` takes them."""
         if other.found is None or ours.found is None:
             return True
@@ -467,14 +411,8 @@ class _OneMap:
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
         return bool(np.allclose(_as_floats(mine), _as_floats(theirs), rtol=tolerance, atol=0))
 
-    def _trials(self, call: Callable[[], Any]) -> list[float]:
-        """Time a call as often as the plan says, or as its limit allows."""
-        seconds: list[float] = []
-        while len(seconds) < self.plan.trials:
-            seconds.append(_timed(call)[0])
-            if sum(seconds) > self.plan.row_limit:
-                break
-        return seconds
+    def _repeat(self, call: Callable[[], Any]) -> list[float]:
+        return repeat(call, self.plan.trials, self.plan.row_limit)
 
     def _add(self, asked: str, seconds: float | None, held: int | None = None) -> dict[str, Cell]:
         megabytes = None if held is None else held / MEGABYTE
@@ -484,25 +422,24 @@ class _OneMap:
         return line
 
     def _step(self, text: str) -> None:
-        self.table.step(f"{self.name}: {text}")
+        self.table.progress(f"{self.name}: {text}")
 
     def _remark(self, text: str) -> None:
         self.comparison.remarks.append(f"{self.name}: {text}")
 
     @contextmanager
-    def _leaving_out(self, who: str, question: Question | None = None) -> Iterator[None]:
-        """Note why somebody gives no answer: what others do is worth knowing all the same."""
+    def _note_failures(self, name: str, question: Question | None = None) -> Iterator[None]:
+        """Add a remark on a contender that gives no answer; the others go on."""
         what = "" if question is None else f"{question.name}: "
         try:
             yield
-        except REFUSALS as error:
-            self._remark(f"{what}{who} skipped: {one_line(error)}")
         except Exception as error:
-            self._remark(f"{what}{who}: {fault(error)}")
+            skipped = " skipped" if isinstance(error, REFUSALS) else ""
+            self._remark(f"{what}{name}{skipped}: {explain(error)}")
 
 
-def answers_of(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
-    """Return our calls on a graph or on a prepared map, with such options."""
+def ask_ours(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
+    """Return our calls on a graph or on a prepared map, with options."""
     return PreparedMap(
         lambda sources: shortest_paths(network, sources, **options),
         lambda sources, targets: shortest_paths(network, sources, targets=targets, **options),
@@ -525,8 +462,8 @@ def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     return int(there.nbytes - there.tree.nbytes)
 
 
-def _answers_of_scipy(graph: Graph) -> PreparedMap:
-    """Return SciPy's search, which knows no targets."""
+def _ask_scipy(graph: Graph) -> PreparedMap:
+    """Return SciPy's search, which takes no targets."""
     search = RIVALS[0].prepare(graph)
     return PreparedMap(
         search,
@@ -545,10 +482,3 @@ def _as_floats(distances: NDArray[Any]) -> NDArray[np.float64]:
 
 def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else 1000 * seconds
-
-
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the seconds of a call, and its result."""
-    start = perf_counter()
-    result = call()
-    return perf_counter() - start, result

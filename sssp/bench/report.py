@@ -1,18 +1,32 @@
-"""The outcome of a run: as a table to read, and as JSON with every single trial."""
+"""What a run measures: rows and tables to read, and JSON with every trial."""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
 import shlex
+import subprocess
+import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
+from statistics import median
+from string import Formatter
+from time import perf_counter
+from typing import Any
 
-from sssp.bench.harness import Row
+import sssp
+from sssp.apps.terminal.arguments import new_file
+from sssp.apps.terminal.parser import Parser
 from sssp.bench.workloads import GraphRecord
+from sssp.engine.threads import usable_cores
+from sssp.errors import SSSPError
 from sssp.loaders._files import replaced_file
-
-__all__ = ["RIGHT", "SCHEMA", "WRONG", "Cell", "Comparison", "Report", "verdict"]
 
 #: version of the JSON form; it grows when a field changes its meaning or goes
 SCHEMA = 1
@@ -23,68 +37,185 @@ EXPLANATION = (
     "certificate, and equal to SciPy's distances."
 )
 ABSENT, RIGHT, WRONG = "-", "yes", "NO"
+#: packages of which the JSON of a script has the version
+PACKAGES = ("numpy", "numba", "numba-cuda")
+#: errors by which a contender refuses to answer; any other is a fault
+REFUSALS = (SSSPError, MemoryError)
 
 Cell = str | int | float | None
 
 
+# -- rows and tables ---------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """One line of the table: a contender on a graph."""
+
+    method: str
+    device: str
+    graph: str
+    n: int
+    m: int
+    #: how many are solved in one call
+    sources: int
+    #: compiling, or loading compiled code; None if there was nothing to compile
+    jit_seconds: float | None = None
+    #: what the contender did once for this graph
+    setup_seconds: float | None = None
+    #: seconds of every timed call
+    trials: list[float] = field(default_factory=list)
+    #: vertices reached by one call, all sources together
+    distances: int = 0
+    #: phases of the last call, all sources together; None if the method has none
+    phases: int | None = None
+    #: how many times as fast as the reference rival, per source
+    ratio: float | None = None
+    #: None: there was nothing to verify, or nothing to verify it with
+    verified: bool | None = None
+    #: why the row was skipped, why it failed, or what else to know
+    remark: str = ""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether nothing was timed; `remark` says why."""
+        return not self.trials
+
+    @property
+    def median(self) -> float:
+        """Median of the trials, in seconds."""
+        return median(self.trials)
+
+    @property
+    def fastest(self) -> float:
+        """Fastest trial, in seconds."""
+        return min(self.trials)
+
+    @property
+    def distances_per_second(self) -> float:
+        """Reached vertices per second of the median."""
+        return self.distances / self.median
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Median of the trials, in milliseconds; None without trials."""
+        return None if self.skipped else 1000 * self.median
+
+    @property
+    def outcome(self) -> str:
+        """Outcome in one word."""
+        if self.verified is False:
+            return WRONG
+        if self.skipped:
+            return "skipped"
+        return ABSENT if self.verified is None else RIGHT
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields and what follows from them."""
+        derived = ("median", "fastest", "distances_per_second")
+        figures = {name: None if self.skipped else getattr(self, name) for name in derived}
+        return {**asdict(self), "skipped": self.skipped, **figures}
+
+    def fail(self, error: Exception) -> None:
+        """Drop the trials: after a refusal the row is skipped, after a fault it is wrong."""
+        self.trials.clear()
+        self.remark = explain(error)
+        if not isinstance(error, REFUSALS):
+            self.verified = False
+
+
+def explain(error: Exception, refusals: tuple[type[Exception], ...] = REFUSALS) -> str:
+    """Return the text of a refusal in one line; of a fault also its type and place."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, refusals):
+        return text
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    return f"it broke down with {type(error).__name__} in {where}: {text}"
+
+
+def summarize(rows: Sequence[Row]) -> str:
+    """Return one outcome for several rows: a wrong one counts most, skipped ones least."""
+    outcomes = {row.outcome for row in rows}
+    return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
+
+
 @dataclass
 class Comparison:
-    """A table that sets our figures beside published ones.
-
-    Attributes
-    ----------
-    title : str
-    columns : tuple of str
-        Headings; each begins with ``<`` or ``>``, its alignment.
-    note : str
-        What the columns are.
-    records : list of dict
-        The lines, by heading without its alignment; what is missing is None or absent.
-    remarks : list of str
-        Why lines are empty.
-    """
+    """A table that sets our figures beside others."""
 
     title: str
+    #: headings; each begins with ``<`` or ``>``, its alignment
     columns: tuple[str, ...]
+    #: explains the columns
     note: str
+    #: the lines, by heading without its alignment; empty cells are None or absent
     records: list[dict[str, Cell]] = field(default_factory=list)
+    #: why lines are empty
     remarks: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """Return title, table, remarks and note."""
-        lines = [
-            [_cell(record.get(column[1:])) for column in self.columns] for record in self.records
-        ]
-        return "\n".join([self.title, _table(self.columns, lines), *self.remarks, self.note])
+        lines = [[record.get(column[1:]) for column in self.columns] for record in self.records]
+        return "\n".join([self.title, align(self.columns, lines), *self.remarks, self.note])
+
+
+def align(columns: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    """Lay out aligned columns; each heading begins with ``<`` or ``>``, its alignment."""
+    lines = [[column[1:] for column in columns], *([_show(cell) for cell in row] for row in rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
+    return "\n".join(
+        "  ".join(
+            f"{cell:{column[0]}{width}}"
+            for cell, column, width in zip(line, columns, widths, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def _show(cell: Cell) -> str:
+    if cell is None:
+        return ABSENT
+    if isinstance(cell, float):
+        return f"{cell:,.3f}"
+    return cell if isinstance(cell, str) else f"{cell:,}"
+
+
+def _scale(number: float | None, factor: float, digits: int) -> str | None:
+    return None if number is None else f"{factor * number:,.{digits}f}"
+
+
+# -- records of runs ---------------------------------------------------------------------------
 
 
 @dataclass
-class Report:
-    """Everything that a run has found, so far.
+class Record:
+    """Figures, and where, when and how they were measured."""
 
-    Attributes
-    ----------
-    command : list of str
-        Program and arguments.
-    started : str
-        ISO 8601, with the time zone.
-    versions, hardware : dict
-        Where it was measured.
-    settings : dict
-        How: numbers by name.
-    graphs : list of GraphRecord
-    rows : list of Row
-    comparisons : list of Comparison
-        If there are any, they are printed in place of the rows.
-    """
-
+    #: program and arguments
     command: list[str]
+    #: ISO 8601, with the time zone
     started: str
     versions: dict[str, str]
-    hardware: dict[str, str | int | None]
-    settings: dict[str, float]
+    hardware: dict[str, Any]
+    #: how it was measured, by name
+    settings: dict[str, Any]
+    rows: list[Any] = field(default_factory=list)
+
+    def write_json(self, path: Path) -> None:
+        """Write everything to a file."""
+        rows = [row.as_dict() if isinstance(row, Row) else row for row in self.rows]
+        content = {"schema": SCHEMA, **asdict(self), "rows": rows}
+        with replaced_file(path) as stream:
+            stream.write((json.dumps(content, indent=1) + "\n").encode())
+
+
+@dataclass
+class Report(Record):
+    """Results of ``python -m sssp.bench``, so far."""
+
     graphs: list[GraphRecord] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    #: if there are any, they are printed in place of the rows
     comparisons: list[Comparison] = field(default_factory=list)
 
     @property
@@ -97,155 +228,221 @@ class Report:
 
     def text(self) -> str:
         """Return header, table, remarks, and the times that the table leaves out."""
+        header = f"{self.started}  {shlex.join(self.command)}"
+        parts = ["\n".join([header, *self.circumstances()])]
         if self.comparisons:
-            results = [comparison.text() for comparison in self.comparisons]
-            results.append("\n".join(self._remarks()))
+            parts += [*(each.text() for each in self.comparisons), "\n".join(self._remarks())]
         else:
-            results = [self._results(), "\n".join([*self._remarks(), EXPLANATION])]
-        parts = [self._header(), *results, self._before_the_clock()]
-        return "\n\n".join(part for part in parts if part)
-
-    def write_json(self, path: Path) -> None:
-        """Write everything to a file, times in seconds."""
-        rows = [
-            {
-                **asdict(row),
-                "skipped": row.skipped,
-                "median": None if row.skipped else row.median,
-                "fastest": None if row.skipped else row.fastest,
-                "distances_per_second": None if row.skipped else row.distances_per_second,
-            }
-            for row in self.rows
-        ]
-        content = {"schema": SCHEMA, **asdict(self), "rows": rows}
-        with replaced_file(path) as stream:
-            stream.write((json.dumps(content, indent=1) + "\n").encode())
+            parts += [self._results(), "\n".join([*self._remarks(), EXPLANATION])]
+        return "\n\n".join(part for part in (*parts, self._setting_up()) if part)
 
     def circumstances(self) -> list[str]:
         """Return lines on versions, machine and settings."""
         versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
-        machine = self.hardware
-        memory = machine["memory"]
-        size = f", {memory / GIB:.1f} GiB" if isinstance(memory, int) else ""
-        gpu = ", ".join(str(machine[key]) for key in ("gpu", "driver") if key in machine)
+        found = self.hardware
+        memory = found["memory"]
+        size = f", {memory / GIB:.1f} GiB" if memory else ""
+        gpu = ", ".join(found[key] for key in ("gpu", "driver") if key in found)
+        cores = f"{found['usable_cores']} of {found['cores']} cores{size}"
         settings = ", ".join(f"{name} {value:g}" for name, value in self.settings.items())
         return [
             versions,
-            f"{machine['cpu']}, {machine['usable_cores']} of {machine['cores']} cores{size}, "
-            f"{machine['system']}",
-            *([gpu] if gpu else []),
+            f"{found['cpu']}, {cores}, {found['system']}",
+            *filter(None, [gpu]),
             settings,
         ]
 
-    def _header(self) -> str:
-        command = f"{self.started}  {shlex.join(self.command)}"
-        return "\n".join([command, *self.circumstances()])
-
     def _results(self) -> str:
-        columns = (
-            "<method",
-            "<device",
-            "<graph",
-            ">n",
-            ">m",
-            ">sources",
-            ">median ms",
-            ">fastest ms",
-            ">x SciPy",
-            ">M dist/s",
-            "<verified",
-        )
-        return _table(columns, [_result(row) for row in self.rows])
+        columns = ("<method", "<device", "<graph", ">n", ">m", ">sources")
+        times = (">median ms", ">fastest ms", ">x SciPy", ">M dist/s", "<verified")
+        lines: list[list[Cell]] = []
+        for row in self.rows:
+            line = [row.method, row.device, row.graph, row.n, row.m, row.sources]
+            figures: list[str | None] = [None] * 4
+            if not row.skipped:
+                figures = [
+                    _scale(row.median, 1000, 2),
+                    _scale(row.fastest, 1000, 2),
+                    _scale(row.ratio, 1, 2),
+                    _scale(row.distances_per_second, 1e-6, 1),
+                ]
+            lines.append([*line, *figures, row.outcome])
+        return align((*columns, *times), lines)
 
     def _remarks(self) -> list[str]:
         return [
-            f"{row.method} on {row.device}, {row.graph}: {_remark(row)}"
+            f"{row.method} on {row.device}, {row.graph}: "
+            + (f"{row.outcome}: " if row.skipped or row.verified is False else "")
+            + row.remark
             for row in self.rows
             if row.remark
         ]
 
-    def _before_the_clock(self) -> str:
-        loading = [
+    def _setting_up(self) -> str:
+        """Return the times of loading, set-up and JIT."""
+        done: list[tuple[Any, ...]] = [
             (
                 "load" if graph.file else "make",
-                ABSENT,
+                None,
                 graph.name,
-                _milliseconds(graph.load_seconds),
-                _milliseconds(graph.jit_seconds),
+                graph.load_seconds,
+                graph.jit_seconds,
             )
             for graph in self.graphs
         ]
-        setting_up = [
-            (
-                row.method,
-                row.device,
-                row.graph,
-                _milliseconds(row.setup_seconds),
-                _milliseconds(row.jit_seconds),
-            )
+        done += [
+            (row.method, row.device, row.graph, row.setup_seconds, row.jit_seconds)
             for row in self.rows
             if row.setup_seconds is not None or row.jit_seconds is not None
         ]
         columns = ("<what", "<device", "<graph", ">once ms", ">JIT ms")
-        return "Not in the times above: loading, set-up for a graph, and JIT\n" + _table(
-            columns, loading + setting_up
+        lines = [(*line[:3], *(_scale(each, 1000, 2) for each in line[3:])) for line in done]
+        return "Not in the times above: loading, set-up for a graph, and JIT\n" + align(
+            columns, lines
         )
 
 
-def _result(row: Row) -> tuple[str, ...]:
-    size = (row.method, row.device, row.graph, f"{row.n:,}", f"{row.m:,}", f"{row.sources:,}")
-    if row.skipped:
-        return (*size, ABSENT, ABSENT, ABSENT, ABSENT, _outcome(row))
-    return (
-        *size,
-        _milliseconds(row.median),
-        _milliseconds(row.fastest),
-        ABSENT if row.ratio is None else f"{row.ratio:.2f}",
-        f"{row.distances_per_second / 1e6:,.1f}",
-        _outcome(row),
+# -- versions and hardware ---------------------------------------------------------------------
+
+
+def now() -> str:
+    """Return the time in ISO 8601, with the time zone."""
+    return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
+
+
+def find_versions(packages: Sequence[str]) -> dict[str, str]:
+    """Return the versions of this package, its checkout, Python, and packages that are here."""
+    found = {"sssp": sssp.__version__}
+    commit = _commit(Path(sssp.__file__).resolve().parent.parent)
+    if commit is not None:
+        found["commit"] = commit
+    found["python"] = platform.python_version()
+    for package in packages:
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
+
+
+def find_hardware(devices: Sequence[str] = ()) -> dict[str, str | int | None]:
+    """Return processor, cores, memory in bytes, system, and the first usable GPU of `devices`."""
+    found: dict[str, str | int | None] = {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "usable_cores": usable_cores(),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+    gpus = (_gpu(device) for device in devices if device.startswith("cuda"))
+    return found | next(filter(None, gpus), {})
+
+
+def _commit(checkout: Path) -> str | None:
+    """Commit of the checkout, marked if files have changed since; None where there is none."""
+    if not (checkout / ".git").exists():
+        return None
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def _gpu(device: str) -> dict[str, str]:
+    """Name and driver of a GPU; empty where it cannot be used, as the skipped rows explain."""
+    try:
+        from sssp.cuda.compiler import SIMULATOR, cuda, device_number, select
+
+        number = device_number(device)
+    except SSSPError:
+        return {}
+    if SIMULATOR:
+        return {"gpu": "none, Numba's CUDA simulator"}
+    with select(number):
+        name = cuda.get_current_device().name
+    version = cuda.cudadrv.driver.driver.get_version()
+    return {"gpu": str(name), "driver": f"CUDA {'.'.join(map(str, version))}"}
+
+
+def _cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == "model name":
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown processor"
+
+
+def _memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+# -- tables of scripts, line by line -----------------------------------------------------------
+
+
+def make_parser(description: str | None) -> Parser:
+    """Return a parser with the options that all scripts have, described by their docstring."""
+    parser = Parser(description=description)
+    parser.add_argument(
+        "--json", type=new_file, metavar="FILE", help="also write the figures there"
     )
+    return parser
 
 
-def verdict(rows: Sequence[Row]) -> str:
-    """Sum up several rows: one that turned out wrong counts most, skipped ones least."""
-    outcomes = {_outcome(row) for row in rows}
-    return next(outcome for outcome in (WRONG, ABSENT, RIGHT, "skipped") if outcome in outcomes)
+class Listing(Record):
+    """A record of a script: its rows are dicts, printed as they come in a Markdown table.
+
+    Parameters
+    ----------
+    settings : dict
+        How it is measured: clock, number of runs and the like.
+    headings, cells : str
+        Two lines of the table, with ``|`` between cells. The second is a format over the fields
+        of a row, ``"{what} | {seconds:,.2f}"``: None is shown as an empty cell, a bool as "equal"
+        or "WRONG".
+    """
+
+    def __init__(self, settings: dict[str, Any], headings: str, cells: str) -> None:
+        super().__init__(["python", *sys.orig_argv[1:]], now(), {}, {}, settings)
+        self.cells = cells
+        self._begun = perf_counter()
+        _print_line(headings)
+        _print_line(" | ".join(["---"] * len(headings.split("|"))))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return perf_counter() - self._begun
+
+    def add(self, *rows: dict[str, Any], **shown: Any) -> None:
+        """Keep rows, and print a line of the first, with the fields `shown` added."""
+        self.rows += rows
+        _print_line(_Cells().vformat(self.cells, (), {**rows[0], **shown}))
+
+    def finish(self, file: Path | None) -> int:
+        """Write everything to a file, if asked; return the exit code: 1 if a row is wrong."""
+        if file is not None:
+            # (not before: asking a GPU makes its context, which some scripts time)
+            self.versions, self.hardware = find_versions(PACKAGES), find_hardware(["cuda"])
+            self.write_json(file)
+        return int(any(row.get("equal") is False for row in self.rows))
 
 
-def _outcome(row: Row) -> str:
-    if row.verified is False:
-        return WRONG
-    if row.skipped:
-        return "skipped"
-    return ABSENT if row.verified is None else RIGHT
+class _Cells(Formatter):
+    """Shows what is unknown as nothing, and a verdict as a word."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "equal" if value else "WRONG"
+        return str(super().format_field(value, format_spec))
 
 
-def _remark(row: Row) -> str:
-    if row.skipped or row.verified is False:
-        return f"{_outcome(row)}: {row.remark}"
-    return row.remark
-
-
-def _cell(value: Cell) -> str:
-    if value is None:
-        return ABSENT
-    if isinstance(value, float):
-        return f"{value:,.3f}"
-    return value if isinstance(value, str) else f"{value:,}"
-
-
-def _milliseconds(seconds: float | None) -> str:
-    return ABSENT if seconds is None else f"{seconds * 1000:,.2f}"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out aligned columns; each heading begins with ``<`` or ``>``, its alignment."""
-    lines = [[column[1:] for column in columns], *rows]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(columns))]
-    return "\n".join(
-        "  ".join(
-            f"{cell:{column[0]}{width}}"
-            for cell, column, width in zip(line, columns, widths, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+def _print_line(cells: str) -> None:
+    print(f"| {cells} |", flush=True)

@@ -1,4 +1,4 @@
-"""A rival, its answer, and SciPy as the first: what the methods are measured against, as data."""
+"""Rivals that the methods are measured against: their form, their answers, and SciPy."""
 
 from __future__ import annotations
 
@@ -12,102 +12,67 @@ from scipy.sparse.csgraph import dijkstra
 
 from sssp.graph.graph import Graph
 
-__all__ = ["RIVALS", "Answer", "PreparedMap", "Rival"]
-
 Vertices = NDArray[np.int64]
 Solve = Callable[[Vertices], Any]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a rival tells of its result, as far as it tells it.
+    """A rival's result, as far as it reports it."""
 
-    Attributes
-    ----------
-    reached : ndarray, shape (k,), int64
-        Vertices reached from every source.
-    distances : ndarray, shape (k, n) or (k, t), float64, or None
-        inf where unreached.
-    vertices : ndarray, shape (k, t), int64, or None
-        Those whose distances it tells; None: all n.
-    seconds : float or None
-        By its own clock, all sources together; None: what the call took.
-    right : bool
-        Whether it passed its own verification, if it has one.
-    remark : str
-        What else to know of the row.
-    """
-
+    #: vertices reached from every source, shape (k,), int64
     reached: NDArray[np.int64]
+    #: shape (k, n) or (k, t), inf where unreached
     distances: NDArray[np.float64] | None = None
+    #: those whose distances it reports, shape (k, t); None: all n
     vertices: NDArray[np.int64] | None = None
+    #: by its own clock, all sources together; None: the time of the call counts
     seconds: float | None = None
+    #: whether it passed its own verification, if it has one
     right: bool = True
     remark: str = ""
 
 
-def _of_distances(result: Any) -> Answer:
-    return Answer(np.count_nonzero(np.isfinite(result), axis=1), result)
+def read_rows(distances: Any) -> Answer:
+    """Return the answer of rows of distances, inf where unreached."""
+    rows = np.asarray(distances, np.float64)
+    return Answer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
 
 
 @dataclass(frozen=True)
 class PreparedMap:
-    """What answers many questions on one graph, by one question or other.
+    """Calls that answer questions on one graph; None: it does not answer that one."""
 
-    Attributes
-    ----------
-    trees : callable or None
-        ``trees(sources)``: distances to all vertices, shape (k, n). None: it finds none.
-    table : callable
-        ``table(sources, targets)``: distances of all pairs, shape (k, t).
-    trips : callable
-        ``trips(sources, targets)``: distances of trips, shape (p,).
-    read : callable
-        ``read(result)`` turns what these return into an array, untimed; unreached is inf, or the
-        greatest integer where it is one of ours.
-    weigh : callable or None
-        ``weigh(weights)`` gives the arcs other weights; None: it has to be prepared anew.
-    paths : callable or None
-        As `trips`, but the vertices on the way are listed too. None: it lists none.
-    """
-
+    #: ``trees(sources)``: distances to all vertices, shape (k, n)
     trees: Callable[[Vertices], Any] | None
+    #: ``table(sources, targets)``: distances of all pairs, shape (k, t)
     table: Callable[[Vertices, Vertices], Any]
+    #: ``trips(sources, targets)``: distances of trips, shape (p,)
     trips: Callable[[Vertices, Vertices], Any]
+    #: ``read(result)`` turns their results into an array, untimed; unreached is inf, or the
+    #: greatest integer where it is one of ours
     read: Callable[[Any], NDArray[Any]]
+    #: ``weigh(weights)`` gives the arcs other weights; None: it has to be prepared anew
     weigh: Callable[[NDArray[Any]], Any] | None = None
+    #: as `trips`, but lists the vertices on the way too
     paths: Callable[[Vertices, Vertices], Any] | None = None
 
 
 @dataclass(frozen=True)
 class Rival:
-    """Another library's solver, or another program.
+    """Another library's solver, or another program."""
 
-    Attributes
-    ----------
-    name : str
-        What the table calls it.
-    prepare : callable
-        ``prepare(graph)`` brings the graph to the rival's form, untimed, and returns
-        ``solve(sources)``. An `sssp.SSSPError` of either says why the rival is skipped.
-    negative_weights : bool
-        Whether it takes them.
-    device : str
-        Where it runs.
-    read : callable
-        ``read(result)`` turns what ``solve`` returned into an `Answer`, untimed; by default the
-        result is an ndarray of float64, shape (k, n), inf where unreached.
-    mapped : callable or None
-        ``mapped(graph)`` brings the graph to the rival's form, untimed, and returns what then
-        prepares it, timed: a function without arguments that returns a `PreparedMap`. None: it
-        prepares nothing.
-    """
-
+    #: in the table
     name: str
+    #: ``prepare(graph)`` brings the graph to the rival's form, untimed, and returns
+    #: ``solve(sources)``. An `sssp.SSSPError` of either says why the rival is skipped
     prepare: Callable[[Graph], Solve]
     negative_weights: bool = False
     device: str = "cpu"
-    read: Callable[[Any], Answer] = _of_distances
+    #: ``read(result)`` turns what ``solve`` returned into an `Answer`, untimed
+    read: Callable[[Any], Answer] = read_rows
+    #: ``mapped(graph)`` brings the graph to the rival's form, untimed, and returns a function
+    #: without arguments that prepares it, timed. None: it prepares nothing
     mapped: Callable[[Graph], Callable[[], PreparedMap]] | None = None
 
 

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from time import time
@@ -18,26 +18,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sssp import datasets
-from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph
-from sssp.bench.harness import Plan
-from sssp.bench.report import Cell, Comparison, Report
-from sssp.bench.workloads import Loader
+from sssp.bench.harness import Plan, Table
+from sssp.bench.report import Cell, Report
+from sssp.bench.workloads import Loader, choose_first, name_road_graph
 from sssp.errors import SSSPError
 from sssp.kernels.store import VARIABLE
-
-__all__ = ["Startup"]
 
 TITLE = "From the start of a process to its first answer, in seconds"
 NOTE = (
     "first: compiles, and keeps the code; next: median of the processes that follow;\n"
     "compiled: functions, in the first and in the last process."
 )
-COLUMNS = ("<task", "<device", ">first", ">next", ">compiled")
-REAL = "USA-road-d.NY"
+COLUMNS = "<task|<device|>first|>next|>compiled"
 SIZE = 250_000
 
-#: what a process does: arguments are when it was started, the graph as ``.sssp`` and as arrays
+#: code of processes; their arguments: start time, the graph as ``.sssp`` and as arrays
 BEFORE = """
 import sys
 from time import time
@@ -78,22 +73,15 @@ SEARCH = 'sssp.shortest_paths(g, {sources}, method="{method}", device="{device}"
 
 
 class Task(NamedTuple):
-    """What a process does.
-
-    Attributes
-    ----------
-    name, device : str
-    code : str
-        Lines of the process.
-    """
+    """Code that a process runs, and its name in the table."""
 
     name: str
     device: str
     code: str
 
 
-def tasks() -> Iterator[Task]:
-    """Yield what is measured, in the order of the table."""
+def list_tasks() -> Iterator[Task]:
+    """Yield the tasks in the order of the table."""
     yield Task("import sssp", "cpu", IMPORT)
     yield Task("SciPy, dijkstra", "cpu", SCIPY)
     for device in ("cpu", "cuda"):
@@ -114,47 +102,32 @@ def tasks() -> Iterator[Task]:
         yield Task("floyd-warshall, n = 1,000", device, DENSE.format(device=device))
 
 
-class Startup:
-    """Measures the table into a report.
+class Startup(Table):
+    """Whole processes; the plan's trials are those that follow the first."""
 
-    Parameters
-    ----------
-    plan : Plan
-        Its trials are the processes that follow the first.
-    report : Report
-        Gets the graph and a `Comparison`.
-    """
+    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
+        super().__init__(plan, seed, report)
+        self.tasks = list(list_tasks())
+        self.steps = len(self.tasks)
 
-    def __init__(self, plan: Plan, report: Report) -> None:
-        self.plan, self.report = plan, report
-        self.tasks = list(tasks())
-
-    @property
-    def steps(self) -> int:
-        """Calls of `progress`."""
-        return len(self.tasks)
-
-    def measure(self, progress: Callable[[str], None]) -> None:
-        """Measure everything; what is done by the time of an error stands in the report."""
-        comparison = Comparison(TITLE, COLUMNS, NOTE)
-        self.report.comparisons.append(comparison)
+    def measure(self) -> None:
+        """Measure every task in its own folder of compiled code."""
+        comparison = self.compare(TITLE, COLUMNS, NOTE)
         refused = _refusal()
         if refused:
             comparison.remarks.append(f"on cuda: skipped: {refused}")
         with tempfile.TemporaryDirectory() as folder:
-            files = self._graph_files(Path(folder))
+            files = self._write_graph(Path(folder))
             for number, task in enumerate(self.tasks):
-                progress(f"{task.name} on {task.device}")
+                self.progress(f"{task.name} on {task.device}")
                 if task.device == "cuda" and refused:
                     continue
                 kept = Path(folder, str(number))
                 comparison.records.append(self._record(task, files, kept, comparison.remarks))
 
-    def _graph_files(self, folder: Path) -> list[str]:
+    def _write_graph(self, folder: Path) -> list[str]:
         """Write the graph as a ``.sssp`` file, and for SciPy as arrays."""
-        file = datasets.find(REAL)
-        origin = NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{SIZE}")
-        workload, record = Loader().load(origin, lambda g: np.zeros(1, np.int64))
+        workload, record = Loader().load(name_road_graph(SIZE), choose_first)
         self.report.graphs.append(record)
         g = workload.graph
         ours, arrays = folder / "graph.sssp", folder / "graph.npz"
@@ -190,7 +163,7 @@ class Startup:
 
 
 def _refusal() -> str | None:
-    """Why there is nothing to measure on a GPU."""
+    """Return why nothing can be measured on a GPU; None if it can."""
     try:
         from sssp.cuda.compiler import SIMULATOR, device_number
 

@@ -7,37 +7,30 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.apps.terminal.arguments import NamedGraph, vertex_of
+from sssp import datasets
+from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph, vertex_of
+from sssp.bench.timing import timed
 from sssp.errors import VertexError
 from sssp.graph.graph import Graph
-
-__all__ = ["GraphRecord", "Loader", "Workload", "chosen_sources", "random_sources", "recorded"]
 
 #: sources that rivals solve, and whose rows are certified
 SAMPLE = 4
 #: vertices of the graph that compiles the generator
 TINY = 100
+#: the graph of which everybody has figures
+REAL = "USA-road-d.NY"
 
 Choose = Callable[[Graph], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A graph and the sources to start from.
-
-    Attributes
-    ----------
-    name : str
-        The graph's name.
-    graph : Graph
-    sources : ndarray, shape (k,), int64
-    """
+    """A graph with its name, and the sources to start from."""
 
     name: str
     graph: Graph
@@ -50,14 +43,8 @@ class Workload:
         return np.unique(np.linspace(0, k - 1, min(k, SAMPLE)).astype(np.int64))
 
 
-def random_sources(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
-    """Draw distinct vertices that have an outgoing arc.
-
-    Raises
-    ------
-    VertexError
-        There are fewer than `count`.
-    """
+def choose_random(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
+    """Draw distinct vertices that have an outgoing arc."""
     candidates = np.flatnonzero(np.diff(graph.indptr))
     if candidates.size < count:
         raise VertexError(
@@ -66,58 +53,44 @@ def random_sources(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).choice(candidates, count, replace=False)
 
 
-def chosen_sources(graph: Graph, labels: Sequence[str]) -> NDArray[np.int64]:
-    """Return the vertices of labels as they were written on the command line.
-
-    Raises
-    ------
-    VertexError
-        A label that no vertex has.
-    """
+def choose_labelled(graph: Graph, labels: Sequence[str]) -> NDArray[np.int64]:
+    """Return the vertices of labels as they were written on the command line."""
     return np.array([vertex_of(graph, label) for label in labels], dtype=np.int64)
+
+
+def choose_first(graph: Graph) -> NDArray[np.int64]:
+    """Return the first vertex, if there is one."""
+    return np.arange(min(graph.n, 1))
 
 
 @dataclass(frozen=True)
 class GraphRecord:
-    """What the report says of a graph.
-
-    Attributes
-    ----------
-    name : str
-    file : str or None
-        Its name, for its folder says nothing elsewhere. None: made by the built-in generator.
-    n, m : int
-    weights : str
-        Their dtype.
-    sources : list
-        Labels of the sources.
-    load_seconds : float
-        Reading or making it.
-    jit_seconds : float or None
-        Compiling the code for that; None if an earlier graph did it.
-    """
+    """The report's record of a graph."""
 
     name: str
+    #: base name of its file; None: made by the built-in generator
     file: str | None
     n: int
     m: int
+    #: their dtype
     weights: str
+    #: labels of the sources
     sources: list[Any]
+    #: reading or making it
     load_seconds: float
+    #: compiling the code for that; None if an earlier graph did it
     jit_seconds: float | None
 
 
-def recorded(
+def load(
     name: str,
     path: Path | None,
-    load: Callable[[], Graph],
+    make: Callable[[], Graph],
     choose: Choose,
     jit_seconds: float | None = None,
 ) -> tuple[Workload, GraphRecord]:
-    """Load a graph under the clock; return it with its sources, and what the report says."""
-    start = perf_counter()
-    graph = load()
-    load_seconds = perf_counter() - start
+    """Load a graph under the clock; return it with its sources, and its record."""
+    load_seconds, graph = timed(make)
     sources = choose(graph)
     labels = sources if graph.labels is None else graph.labels[sources]
     return Workload(name, graph, sources), GraphRecord(
@@ -132,8 +105,14 @@ def recorded(
     )
 
 
+def name_road_graph(size: int) -> NamedGraph:
+    """Return New York if it is on this machine, else a built-in graph of `size` vertices."""
+    file = datasets.find(REAL)
+    return NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{size}")
+
+
 class Loader:
-    """Reads or makes graphs, and takes the time: loading and JIT apart."""
+    """Reads or makes graphs, and times loading and JIT apart."""
 
     def __init__(self) -> None:
         self._compiled: set[bool] = set()
@@ -141,10 +120,10 @@ class Loader:
     def load(
         self, origin: NamedGraph, choose: Choose, coordinates: Path | None = None
     ) -> tuple[Workload, GraphRecord]:
-        """Return the graph with sources that `choose` picks, and what the report says of it."""
+        """Return the graph with sources that `choose` picks, and its record."""
         jit_seconds = self._compile(origin)
-        load = partial(origin.load, coordinates)
-        return recorded(origin.name, origin.path, load, choose, jit_seconds)
+        make = partial(origin.load, coordinates)
+        return load(origin.name, origin.path, make, choose, jit_seconds)
 
     def _compile(self, origin: NamedGraph) -> float | None:
         """Make or read a tiny graph, once a kind; return the seconds, None if done before."""
@@ -152,12 +131,8 @@ class Loader:
         if built_in in self._compiled:
             return None
         self._compiled.add(built_in)
-        start = perf_counter()
-        if built_in:
-            NamedGraph(origin.name, size=TINY).load()
-        else:
-            _read_tiny_graph()
-        return perf_counter() - start
+        make = NamedGraph(origin.name, size=TINY).load if built_in else _read_tiny_graph
+        return timed(make)[0]
 
 
 def _read_tiny_graph() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import cuda
-from sssp.cuda.narrow import narrowed_device
+from sssp.cuda.narrow_device import narrowed_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.solved_rows import DeviceRows, gather
 from sssp.engine.request import Answer, Query

@@ -25,8 +25,8 @@ __all__ = ["STAMP", "VARIABLE", "cache_folder", "names", "read", "source_stamp",
 
 #: names the folder
 VARIABLE = "SSSP_CACHE_DIR"
-#: rooms that only call the others: no kernel stands there, nor takes anything from there
-CALLERS = {"apps", "bench", "calls", "csgraph"}
+#: folders without a kernel, from which no kernel takes a helper or a constant
+CALLERS = {"apps", "calls", "csgraph", "prepared"}
 #: digits of a stamp, and of what tells installations apart
 DIGITS = 16
 #: file in the folder of an installation that tells where that is

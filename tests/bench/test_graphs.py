@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import sssp
-from bench.common import percolated_grid
-from bench.graphs import HEAVIER, LIGHTER, continent
+from bench.graphs import HEAVIER, LIGHTER, continent, percolated_grid
 
 
 @pytest.mark.parametrize(

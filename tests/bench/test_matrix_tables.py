@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.bench import matrix_tables
 from sssp.bench.__main__ import main
+from sssp.bench.papers import matrix_tables
+from sssp.bench.papers.matrix_tables import BLOCKS, DENSE_TABLES, PUBLISHED
 from sssp.errors import DeviceError
-from sssp.papers import matrix_tables as published
-from sssp.papers.matrix_tables import BLOCKS, DENSE_TABLES, PUBLISHED
 
 SIZES = (5, 70)
 
@@ -23,7 +22,7 @@ def tiny(monkeypatch):
     """Tables over small matrices, on a machine without a GPU."""
     for name, spec in DENSE_TABLES.items():
         monkeypatch.setitem(DENSE_TABLES, name, replace(spec, sizes=SIZES))
-    monkeypatch.setattr(published, "BLOCKS_SIZES", SIZES)
+    monkeypatch.setattr(matrix_tables, "BLOCKS_SIZES", SIZES)
     target = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
 
     def without_gpu(device):

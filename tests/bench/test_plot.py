@@ -12,9 +12,8 @@ import pytest
 
 from sssp.bench import chart as plot
 from sssp.bench.__main__ import main
-from sssp.bench.chart import drawn, slope
-from sssp.bench.harness import Row
-from sssp.bench.report import Report
+from sssp.bench.chart import draw, fit_exponent
+from sssp.bench.report import Report, Row
 from sssp.methods import METHODS
 
 
@@ -31,16 +30,16 @@ def row_of(method: str, n: int, seconds: float, *, device: str = "cpu", sources:
 def lines_of(report: Report) -> dict[str, list[Any]]:
     """Return what is drawn, by what the legend calls it."""
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
-    (ax,) = drawn(report).axes
+    (ax,) = draw(report).axes
     return {line.get_label(): [tuple(point) for point in line.get_xydata()] for line in ax.lines}
 
 
 def test_a_slope_is_the_power_of_n():
-    assert slope([(10, 2.0), (100, 2.0 * 10**1.5)]) == pytest.approx(1.5)
-    assert slope([(n, 7.0) for n in (10, 100, 1000)]) == pytest.approx(0)
+    assert fit_exponent([(10, 2.0), (100, 2.0 * 10**1.5)]) == pytest.approx(1.5)
+    assert fit_exponent([(n, 7.0) for n in (10, 100, 1000)]) == pytest.approx(0)
     # by least squares over all: the ends alone have 2/3
-    assert slope([(1, 1.0), (10, 10.0), (100, 10.0), (1000, 100.0)]) == pytest.approx(0.6)
-    assert slope([(10, 1.0), (10, 2.0)]) is None
+    assert fit_exponent([(1, 1.0), (10, 10.0), (100, 10.0), (1000, 100.0)]) == pytest.approx(0.6)
+    assert fit_exponent([(10, 1.0), (10, 2.0)]) is None
 
 
 def test_a_line_has_the_times_a_source_in_order_of_n():
@@ -62,7 +61,7 @@ def test_numbers_on_the_axis_are_the_sizes_unless_they_would_overlap():
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
 
     def numbers(*sizes):
-        (ax,) = drawn(report_of(*(row_of("dijkstra", n, 1.0) for n in sizes))).axes
+        (ax,) = draw(report_of(*(row_of("dijkstra", n, 1.0) for n in sizes))).axes
         return [label.get_text() for label in ax.get_xticklabels()]
 
     assert numbers(4000) == ["4,000"]
@@ -82,7 +81,7 @@ def test_the_bench_draws_all_methods_on_growing_graphs(monkeypatch, tmp_path, ca
     texts = [node.text for node in ElementTree.parse(picture).iter() if node.tag.endswith("text")]
     for method in ("SciPy dijkstra", *METHODS):
         of = [(row["n"], row["median"]) for row in rows if row["method"] == method]
-        assert f"{method}: n^{slope(of):.2f}" in texts
+        assert f"{method}: n^{fit_exponent(of):.2f}" in texts
     caption = next(text for text in texts if text and text.startswith("sssp "))
     assert re.search(r"numba \d", caption)
     assert any(text and " cores" in text for text in texts)

@@ -6,25 +6,22 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bench import prepared
-from bench.common import Record, random_graph, real_graph
+from bench.graphs import random_graph, real_graph
 from sssp.bench import prepared_maps
+from sssp.bench.report import Listing
+from sssp.bench.timing import time_launches
 from tests.bench.test_prepared_maps import forged
 from tests.patience import PATIENCE
 from tests.solvers import SIMULATOR
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-
-
-@dataclass
-class Figure:
-    what: str
-    equal: bool = True
 
 
 @pytest.mark.parametrize(
@@ -62,24 +59,56 @@ def test_no_script_changes_where_python_looks_for_modules():
     assert [path.name for path in scripts if "sys.path" in path.read_text()] == []
 
 
-def test_a_record_is_a_table_at_once_and_json_in_the_end(tmp_path, capsys):
-    record = Record({"runs": 3}, ("what", ""))
-    record.add([Figure("a"), {"what": "b"}], ("a, b", "equal"))
-    assert capsys.readouterr().out == "| what |  |\n| --- | --- |\n| a, b | equal |\n"
+def test_a_listing_is_a_table_at_once_and_json_in_the_end(tmp_path, capsys):
+    listing = Listing({"runs": 3}, "what | s | ", "{what} {more} | {seconds:,.2f} | {equal}")
+    rows: list[dict[str, Any]] = [{"what": "a", "seconds": 1234.5678, "equal": True}, {"what": "b"}]
+    listing.add(*rows, more="and b")
+    listing.add({"what": "c", "seconds": None, "equal": None}, more=3)
+    assert capsys.readouterr().out.splitlines() == [
+        "| what | s |  |",
+        "| --- | --- | --- |",
+        "| a and b | 1,234.57 | equal |",
+        "| c 3 |  |  |",
+    ]
     file = tmp_path / "out.json"
-    assert record.finish(file) == 0
+    assert listing.finish(file) == 0
     content = json.loads(file.read_text())
-    assert content["rows"] == [{"what": "a", "equal": True}, {"what": "b"}]
+    assert content["rows"] == [*rows, {"what": "c", "seconds": None, "equal": None}]
     assert content["settings"] == {"runs": 3}
+    assert content["schema"] == 1
     assert {"numpy", "numba", "sssp", "python"} <= set(content["versions"])
     assert {"cpu", "cores"} <= set(content["hardware"])
-    assert {"schema", "command", "started"} < set(content)
+    assert set(content) == {
+        *("schema", "command", "started", "versions", "hardware", "settings", "rows"),
+    }
 
 
-def test_a_wrong_figure_makes_the_exit_code_one(capsys):
-    record = Record({}, ("what",))
-    record.add([Figure("a", equal=False)], ("a",))
-    assert record.finish(None) == 1
+def test_launches_are_timed_step_by_step_between_events(monkeypatch):
+    compiler = pytest.importorskip("sssp.cuda.compiler", exc_type=ImportError)
+    clock, done = [0.0], []
+
+    class Event:
+        def record(self, stream):
+            self.stream, self.at = stream, clock[0]
+
+        def synchronize(self):
+            done.append(self)
+
+    def step(milliseconds):
+        clock[0] += milliseconds
+
+    fake = SimpleNamespace(event=Event, event_elapsed_time=lambda start, end: end.at - start.at)
+    monkeypatch.setattr(compiler, "cuda", fake)
+    assert time_launches("stream", lambda: step(2.5), lambda: step(4)) == [2.5, 4]
+    (last,) = done
+    assert (last.at, last.stream) == (6.5, "stream")
+
+
+def test_a_wrong_row_makes_the_exit_code_one(capsys):
+    listing = Listing({}, "verdict", "{equal}")
+    listing.add({"equal": False})
+    assert listing.finish(None) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "| WRONG |"
 
 
 def test_a_random_graph_is_the_same_every_time():
@@ -132,7 +161,7 @@ def test_a_prepared_graph_that_answers_wrongly_makes_the_exit_code_one(monkeypat
     monkeypatch.setattr(prepared_maps, "PATHS", 40)
     monkeypatch.setattr(prepared_maps, "pairs", forged)
     assert prepared.main(["grid", "--side", "20"]) == 1
-    wrong = [line for line in capsys.readouterr().out.splitlines() if "DIFFERS" in line]
+    wrong = [line for line in capsys.readouterr().out.splitlines() if "WRONG" in line]
     assert [line.split("|")[1].strip() for line in wrong] == ["50 trips", "40 paths"]
 
 
@@ -146,7 +175,7 @@ def test_a_large_graph_is_made_once_prepared_once_and_measured(
     if SIMULATOR:  # which has neither recordings nor the time of a launch
         sizes = (5, 1)
         monkeypatch.setattr(sweeps, "Recording", lambda launch: None)
-        monkeypatch.setattr(sweeps.Bench, "replayed", lambda bench, recording, stream: 1.0)
+        monkeypatch.setattr(sweeps.Bench, "replay", lambda bench, recording, stream: 1.0)
     monkeypatch.setattr(large, "BATCHES", sizes)
     file, side = tmp_path / "out.json", "12" if SIMULATOR else "40"
     asked = ["grid", "--side", side, "--sources", "6", "--devices", device, "--json", str(file)]

@@ -9,14 +9,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sssp.bench import harness, machine, search_tables
+from sssp.bench import harness, report, timing
 from sssp.bench.__main__ import main
+from sssp.bench.papers import search_tables
+from sssp.bench.papers.search_tables import RANDOM_GRAPHS, RandomGraph, random_graph
+from sssp.bench.report import find_hardware
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
 from sssp.methods import Dijkstra
-from sssp.papers import search_tables as published
-from sssp.papers.search_tables import RANDOM_GRAPHS, RandomGraph, random_graph
 from tests.bench.test_bench import grid_file, table_of
 
 
@@ -59,7 +60,7 @@ def grid_header(tmp_path, capsys, monkeypatch):
     """Return the header of a run on a machine with the hardware given."""
 
     def header(found):
-        monkeypatch.setattr(machine, "hardware", lambda devices: found)
+        monkeypatch.setattr(report, "find_hardware", lambda devices: found)
         arguments = ["--graph", str(grid_file(tmp_path)), "--trials", "1", "--methods", "dijkstra"]
         main(arguments)
         return capsys.readouterr().out.split("\n\n")[0]
@@ -68,8 +69,8 @@ def grid_header(tmp_path, capsys, monkeypatch):
 
 
 def test_the_published_figures_are_those_of_the_thesis():
-    assert (published.PUBLISHED_AVERAGE, published.PUBLISHED_BEST) == (1.75, 3.0)
-    assert published.ROAD_GRAPHS[::2] == ("USA-road-d.NY", "USA-road-d.COL", "USA-road-d.NW")
+    assert (search_tables.PUBLISHED_AVERAGE, search_tables.PUBLISHED_BEST) == (1.75, 3.0)
+    assert search_tables.ROAD_GRAPHS[::2] == ("USA-road-d.NY", "USA-road-d.COL", "USA-road-d.NW")
     assert [(row.n, row.m) for row in RANDOM_GRAPHS] == [
         (10, 34), (1_000, 18_555), (5_000, 122_984), (10_000, 489_476), (5_000, 1_242_105),
     ]  # fmt: skip
@@ -84,7 +85,7 @@ def test_a_random_graph_has_so_many_distinct_arcs_and_is_reached_from_the_first_
     assert np.unique(graph.tails * n + graph.indices).size == m
     assert not np.any(graph.tails == graph.indices)
     assert shortest_paths(graph, 0).reached.all()
-    assert 1 <= graph.weights.min() <= graph.weights.max() <= published.GREATEST_WEIGHT
+    assert 1 <= graph.weights.min() <= graph.weights.max() <= search_tables.GREATEST_WEIGHT
 
 
 def test_a_seed_always_makes_the_same_random_graph():
@@ -180,7 +181,7 @@ def test_a_wrong_distance_shows_in_the_table_and_in_the_exit_code(
 def test_a_graph_with_more_arcs_per_vertex_is_expected_to_take_longer(monkeypatch):
     plan = harness.Plan(trials=1, row_limit=1e-9)
     clock = [0.0]
-    monkeypatch.setattr(harness, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(timing, "perf_counter", lambda: clock[0])
 
     def linear(graph, sources, **options):
         clock[0] += graph.m
@@ -208,14 +209,14 @@ def test_the_hardware_names_a_usable_gpu_and_its_driver(grid_header, monkeypatch
     monkeypatch.setattr(numba, "cuda", fake)
     monkeypatch.setattr(numba, "select", lambda number: nullcontext())
     monkeypatch.setattr(numba, "device_number", lambda device: 0)
-    found = machine.hardware(["cpu", "cuda"])
+    found = find_hardware(["cpu", "cuda"])
     assert (found["gpu"], found["driver"]) == ("Abacus 9000", "CUDA 13.0")
-    assert "gpu" not in machine.hardware(["cpu"])
+    assert "gpu" not in find_hardware(["cpu"])
     assert "\nAbacus 9000, CUDA 13.0\n" in grid_header(found)
 
 
 def test_a_gpu_that_cannot_be_used_is_left_out_of_the_hardware(no_gpu):
-    assert machine.hardware(["cuda"]) == machine.hardware()
+    assert find_hardware(["cuda"]) == find_hardware()
 
 
 def test_methods_without_a_cuda_twin_are_skipped_on_it_with_the_reason(
@@ -223,8 +224,8 @@ def test_methods_without_a_cuda_twin_are_skipped_on_it_with_the_reason(
 ):
     numba = cuda_target()
     monkeypatch.setattr(numba, "device_number", lambda device: 0)
-    found = machine.hardware()
-    monkeypatch.setattr(machine, "hardware", lambda devices: found)
+    found = find_hardware()
+    monkeypatch.setattr(report, "find_hardware", lambda devices: found)
     arguments = ["--graph", str(grid_file(tmp_path)), "--trials", "1", "--devices", "cuda"]
     assert main([*arguments, "--methods", "dijkstra"]) == 0
     assert (

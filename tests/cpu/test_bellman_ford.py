@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sssp
-from sssp.papers.methods import BaselineBellmanFord
+from sssp.bench.papers.baselines import BaselineBellmanFord
 from tests.naive import Arc, Network
 from tests.strategies import graph_of
 

@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sssp
+from sssp.bench.papers.baselines import BaselineBellmanFord
 from sssp.cpu import search_driver as runner
 from sssp.engine import outputs as forms
 from sssp.methods import METHODS
-from sssp.papers.methods import BaselineBellmanFord
 from tests import naive
 from tests.compare import assert_same
 from tests.patience import wait_until

@@ -16,7 +16,7 @@ PACKAGE = Path(sssp.__file__).parent
 
 def kernels() -> Iterator[tuple[str, ast.FunctionDef]]:
     """Yield every function that is decorated as a kernel, after the name of its module."""
-    for room in ("cuda", "papers"):
+    for room in ("cuda", "bench/papers"):
         for path in sorted((PACKAGE / room).rglob("*.py")):
             module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

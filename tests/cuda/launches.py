@@ -200,7 +200,7 @@ def ask_with_weights_there(dtype: np.dtype[Any]) -> None:
 
 def ask_matrices(dtype: np.dtype[Any]) -> None:
     import sssp
-    from sssp.papers import methods
+    from sssp.bench.papers import baselines
 
     common: dict[str, Any] = {"device": "cuda", "dtype": dtype}
     # 33 vertices are more than a tile; tails travel along with floats, where trees are asked for
@@ -210,9 +210,9 @@ def ask_matrices(dtype: np.dtype[Any]) -> None:
     if dtype != np.int32:  # a product takes long to type, and this one has been typed above
         sssp.all_pairs(g, method="repeated-squaring", **trees, **common)
     for baseline in (
-        methods.BaselineFloydWarshall(),
-        methods.BaselineBlockedFloydWarshall(),
-        methods.BaselineSquaring(),
+        baselines.BaselineFloydWarshall(),
+        baselines.BaselineBlockedFloydWarshall(),
+        baselines.BaselineSquaring(),
     ):
         sssp.all_pairs(g, method=baseline, **common)
 
@@ -240,7 +240,7 @@ def ask_reductions(dtypes: list[str]) -> None:
 
 def ask_closures() -> None:
     import sssp
-    from sssp.papers.methods import BaselineClosure
+    from sssp.bench.papers.baselines import BaselineClosure
 
     for method in ("closure-by-warshall", "closure-by-squaring", BaselineClosure()):
         sssp.transitive_closure(np.ones((5, 5)), method=method, device="cuda")

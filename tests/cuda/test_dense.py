@@ -9,14 +9,14 @@ import pytest
 
 import sssp
 from sssp import datasets
-from sssp.kernels.dtypes import infinity
-from sssp.methods import ClosureBySquaring, RepeatedSquaring
-from sssp.papers.methods import (
+from sssp.bench.papers.baselines import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
     BaselineFloydWarshall,
     BaselineSquaring,
 )
+from sssp.kernels.dtypes import infinity
+from sssp.methods import ClosureBySquaring, RepeatedSquaring
 from tests.cuda.conftest import SIMULATOR
 from tests.test_dense import (
     MATRIX_METHODS,

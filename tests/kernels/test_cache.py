@@ -20,6 +20,7 @@ from numba import types
 from numba.extending import intrinsic as _intrinsic
 
 import sssp
+from sssp.kernels import store
 from sssp.kernels.jit import njit
 from sssp.kernels.store import CALLERS
 
@@ -291,13 +292,32 @@ def imported_rooms(path: Path) -> set[str]:
     return {match[1] for name in found if (match := re.match(r"sssp\.(\w+)", name))}
 
 
-def test_no_kernel_stands_in_a_room_that_only_calls_or_takes_anything_from_there() -> None:
+def has_kernel(path: Path) -> bool:
+    """Whether a source makes a compiled function."""
+    return re.search(r"@(njit|kernel|inline|intrinsic)\b|\bnjit\(", path.read_text()) is not None
+
+
+def test_a_change_of_any_file_with_a_kernel_changes_the_stamp(here: Path, monkeypatch: Any) -> None:
+    package = copy_of_package(here)
+    monkeypatch.setattr(store, "PACKAGE", package)
+    stamp = store.source_stamp()
+    with_kernels = [path for path in package.rglob("*.py") if has_kernel(path)]
+    rooms = {str(path.parent.relative_to(package)) for path in with_kernels}
+    assert {"bench/papers", "cpu/search", "cuda", "graph", "loaders", "order"} <= rooms
+    for path in with_kernels:
+        source = path.read_text()
+        path.write_text(f"{source}\nCHANGED = 1\n")
+        assert store.source_stamp() != stamp, path
+        path.write_text(source)
+    assert store.source_stamp() == stamp
+
+
+def test_no_kernel_stands_in_a_folder_that_only_calls_or_takes_anything_from_there() -> None:
     package = Path(sssp.__file__).parent
     for path in package.rglob("*.py"):
-        room = path.relative_to(package).parts[0]
-        if room in CALLERS:
-            assert "njit" not in path.read_text(), path
-        elif room not in ("__main__.py", "csgraph.py"):
+        if path.relative_to(package).parts[0] in CALLERS:
+            assert not has_kernel(path), path
+        elif has_kernel(path):
             assert not imported_rooms(path) & CALLERS, path
 
 

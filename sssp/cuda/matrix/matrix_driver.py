@@ -26,7 +26,7 @@ from sssp.cuda.compiler import (
 )
 from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
 from sssp.cuda.fill import fill
-from sssp.cuda.narrow import narrowed_device
+from sssp.cuda.narrow_device import narrowed_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_request import (

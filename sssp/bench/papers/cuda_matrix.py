@@ -20,6 +20,12 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
+from sssp.bench.papers.baselines import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
@@ -31,21 +37,6 @@ from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
-from sssp.papers.methods import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
-
-__all__ = [
-    "close",
-    "launch_boolean_square",
-    "launch_round",
-    "launch_square",
-    "launch_step",
-    "solve",
-]
 
 #: side of a block of blocked Floyd-Warshall, with a thread an entry
 SIDE = 4 if SIMULATOR else 32
@@ -107,7 +98,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _cross_kernel(matrix, n, first, flags):
-        """Let the tiles in the block's rows and columns meet the closed block."""
+        """Relax the tiles in the block's rows and columns through the closed block."""
         if flags[NEGATIVE] != 0:
             return
         closed = cuda.shared.array((SIDE, SIDE), number)
@@ -136,7 +127,7 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
     @kernel
     def _others_kernel(matrix, n, first, flags):
-        """Let all other tiles meet their tiles of the cross."""
+        """Relax all other tiles through their tiles of the cross."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((SIDE, SIDE), number)
@@ -285,26 +276,7 @@ def close(query: ClosureQuery, method: BaselineClosure) -> Any:
 
 
 def solve(graph: Graph, query: MatrixQuery, method: Dense, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` as a paper does.
-
-    Parameters
-    ----------
-    graph : Graph
-        Whose arcs the trees are made of.
-    query : MatrixQuery
-    method : BaselineFloydWarshall, BaselineBlockedFloydWarshall, BaselineSquaring
-    dtype : dtype
-
-    Returns
-    -------
-    Answer or None
-        As the solvers of `sssp.cuda.matrix` that they are measured against.
-
-    Raises
-    ------
-    NegativeDiagonalError, DeviceError
-        As those do.
-    """
+    """Answer `query` by the kernels of a paper."""
 
     def plain(matrix: Matrix) -> tuple[Matrix, int]:
         for k in range(matrix.n):

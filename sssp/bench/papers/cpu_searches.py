@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.cpu.search.bellman_ford import SIZE, Judged
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
@@ -19,9 +20,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, OVERFLOW, SUSPECT
-from sssp.papers.methods import BaselineBellmanFord, BaselineDijkstra
-
-__all__ = ["solve"]
 
 ONE = np.uint64(1)
 
@@ -150,21 +148,7 @@ def solve(
     method: BaselineDijkstra | BaselineBellmanFord,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer `query` the slow way.
-
-    Parameters
-    ----------
-    graph : Graph
-        Weights >= 0 for Dijkstra's algorithm, of any sign for Bellman-Ford.
-    query : Query
-    method : BaselineDijkstra or BaselineBellmanFord
-    dtype : dtype
-
-    Returns
-    -------
-    Answer or None
-        None: a distance may not fit the dtype.
-    """
+    """Answer `query` by a serial baseline; None if a distance may not fit the dtype."""
     if isinstance(method, BaselineDijkstra):
         search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))
     else:

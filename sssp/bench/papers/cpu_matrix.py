@@ -13,6 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.bench.papers.baselines import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
@@ -22,14 +28,6 @@ from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
-from sssp.papers.methods import (
-    BaselineBlockedFloydWarshall,
-    BaselineClosure,
-    BaselineFloydWarshall,
-    BaselineSquaring,
-)
-
-__all__ = ["close", "solve"]
 
 #: side of a block of the blocked Floyd-Warshall
 BLOCK = 32
@@ -116,15 +114,7 @@ def solve(
     method: BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer `query` as `method` says, without a chance for Ctrl-C within a pass.
-
-    Raises
-    ------
-    ValueError
-        Predecessors of float distances, which baselines do not find.
-    NegativeDiagonalError, DeviceError
-        As the methods that they are baselines for.
-    """
+    """Answer `query` by a baseline; Ctrl-C waits for the end of a pass."""
     if query.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
     if isinstance(method, BaselineSquaring):
@@ -159,13 +149,7 @@ def _squarings(query: MatrixQuery, matrix: Matrix, side: int) -> int:
 
 
 def close(query: ClosureQuery, method: BaselineClosure) -> NDArray[np.uint64]:
-    """Return the packed closure.
-
-    Raises
-    ------
-    DeviceError
-        It needs more memory than the call may take.
-    """
+    """Return the packed closure."""
     n = query.n
     parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * query.words}
     check_memory(parts, query.memory_limit, query.device, query.advice)

@@ -1,0 +1,387 @@
+"""Dense systems: the figures of papers, and ours beside them.
+
+All pairs by repeated squaring: Xiao et al., "All-source pair shortest path parallel algorithm
+based on GPU acceleration" (2023). Blocked Floyd-Warshall in three kernels, b = 32. Transitive
+closure by boolean squaring: Xiao et al., "Parallel transitive closure algorithm for heterogeneous
+architecture" (2021). Each on a machine of its own, none of which is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.bench.harness import Plan, Table
+from sssp.bench.papers.baselines import (
+    BaselineBlockedFloydWarshall,
+    BaselineClosure,
+    BaselineFloydWarshall,
+    BaselineSquaring,
+)
+from sssp.bench.report import Cell, Report, Row, summarize
+from sssp.bench.timing import timed, timed_without_gc
+from sssp.calls.all_pairs import all_pairs, transitive_closure
+from sssp.kernels.dtypes import INT32
+from sssp.methods import ClosureByWarshall, FloydWarshall, Method, RepeatedSquaring
+
+Matrix = NDArray[Any]
+
+#: weights are drawn from 1 to this
+GREATEST_WEIGHT = 1000
+#: rows that are checked
+SAMPLE = 3
+#: rows of a matrix that are looked through at a time while checking
+CHECKED = 256
+#: vertices of the matrix that compiles
+TINY = 40
+#: arcs of a vertex in the graphs whose closure is made
+DEGREE = 2
+#: vertices of the blocks table; the smaller ones are for contenders that the last is too much for
+BLOCKS_SIZES = (500, 1000, 2000, 5000)
+#: sides of a tile there
+BLOCKS = (4, 8, 16, 32)
+
+#: what the papers print: by table, heading and line; None where the source at hand does not say
+PUBLISHED: dict[str, dict[str, dict[int, float]]] = {
+    "squaring": {
+        "paper serial s": {10: 0.09, 10_000: 407.10},
+        "paper parallel s": {10: 0.08, 10_000: 76.09},
+        "paper GPU s": {10: 0.04, 10_000: 2.07},
+    },
+    "blocks": {"paper GPU s": {4: 0.96, 8: 0.94, 16: 0.85, 32: 0.91}},
+    "floyd-warshall": {
+        "paper plain GPU ms": {
+            1000: 14.76,
+            2500: 377.1,
+            5000: 2971.0,
+            7500: 10013.0,
+            10_000: 22616.0,
+        },
+        "paper blocked GPU ms": {
+            1000: 2.97,
+            2500: 25.3,
+            5000: 158.8,
+            7500: 515.3,
+            10_000: 1195.6,
+        },
+    },
+    "closure": {},
+}
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A column, in milliseconds."""
+
+    heading: str
+    #: None: SciPy's Floyd-Warshall
+    method: Method | None
+    device: str = "cpu"
+    #: whether it has one thread, however many there are
+    serial: bool = False
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A table."""
+
+    title: str
+    note: str
+    #: vertices of its lines, ascending
+    sizes: tuple[int, ...]
+    contenders: tuple[Contender, ...]
+    #: "matrix": all pairs of a complete graph; "closure" of a graph with `DEGREE` arcs a vertex
+    task: str
+
+
+OVER_LIMIT = (
+    "A cell with an n of its own was measured at that n, the largest that keeps the row limit: "
+    "it is not\nscaled to the line's n."
+)
+ALL_ROUNDS = RepeatedSquaring(early_stop=False)
+
+DENSE_TABLES: dict[str, Spec] = {
+    "squaring": Spec(
+        "Xiao et al. 2023: all pairs by repeated squaring",
+        "Ours: all squarings (early stop off), int32; baseline: the paper's kernel, float32, in\n"
+        "tiles of 16 x 16. GPU: one call, from a matrix on the host to distances on the device.\n"
+        "The paper's times for large n are below what its GPU can do for all squarings: nothing\n"
+        "is claimed over them; of its lines only the first and the last are at hand.\n"
+        f"{OVER_LIMIT}",
+        (10, 50, 200, 300, 1400, 2000, 5000, 8920, 10_000),
+        (
+            Contender("serial ms", ALL_ROUNDS, serial=True),
+            Contender("parallel ms", ALL_ROUNDS),
+            Contender("GPU ms", ALL_ROUNDS, "cuda"),
+            Contender("baseline GPU ms", BaselineSquaring(), "cuda"),
+        ),
+        "matrix",
+    ),
+    "floyd-warshall": Spec(
+        "Blocked Floyd-Warshall, b = 32",
+        "Ours: int32; baselines: the paper's kernels, float32. GPU: one call, from a matrix on\n"
+        f"the host to distances on the device.\n{OVER_LIMIT}",
+        (1000, 2500, 5000, 7500, 10_000),
+        (
+            Contender("SciPy ms", None),
+            Contender("baseline serial ms", BaselineFloydWarshall(), serial=True),
+            Contender("serial ms", FloydWarshall(), serial=True),
+            Contender("parallel ms", FloydWarshall()),
+            Contender("GPU ms", FloydWarshall(), "cuda"),
+            Contender("baseline plain GPU ms", BaselineFloydWarshall(), "cuda"),
+            Contender("baseline blocked GPU ms", BaselineBlockedFloydWarshall(), "cuda"),
+        ),
+        "matrix",
+    ),
+    "closure": Spec(
+        "Xiao et al. 2021: transitive closure",
+        f"Random graphs, {DEGREE} arcs a vertex. Baselines: the paper's boolean squaring in tiles\n"
+        "of 16 x 16. The paper, up to m = 1,024: at most 593 times its serial and 209 times its\n"
+        "OpenMP version; its times are not at hand. GPU: one call, packed words left on the\n"
+        f"device.\n{OVER_LIMIT}",
+        (20, 40, 50, 70, 200, 300, 500, 1024, 5000, 10_000),
+        (
+            Contender("baseline serial ms", BaselineClosure(), serial=True),
+            Contender("baseline parallel ms", BaselineClosure()),
+            Contender("serial ms", ClosureByWarshall(), serial=True),
+            Contender("parallel ms", ClosureByWarshall()),
+            Contender("GPU ms", ClosureByWarshall(), "cuda"),
+            Contender("baseline GPU ms", BaselineClosure(), "cuda"),
+        ),
+        "closure",
+    ),
+}
+
+
+def make_blocks_spec(side: int) -> Spec:
+    """Return one line of the blocks table: the baseline with tiles of one size, over several n."""
+    method = BaselineSquaring(side)
+    return Spec(
+        "Xiao et al. 2023: repeated squaring by the side of its tiles, n = 5,000",
+        "The paper's kernel, float32, all squarings. GPU: one call, from a matrix on the host to\n"
+        f"distances on the device.\n{OVER_LIMIT}",
+        BLOCKS_SIZES,
+        (
+            Contender("baseline parallel ms", method),
+            Contender("baseline GPU ms", method, "cuda"),
+        ),
+        "matrix",
+    )
+
+
+# -- asking a contender ------------------------------------------------------------------------
+
+
+def _solve(contender: Contender, matrix: Matrix, threads: int | None) -> Any:
+    """Return distances, or packed words of a closure, where they are computed."""
+    if contender.method is None:
+        from scipy.sparse.csgraph import floyd_warshall
+
+        return floyd_warshall(matrix)
+    options: dict[str, Any] = {
+        "method": contender.method,
+        "device": contender.device,
+        "output": "host" if contender.device == "cpu" else "device",
+        "threads": 1 if contender.serial else threads,
+        "progress": False,
+    }
+    if contender.method.task == "closure":
+        return transitive_closure(matrix, packed=True, **options)
+    # baselines compute in float32, as the papers do
+    dtype = np.float32 if contender.method.name.startswith("baseline") else None
+    return all_pairs(matrix, dtype=dtype, **options)
+
+
+# -- matrices, and checks of results -----------------------------------------------------------
+
+
+@cache
+def _make_weights(n: int, seed: int) -> Matrix:
+    """Make a complete graph with random whole weights."""
+    weights = np.random.default_rng(seed).integers(1, GREATEST_WEIGHT + 1, (n, n), INT32)
+    np.fill_diagonal(weights, 0)
+    return weights
+
+
+@cache
+def _make_arcs(n: int, seed: int) -> Matrix:
+    """Make a random boolean matrix with `DEGREE` arcs a vertex, less those drawn twice."""
+    arcs = np.zeros((n, n), np.bool_)
+    heads = np.random.default_rng(seed).integers(0, n, (n, DEGREE))
+    arcs[np.arange(n)[:, np.newaxis], heads] = True
+    return arcs
+
+
+def _choose_rows(n: int) -> list[int]:
+    return sorted({0, n // 2, n - 1})[:SAMPLE]
+
+
+def _to_host(result: Any) -> Any:
+    host = result.to_host() if hasattr(result, "to_host") else result
+    return host.distances if hasattr(host, "distances") else host
+
+
+def _are_shortest(matrix: Matrix, result: Any) -> bool:
+    """Certify rows: where weights are positive, the best last arc must explain every distance."""
+    distances = _to_host(result)
+    n = len(matrix)
+    for source in _choose_rows(n):
+        row = np.asarray(distances[source], np.float64)
+        best = np.full(n, np.inf)
+        for first in range(0, n, CHECKED):
+            part = slice(first, min(first + CHECKED, n))
+            over = row[part, np.newaxis] + matrix[part]
+            over[np.arange(over.shape[0]), np.arange(part.start, part.stop)] = np.inf
+            np.minimum(best, over.min(axis=0), out=best)
+        best[source] = 0
+        if not np.array_equal(best, row):
+            return False
+    return True
+
+
+def _are_closed(matrix: Matrix, result: Any) -> bool:
+    """Compare rows with searches."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    words, graph = _to_host(result), csr_array(matrix)
+    n = len(matrix)
+    for source in _choose_rows(n):
+        reached = np.zeros(n, np.bool_)
+        reached[breadth_first_order(graph, source, return_predecessors=False)] = True
+        octets = words[source : source + 1].astype("<u8").view(np.uint8)
+        bits = np.unpackbits(octets, axis=1, count=n, bitorder="little")[0]
+        if not np.array_equal(bits.astype(np.bool_), reached):
+            return False
+    return True
+
+
+def _make(spec: Spec, n: int, seed: int) -> Matrix:
+    return _make_arcs(n, seed) if spec.task == "closure" else _make_weights(n, seed)
+
+
+def _forget_matrices() -> None:
+    _make_weights.cache_clear()
+    _make_arcs.cache_clear()
+
+
+def _is_right(spec: Spec, matrix: Matrix, result: Any) -> bool:
+    """Check a few rows of what a contender returned."""
+    return _are_closed(matrix, result) if spec.task == "closure" else _are_shortest(matrix, result)
+
+
+# -- measuring ---------------------------------------------------------------------------------
+
+
+@dataclass
+class _Series:
+    """A contender on ever larger matrices, until one would take too long."""
+
+    contender: Contender
+    plan: Plan
+    spec: Spec
+    refusal: str = ""
+    largest: Row | None = None
+    _compiled: bool = field(default=False, init=False)
+
+    def measure(self, n: int, seed: int) -> Row:
+        """Time and check; a row without trials has the reason as its remark."""
+        contender = self.contender
+        row = Row(contender.heading, contender.device, f"random-{n}", n, n * (n - 1), n)
+        last = self.largest
+        expected = 0.0 if last is None else last.median * (n / last.n) ** 3
+        row.remark = self.refusal or self.plan.refuse(expected)
+        if not row.remark:
+            self._attempt(row, seed)
+        return row
+
+    def _attempt(self, row: Row, seed: int) -> None:
+        try:
+            if not self._compiled:
+                tiny = _make(self.spec, TINY, seed)
+                row.jit_seconds, _ = timed(lambda: self._solve(tiny))
+                self._compiled = True
+            matrix = _make(self.spec, row.n, seed)
+            while len(row.trials) < self.plan.trials:
+                seconds, result = timed_without_gc(lambda: self._solve(matrix))
+                row.trials.append(seconds)
+                if sum(row.trials) + seconds > self.plan.row_limit:
+                    break
+        except Exception as error:
+            row.fail(error)
+            self.refusal = row.remark
+            return
+        row.verified = _is_right(self.spec, matrix, result)
+        if not row.verified:
+            row.remark = "rows of the result are not those of a search"
+        row.distances = row.n * row.n
+        self.largest = row
+
+    def _solve(self, matrix: Matrix) -> Any:
+        return _solve(self.contender, matrix, self.plan.threads)
+
+    def show(self, row: Row) -> Cell:
+        """Return the time of a row; if it was too large, of the largest that was not, marked."""
+        shown = self.largest if row.skipped and not self.refusal else row
+        if shown is None or shown.skipped:
+            return None
+        time = 1000 * shown.median
+        return time if shown is row else f"{time:,.3f} at n = {shown.n:,}"
+
+
+class DenseTable(Table):
+    """One table of matrices: "squaring", "blocks", "floyd-warshall" or "closure"."""
+
+    def __init__(self, name: str, plan: Plan, seed: int, report: Report) -> None:
+        super().__init__(plan, seed, report)
+        self.name = name
+        #: first cell, contenders and numbers of vertices of every line
+        self.lines: list[tuple[int, Spec, tuple[int, ...]]]
+        if name == "blocks":
+            specs = {side: make_blocks_spec(side) for side in BLOCKS}
+            self.lines = [(side, spec, spec.sizes) for side, spec in specs.items()]
+        else:
+            spec = DENSE_TABLES[name]
+            self.lines = [(n, spec, (n,)) for n in spec.sizes]
+        self.steps = sum(len(sizes) * len(spec.contenders) for _, spec, sizes in self.lines)
+
+    def measure(self) -> None:
+        """Measure the lines, of ever larger matrices."""
+        first, spec = "block" if self.name == "blocks" else "n", self.lines[0][1]
+        published = PUBLISHED[self.name]
+        headings = [first, *published, *(contender.heading for contender in spec.contenders)]
+        columns = "".join(f">{heading}|" for heading in headings) + "<verified"
+        comparison = self.compare(spec.title, columns, spec.note)
+        series: list[_Series] = []
+        try:
+            for line, spec, sizes in self.lines:
+                if not series or series[0].spec is not spec:
+                    series = [_Series(contender, self.plan, spec) for contender in spec.contenders]
+                for n in sizes:
+                    rows = self._measure_size(series, n)
+                record: dict[str, Cell] = {first: line, "verified": summarize(rows)}
+                record |= {heading: figures.get(line) for heading, figures in published.items()}
+                record |= {
+                    one.contender.heading: one.show(row)
+                    for one, row in zip(series, rows, strict=True)
+                }
+                comparison.records.append(record)
+        finally:
+            _forget_matrices()
+        for one in series:
+            if one.refusal:
+                comparison.remarks.append(f"{one.contender.heading}: skipped: {one.refusal}")
+
+    def _measure_size(self, series: Sequence[_Series], n: int) -> list[Row]:
+        rows = []
+        for one in series:
+            self.progress(f"n = {n:,}: {one.contender.heading} on {one.contender.device}")
+            rows.append(one.measure(n, self.seed))
+        _forget_matrices()
+        self.report.rows += [row for row in rows if not row.skipped or row.verified is False]
+        return rows
