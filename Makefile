@@ -3,6 +3,7 @@
 #   make test    set up, then check style, types and behaviour
 # Before an issue is closed:
 #   make test-all  with the oldest and newest versions, other Pythons, and long fuzzing too
+#   make bench-compare BASE=commit  fails if something is slower than in that commit (CONTRIBUTING.md)
 # What people read, as a site in build/site:
 #   make docs      every warning is an error
 
@@ -18,14 +19,18 @@ SITE := build/site-tools
 # caller's environment says, for hundreds of processes that the tests start
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: bench test test-all docs clean
+.PHONY: bench bench-compare test test-all docs clean
 
 bench: $(INSTALLED)
 	$(BIN)/python -m sssp.bench $(ARGS)
 
+bench-compare: $(INSTALLED)
+	$(BIN)/python -m bench.compare $(ARGS) $(BASE)
+
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "gpu and not slow" $(ARGS)
@@ -36,6 +41,7 @@ test-all: test docs
 	NUMBA_ENABLE_CUDASIM=1 $(BIN)/python -m pytest -n auto --dist worksteal --hazards -m "gpu and not slow" $(ARGS)
 	$(BIN)/python -m tests.environments $(ARGS)
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=long $(ARGS)
+	$(BIN)/python -m bench.compare --no-fail $(BASE)
 
 docs: $(SITE)/.installed
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --quiet

@@ -12,9 +12,13 @@ as the 1-based numbers of a DIMACS file. Integer weights give exact integer dist
 Public names are resolved on first use (PEP 562), so that ``import sssp`` costs next to nothing.
 """
 
+import sys
 from importlib import import_module
+from os.path import dirname, isdir
+from types import SimpleNamespace
 from typing import Any
 
+#: the only place that states the version; pyproject.toml reads it here
 __version__ = "0.1.0"
 
 #: the module that defines each public name
@@ -67,6 +71,20 @@ _HOMES = {
 _MODULES = ("certificate", "csgraph", "datasets", "errors", "loaders", "methods")
 
 __all__ = sorted(_HOMES)
+
+
+# in a checkout the folder of `sssp.loaders` stands beside this one, in a wheel within it
+if not isdir(f"{__path__[0]}/loaders"):
+
+    def _find_loaders(name: str, path: object = None, target: object = None) -> Any:
+        """Return the spec of `sssp.loaders`; None for every other module."""
+        if name != "sssp.loaders":
+            return None
+        from importlib.machinery import PathFinder  # (not before it is needed)
+
+        return PathFinder.find_spec(name, [dirname(__path__[0])])
+
+    sys.meta_path.append(SimpleNamespace(find_spec=_find_loaders))  # type: ignore[arg-type]
 
 
 def __getattr__(name: str) -> Any:

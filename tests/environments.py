@@ -28,17 +28,22 @@ def project() -> dict[str, Any]:
     return table
 
 
+def newest() -> list[str]:
+    """Return the libraries with the bounds that pyproject.toml gives."""
+    listed = project()["dependencies"] + project()["optional-dependencies"]["networkx"]
+    bounds = {re.split(r"[<>=!~]", requirement)[0]: requirement for requirement in listed}
+    return [bounds[name] for name in LIBRARIES]
+
+
 def oldest() -> list[str]:
     """Pin the libraries to the lowest versions that pyproject.toml allows."""
-    listed = project()["dependencies"] + project()["optional-dependencies"]["networkx"]
-    bounds = dict(re.findall(r"^([\w-]+)>=([\d.]+)$", "\n".join(listed), re.MULTILINE))
-    return [f"{name}=={bounds[name]}.*" for name in LIBRARIES]
+    return [re.sub(r">=([\d.]+).*", r"==\1.*", requirement) for requirement in newest()]
 
 
 def environments() -> dict[str, tuple[str, list[str]]]:
     """Name every environment, with its Python and what is installed into it."""
     this = f"python3.{sys.version_info.minor}"
-    found = {"oldest": (sys.executable, oldest()), "newest": (sys.executable, list(LIBRARIES))}
+    found = {"oldest": (sys.executable, oldest()), "newest": (sys.executable, newest())}
     for name in PYTHONS:
         path = shutil.which(name)
         if path is None:
@@ -49,7 +54,7 @@ def environments() -> dict[str, tuple[str, list[str]]]:
             if run.returncode:
                 print(f"{name}: skipped, {path}: {run.stderr.strip().splitlines()[0]}", flush=True)
             else:
-                found[name] = (path, list(LIBRARIES))
+                found[name] = (path, newest())
     return found
 
 

@@ -157,6 +157,8 @@ def test_the_reference_has_every_public_name() -> None:
     assert set(shown.values()) >= set(names)
     for path, heading in shown.items():
         module, _, name = path.rpartition(".")
+        # (the site's tool reads files, and finds those of the loaders at the top)
+        module = re.sub(r"^loaders\b", "sssp.loaders", module)
         assert getattr(import_module(module), name) is pydoc.locate(heading), path
 
 

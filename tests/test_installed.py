@@ -12,9 +12,9 @@ from zipfile import ZipFile
 
 import pytest
 
+from tests.checkout import ROOT, copy_without_links
 from tests.pages import blocks_of
 
-ROOT = Path(__file__).parents[1]
 # (NumPy, SciPy and Numba are installed anew)
 pytestmark = pytest.mark.slow
 
@@ -40,22 +40,8 @@ PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the checkout, and what a build of long ago has left beside them."""
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a clone, so nobody says which files belong to the package")
     # (a copy, for setuptools leaves its metadata beside the sources)
-    source = tmp_path_factory.mktemp("source")
-    tracked = run("git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", folder=source)
-    for name in tracked.splitlines():
-        origin = ROOT / name
-        if origin.is_file():
-            copy = source / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            if origin.is_symlink():
-                copy.symlink_to(origin.readlink())
-            else:
-                copy.write_bytes(origin.read_bytes())
-        elif origin.is_symlink():  # to a folder
-            (source / name).symlink_to(origin.readlink())
+    source = copy_without_links(tmp_path_factory.mktemp("source"))
     for name in ("sssp/left_over.py", "loaders/__init__.py"):
         old = source / "build" / "lib" / name
         old.parent.mkdir(parents=True)
@@ -101,14 +87,11 @@ def names_in(wheel: Path) -> list[str]:
 
 def test_the_wheel_holds_every_module_and_page_and_nothing_else(wheel: Path) -> None:
     """Least of all what an earlier build has left."""
-    sources = [
-        path
-        for folder in (ROOT / "sssp", ROOT / "sssp" / "loaders")
-        for path in folder.rglob("*.py*")
-        if "__pycache__" not in path.parts
-    ]
-    pages = (ROOT / "sssp" / "page" / "static").iterdir()
-    modules = {f"sssp/{path.relative_to(ROOT / 'sssp')}" for path in [*sources, *pages]}
+    package = ROOT / "sssp"
+    paths = [*package.rglob("*.py*"), *(package / "page" / "static").iterdir()]
+    modules = {f"sssp/{path.relative_to(package)}" for path in paths}
+    modules |= {f"sssp/loaders/{path.name}" for path in (ROOT / "loaders").glob("*.py")}
+    modules = {name for name in modules if "__pycache__" not in name}
     packed = {name for name in names_in(wheel) if ".dist-info/" not in name}
     assert packed == {*modules, "sssp/py.typed"}
 
@@ -127,7 +110,7 @@ def test_a_source_distribution_makes_the_same_wheel(
     (archive,) = packed.glob("*.tar.gz")
     with tarfile.open(archive) as files:
         held = {name.partition("/")[2] for name in files.getnames()}
-    assert {"LICENSE", "README.md", "pyproject.toml", "sssp/loaders/__init__.py"} <= held
+    assert {"LICENSE", "README.md", "pyproject.toml", "loaders/__init__.py"} <= held
     assert not [name for name in held if name.startswith(("build", "tests"))]
     assert names_in(wheel_of(archive, tmp_path / "again")) == names_in(wheel)
 

@@ -23,6 +23,7 @@ MADE_OF = {
     "bench/results/notes.md": "measured.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
+    "SECURITY.md": "security.md",
     "CITATION.cff": "CITATION.cff",
     "docs/examples/new-york.ipynb": "examples/new-york.md",
 }

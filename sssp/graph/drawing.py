@@ -276,7 +276,7 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
     Returns
     -------
     arcs : ndarray of int64, shape (k,)
-        Positions of open arcs, of two that go to and fro between two vertices one.
+        Positions of open arcs, and only one of two that join the same two vertices.
     twins : ndarray of int, shape (k,)
         Positions of the others, closed ones too; -1 for none.
     """

@@ -62,11 +62,13 @@ def _sources() -> Iterator[Path]:
     """Yield the files of the package, or the archive that it is imported from."""
     if _installed().is_file():
         yield _installed()
-    # the loaders are a link
-    for folder, folders, files in os.walk(PACKAGE, followlinks=True):
-        if folder == str(PACKAGE):
-            folders[:] = set(folders) - CALLERS
-        yield from (Path(folder, name) for name in files if name.endswith(".py"))
+    # a checkout has the loaders beside the package, a wheel has them in it
+    beside = [] if (PACKAGE / "loaders").is_dir() else [PACKAGE.parent / "loaders"]
+    for root in (PACKAGE, *beside):
+        for folder, folders, files in os.walk(root):
+            if folder == str(PACKAGE):
+                folders[:] = set(folders) - CALLERS
+            yield from (Path(folder, name) for name in files if name.endswith(".py"))
 
 
 def _installed() -> Path:

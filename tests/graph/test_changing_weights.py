@@ -585,8 +585,8 @@ def test_the_weights_of_a_changed_graph_are_made_when_they_are_looked_at() -> No
         np.testing.assert_array_equal(one.weights, wanted)
         assert not one.weights.flags.writeable
     assert changed.weights is changed.weights
-    with pytest.raises(AttributeError, match="no attribute 'wieghts'"):
-        _ = changed.wieghts  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="no attribute 'no_such_name'"):
+        _ = changed.no_such_name  # type: ignore[attr-defined]
 
 
 def test_threads_look_at_the_same_weights() -> None:

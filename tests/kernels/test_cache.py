@@ -65,9 +65,11 @@ print(answer(20), sum(answer.stats.cache_hits.values()))
 def copy_of_package(folder: Path) -> Path:
     """Return a copy of the package, with `ANSWER` and `QUESTION` in it."""
     package = folder / "sssp"
-    shutil.copytree(
-        Path(sssp.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for origin, copy in (
+        (Path(sssp.__file__).parent, package),
+        (Path(sssp.loaders.__file__).parent, folder / "loaders"),
+    ):
+        shutil.copytree(origin, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "cpu" / "answer.py").write_text(ANSWER)
     (package / "cpu" / "question.py").write_text(QUESTION)
     return package

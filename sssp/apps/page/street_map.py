@@ -64,7 +64,7 @@ class StreetMap:
     streets : ndarray of uint32, shape (s, 2)
         The vertices at both ends; a street that goes both ways is there once.
     arcs : ndarray of int64, shape (s, 2)
-        Positions in the graph of the arcs of a street, to and fro; -1 for none.
+        Positions in the graph of the arcs of a street, one a direction; -1 for none.
     lengths : ndarray of float64, shape (m,)
         Of every arc.
     arc_class : ndarray of uint8, shape (m,)
