@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["plain_array"]
-
 
 def plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return values as an array; a masked one, whose mask NumPy would drop, is a TypeError."""

@@ -44,8 +44,6 @@ from sssp.loaders._files import (
     replaced_file,
 )
 
-__all__ = ["arrays_in", "is_container", "read_arrays", "write_arrays"]
-
 _VERSION = 2
 _ALIGNMENT = 64  # of cache lines and of the widest vector registers
 _PREFIX = struct.Struct(f"<{len(SSSP_MAGIC)}sIIQQ")

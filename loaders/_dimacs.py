@@ -20,18 +20,6 @@ from sssp.loaders._columns import plain_array
 from sssp.loaders._files import Pathname, compressed, decompressed
 from sssp.loaders._records import CHUNK_BYTES, RecordFormat, RecordReader, locate_record
 
-__all__ = [
-    "ArcList",
-    "arcs_in",
-    "read_co",
-    "read_gr",
-    "read_p2p",
-    "read_ss",
-    "read_weights",
-    "write_co",
-    "write_gr",
-]
-
 GR = RecordFormat(
     kind="a graph file (.gr)",
     problem=("sp",),

@@ -26,21 +26,6 @@ fcntl: Any = None
 with suppress(ImportError):  # Windows
     import fcntl
 
-__all__ = [
-    "DAMAGED_STREAM",
-    "PEEKED_BYTES",
-    "SSSP_MAGIC",
-    "Pathname",
-    "RefusedError",
-    "compressed",
-    "crc32",
-    "decompressed",
-    "decompressing",
-    "other_kind",
-    "printable",
-    "replaced_file",
-]
-
 Pathname = str | PathLike[str]
 
 #: First bytes of the binary container. As in PNG, a byte over 127, CRLF and Ctrl-Z show at once

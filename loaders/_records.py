@@ -27,8 +27,6 @@ from sssp.kernels.jit import njit
 from sssp.loaders._files import Pathname, RefusedError, decompressed, printable
 from sssp.loaders._text import TextChunks
 
-__all__ = ["CHUNK_BYTES", "RecordFormat", "RecordReader", "locate_record"]
-
 #: text parsed per kernel call: large beside the cost of the call, small beside the cache
 CHUNK_BYTES = 1 << 18
 

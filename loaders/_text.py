@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sssp.errors import GraphFormatError
 from sssp.loaders._files import DAMAGED_STREAM, PEEKED_BYTES, Pathname, other_kind, printable
 
-__all__ = ["TextChunks"]
-
 _LONGEST_LINE = 1 << 20
 # So much of a compressed file is read on to see whether its stream is damaged.
 _MOST_DRAINED_BYTES = 1 << 26

@@ -44,8 +44,6 @@ from sssp.results.trees import ShortestPaths
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
 
-__all__ = ["all_pairs", "transitive_closure"]
-
 #: a search spends on a vertex and on an arc the time in which Floyd-Warshall relaxes so many
 #: pairs; measured on one core in int32 on random graphs of 300 to 2,000 vertices. On an H100, whose
 #: way back to the host is longer than either takes, it is as good: 3,000 vertices with 30 arcs each

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["betweenness"]
-
 #: bytes of distances that are found before their paths are counted
 BLOCK_BYTES = 64 << 20
 #: least number of rows for every thread in such a block

@@ -31,8 +31,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson
 
-__all__ = ["johnson"]
-
 
 def johnson(plan: Plan[Query]) -> Answer:
     """Answer a plan, whatever its sources.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
     from sssp.results.trees import ShortestPaths
 
-__all__ = ["ask_reduced", "iter_blocks", "reduce"]
-
 #: bytes of distances in a block, if the caller names no size
 BLOCK_BYTES = 256 << 20
 

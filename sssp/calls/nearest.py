@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["nearest"]
-
 #: so many facilities for each that is wanted, and searches from all of them take less time than
 #: labels: on New York one from each takes 12 ms on two cores, and labels 0.2 s for each
 FEW = 8

@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["pairs"]
-
 #: bytes of a trip while those of a source are brought together, and in what is handed back
 #: (measured, without its distance and path)
 TRIP_BYTES = 80

@@ -38,20 +38,6 @@ from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.methods import METHODS, Method, Sweep
 
-__all__ = [
-    "Place",
-    "Work",
-    "choose_device",
-    "matrix_work",
-    "named_device",
-    "named_devices",
-    "place_call",
-    "place_rows",
-    "refuse_several",
-    "search_work",
-    "trip_work",
-]
-
 #: names the device of calls with device="auto"
 VARIABLE = "SSSP_DEVICE"
 #: of a device

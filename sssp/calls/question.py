@@ -32,8 +32,6 @@ from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method,
 if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["Options", "Question", "ask", "choose_method"]
-
 #: what ``"auto"`` stands for on road networks
 FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["answered", "failure", "shortest_paths", "solved"]
-
 
 def shortest_paths(
     g: Graph | Hierarchy,

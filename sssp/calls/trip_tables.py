@@ -25,8 +25,6 @@ from sssp.graph.arc_orders import unsigned_arcs
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Method
 
-__all__ = ["solve_by_tables"]
-
 #: bytes of a table on the host, and most sources of one
 BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
 

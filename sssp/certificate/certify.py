@@ -45,8 +45,6 @@ from sssp.results.check_result import check_form, is_real
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
 
-__all__ = ["verify"]
-
 #: methods whose sums run from the source outward, so that they agree bit for bit
 OUTWARD = tuple(METHODS)
 #: tolerance of all others, in eps of the distances times n

@@ -12,8 +12,6 @@ import numpy as np
 from sssp.graph.csr import arc_position
 from sssp.kernels.jit import njit
 
-__all__ = ["DROPPED", "SETTLED", "SINKING", "bellman_ford_kernel", "dijkstra_kernel", "tree_kernel"]
-
 #: how Bellman-Ford ended
 SETTLED, DROPPED, SINKING = range(3)
 

@@ -20,8 +20,6 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, OFFSET, unreached
 from sssp.kernels.jit import njit
 from sssp.kernels.status import DONE, NEGATIVE_CYCLE, OVERFLOW
 
-__all__ = ["Dependencies"]
-
 ONE = np.uint64(1)
 
 

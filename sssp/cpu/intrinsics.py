@@ -17,8 +17,6 @@ from numba.extending import intrinsic as _intrinsic
 
 from sssp.kernels.jit import njit
 
-__all__ = ["atomic_add", "atomic_load", "prefetch", "wait_for_all"]
-
 #: turns of a waiting loop before a thread naps, about half a millisecond: parts of a team rarely
 #: differ by more, and a nap lasts longer than the wait, so that then the others wait for the napper
 PATIENCE = 1 << 18

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from sssp.kernels.jit import njit
 
-__all__ = ["load_kernel", "skim_kernel"]
-
 
 @njit
 def skim_kernel(firsts, arcs, values, sums):

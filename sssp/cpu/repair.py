@@ -18,8 +18,6 @@ from sssp.graph.csr import arc_position
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 
-__all__ = ["repair", "sum_along"]
-
 #: expansions for every vertex after which a row is left to a search from the beginning
 EXPANSIONS = 4
 

@@ -51,8 +51,6 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.methods import Method
 
-__all__ = ["COUNTERS", "Rows", "Scratch", "Search", "SingleRows", "solve_rows"]
-
 #: scratch that a graph keeps between calls, in bytes; beyond it workers allocate anew
 KEPT_SCRATCH = 256 << 20
 #: words of ``counters``

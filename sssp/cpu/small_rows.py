@@ -12,20 +12,6 @@ from sssp.kernels.dtypes import INT32
 from sssp.kernels.jit import njit
 from sssp.kernels.status import DONE
 
-__all__ = [
-    "LARGEST",
-    "both_ways_kernel",
-    "counts_kernel",
-    "dense_kernel",
-    "floats_kernel",
-    "integers_kernel",
-    "look_kernel",
-    "nearest_kernel",
-    "null_kernel",
-    "rounds_kernel",
-    "rows_kernel",
-]
-
 #: the greatest number that is an int32 and weighs less than a closed arc
 LARGEST = float(np.iinfo(INT32).max - 1)
 #: entries of a dense matrix up to here count as 0, which is no arc

@@ -15,8 +15,6 @@ from sssp.engine.request import Reduction, Walks
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["HostRows", "reached_in_order"]
-
 #: one vertex of so many from which on looking at all is faster than sorting those
 MANY = 16
 

@@ -10,8 +10,6 @@ from typing import Any, TypeVar, cast
 from sssp.cpu.intrinsics import atomic_add
 from sssp.kernels.jit import njit
 
-__all__ = ["next_task", "run_team", "step_of", "team_size"]
-
 T = TypeVar("T")
 
 #: steps of a kernel's innermost work between two chances for Ctrl-C and progress

@@ -27,8 +27,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["Tree", "branches_of", "fewest_arcs_kernel", "may_tie", "origins_kernel", "reset"]
-
 ONE = np.uint64(1)
 #: one vertex of so many from which on it is faster to set them all
 MANY = 4

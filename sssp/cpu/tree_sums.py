@@ -32,8 +32,6 @@ from sssp.kernels.jit import UNCOUNTED, njit
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["TreeSums", "add_at", "arcs_between", "check_arc_values", "flow_on_input"]
-
 ONE, TWO = np.uint64(1), np.uint64(2)
 #: children that the root of a row gets: more than there are
 ROOT = np.iinfo(np.int32).max

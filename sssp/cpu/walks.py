@@ -22,8 +22,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["walks_to"]
-
 ONE = np.uint64(1)
 #: vertices for which there is room at first
 FIRST_CAPACITY = 1024

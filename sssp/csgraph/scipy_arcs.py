@@ -24,8 +24,6 @@ from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
 
-__all__ = ["EXACT", "Arcs", "arcs_of", "csr_of", "graph_of", "is_exact"]
-
 #: up to here every integer is a float64
 EXACT = 1 << 53
 NO_ROWS = np.empty(0, INDEX)

@@ -32,8 +32,6 @@ from sssp.graph.matrix import MatrixGraph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, WeightRange, infinity
 from sssp.methods import BellmanFord, FloydWarshall
 
-__all__ = ["closed", "cycle_of", "dense_of"]
-
 
 @dataclass
 class _Counted(MatrixQuery):

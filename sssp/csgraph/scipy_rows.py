@@ -33,8 +33,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
 
-__all__ = ["NO_VERTEX", "Found", "as_floats", "nearest_of", "rows_of", "with_null"]
-
 #: what SciPy writes where there is no predecessor, nor a source
 NO_VERTEX = -9999
 #: vertices and arcs, of one row and of all together, up to which a search does not go through the

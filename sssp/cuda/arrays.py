@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import address, cuda, select, wait_for_device
 from sssp.cuda.device_memory import download
 
-__all__ = ["DeviceArray"]
-
 #: what the interface calls the default stream, where others call it 0
 DEFAULT_STREAM = 1
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from sssp.cuda.fill import fill
 
-__all__ = ["CLIPPED_ROW", "COUNTERS", "Batch", "Search"]
-
 #: int64 words of a row in ``Batch.counters``: what the method counts, in the order of its
 #: ``statistics``; last a status code (`sssp.kernels.status`)
 COUNTERS = 8

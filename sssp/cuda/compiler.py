@@ -15,31 +15,6 @@ import numpy as np
 
 from sssp.errors import DeviceError, MissingExtraError
 
-__all__ = [
-    "SIMULATOR",
-    "Recording",
-    "address",
-    "after",
-    "bits_of",
-    "copy_bytes",
-    "cuda",
-    "device_count",
-    "device_number",
-    "device_of",
-    "inline",
-    "is_pinned",
-    "kernel",
-    "launch",
-    "most_shared_bytes",
-    "number_of",
-    "part",
-    "pin",
-    "repeat_word",
-    "select",
-    "unpin",
-    "wait_for_device",
-]
-
 #: of a device, with its number
 NAME = re.compile(r"cuda(?::(\d+))?")
 INSTALL = 'pip install "sssp[cu13]" (or "sssp[cu12]" for a driver older than 580)'

@@ -23,8 +23,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, unreached
 from sssp.kernels.status import DONE, NEGATIVE_CYCLE, OVERFLOW
 
-__all__ = ["Dependencies"]
-
 #: threads of a block, which has a row
 THREADS = 4 if SIMULATOR else 512
 #: rows that are in hand at a time, at most: some for every multiprocessor

@@ -30,22 +30,6 @@ from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
-__all__ = [
-    "SHARE",
-    "STAGING",
-    "DeviceGraph",
-    "Staging",
-    "available_bytes",
-    "device_graph",
-    "download",
-    "fetch",
-    "free_bytes",
-    "move",
-    "pinned_array",
-    "send",
-    "upload",
-]
-
 #: bytes of a pinned staging buffer, one a stream
 CHUNK = 4 << 20
 #: streams that chunks travel over

@@ -14,8 +14,6 @@ from sssp.cuda.solved_rows import DeviceRows, gather
 from sssp.engine.request import Answer, Query
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 
-__all__ = ["DeviceForm"]
-
 
 class DeviceForm:
     """Matrices that stay on the device.

@@ -22,8 +22,6 @@ from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64
 
-__all__ = ["copied", "on_host", "with_weights_there"]
-
 #: blocks that look through weights
 BLOCKS = 2 if SIMULATOR else 256
 #: what each of them finds: the least and the greatest open weight, the number of closed arcs, and

@@ -8,8 +8,6 @@ import numpy as np
 
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel, repeat_word
 
-__all__ = ["THREADS", "blocks_for", "fill"]
-
 #: threads of a block in passes over arrays
 THREADS = 32 if SIMULATOR else 256
 #: bytes of what the driver repeats

@@ -14,8 +14,6 @@ from numba.cuda.utils import numba_target_override
 
 from sssp.kernels.cache import CodeCache
 
-__all__ = ["DeviceCodeCache"]
-
 cuda: Any = _cuda
 
 

@@ -13,8 +13,6 @@ from sssp.cuda.pool import device_array
 from sssp.engine.narrow import refuse_narrow
 from sssp.kernels.dtypes import INT32, INT64, unreached
 
-__all__ = ["narrowed_device"]
-
 #: blocks of a kernel that leaves one number for a whole matrix
 BLOCKS = 1 if SIMULATOR else 512
 

@@ -14,8 +14,6 @@ from sssp.cuda.fill import THREADS
 from sssp.engine.overflow import OverflowTest
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["overflowed"]
-
 #: blocks that share the vertices of one row
 BLOCKS = 1 if SIMULATOR else 64
 

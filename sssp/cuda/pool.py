@@ -33,16 +33,6 @@ from sssp.engine.series import in_series, trimmed_after_series
 from sssp.errors import DeviceError
 from sssp.graph.graph import ON_FREE_DEVICE
 
-__all__ = [
-    "KEPT",
-    "MemoryPool",
-    "Shelf",
-    "current_pool",
-    "device_array",
-    "idle_bytes",
-    "release",
-]
-
 #: part of a device's memory that may wait there between calls
 KEPT = 1 / 8
 #: a block serves whoever asks for at least so much of it

@@ -23,8 +23,6 @@ from sssp.kernels.dtypes import FLOAT64, INT64
 if TYPE_CHECKING:
     from sssp.cuda.batch import Batch
 
-__all__ = ["Words", "add_in_order", "fold", "on_device", "row_bytes"]
-
 #: threads of a block, a power of two
 THREADS = 32 if SIMULATOR else 256
 #: blocks that share the vertices of one row

@@ -39,8 +39,6 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
 from sssp.methods import Method
 
-__all__ = ["solve_rows"]
-
 #: batches that are solved side by side or on their way back
 LANES = 2
 #: sources in a batch: enough to fill any GPU, few enough that results come back meanwhile

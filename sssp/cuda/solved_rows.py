@@ -26,8 +26,6 @@ from sssp.engine.request import Query, Reduction
 from sssp.engine.workers import in_order
 from sssp.kernels.dtypes import INDEX, INT64
 
-__all__ = ["DeviceRows", "FormScratch", "form_bytes", "gather", "on_host"]
-
 #: vertices side by side that one thread compacts
 RUN = 4 if SIMULATOR else 16
 #: vertices that one block compacts

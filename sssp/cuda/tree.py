@@ -26,8 +26,6 @@ from sssp.engine.request import Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["ROW_WORDS", "Scratch", "Tree", "allocate_tree", "tree_bytes"]
-
 #: blocks that share the vertices of one row
 BLOCKS = 1 if SIMULATOR else 64
 #: pointers that a vertex follows at a time

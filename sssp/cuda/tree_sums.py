@@ -31,8 +31,6 @@ from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64, unreached
 
-__all__ = ["TreeSumsThere"]
-
 #: what is above a root, and above what is not reached
 ROOT, NOTHING = -2, -1
 #: words of ``found``: whether some ancestor is left, whether a number is not to be

@@ -25,8 +25,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64
 from sssp.kernels.jit import UNCOUNTED, njit
 
-__all__ = ["road_like"]
-
 # Shares are parts of 2^16, as wide as the four fields that a random word is cut into.
 _BITS = 16
 _ONE = 1 << _BITS

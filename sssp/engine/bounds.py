@@ -15,8 +15,6 @@ from sssp.methods import DeltaStepping
 if TYPE_CHECKING:
     from sssp.engine.network import Network
 
-__all__ = ["with_fixed_dtype"]
-
 
 def with_fixed_dtype(plan: Plan[Query]) -> Plan[Query]:
     """Return the plan with its dtype fixed, so that all parts of it have the same.

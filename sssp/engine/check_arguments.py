@@ -22,21 +22,6 @@ from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
 if TYPE_CHECKING:
     from sssp.methods import Method
 
-__all__ = [
-    "as_count",
-    "as_decay",
-    "as_limit",
-    "as_memory_limit",
-    "as_network",
-    "as_out",
-    "as_reduction",
-    "as_stream",
-    "as_vertices",
-    "distinct",
-    "refuse_negative",
-    "refuse_unprepared",
-]
-
 #: what to call with what is no graph, by a method that tells such an object
 REMEDIES = (
     ("tocsr", "sssp.Graph.from_scipy(matrix) makes one"),

@@ -18,16 +18,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.jit import njit
 
-__all__ = [
-    "described",
-    "error_of",
-    "has_cycle",
-    "negative_cycle",
-    "negative_cycle_below",
-    "rounding",
-    "settle_sources",
-]
-
 #: expansions for every vertex before predecessors are searched for a cycle again
 EXPANSIONS = 4
 #: words of ``state``

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from sssp.kernels.dtypes import FLOAT64
 from sssp.kernels.jit import njit
 
-__all__ = ["Decay", "ordered_sums", "ordered_sums_of_lanes"]
-
 #: what the kernel adds up of a vertex: its distance, 1, or what a decay makes of the distance
 DISTANCE, ONE, EXPONENTIAL, POWER, TABLE = range(5)
 _NOTHING = np.empty(0, FLOAT64)

@@ -6,8 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["Derived"]
-
 T = TypeVar("T")
 
 

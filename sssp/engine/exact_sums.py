@@ -17,8 +17,6 @@ from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import number_array, too_large
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = ["as_numbers", "carry", "is_wide", "joined", "may_wrap", "parts_of"]
-
 HALF = 32
 LOWER = (1 << HALF) - 1
 #: sums below it are far from wrapping

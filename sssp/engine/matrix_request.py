@@ -45,15 +45,6 @@ from sssp.engine.request import Call
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT64, WeightRange, infinity, largest_distance
 
-__all__ = [
-    "ClosureQuery",
-    "MatrixQuery",
-    "NegativeDiagonalError",
-    "overflowed",
-    "squarings",
-    "threshold",
-]
-
 #: share of the greatest float up to which sums, in whatever order, are sure not to overflow
 SURE = 0.999
 #: entries of a boolean block that is packed at once

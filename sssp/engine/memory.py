@@ -12,18 +12,6 @@ from functools import cache
 
 from sssp.errors import DeviceError
 
-__all__ = [
-    "FEWER_ROWS",
-    "FEWER_SOURCES",
-    "FEWER_TRIPS",
-    "NO_LIMIT",
-    "NO_MATRIX",
-    "SMALLER_BLOCKS",
-    "SMALLER_BLOCKS_OF_A_JOB",
-    "check_memory",
-    "physical_memory",
-]
-
 #: bytes that stand for "as much as there is"
 NO_LIMIT = 1 << 62
 

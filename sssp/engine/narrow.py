@@ -11,8 +11,6 @@ from sssp.errors import DistanceOverflowError
 from sssp.kernels.dtypes import INT32, INT64, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["REMEDY", "bytes_of_entry", "convert_into", "narrowed", "refuse_narrow"]
-
 #: what to do about a distance that does not fit int32
 REMEDY = "use dtype='int64', or None to let the call choose"
 

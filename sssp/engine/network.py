@@ -11,8 +11,6 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["Network", "is_on_device", "own_methods", "reversed_graph"]
-
 T = TypeVar("T")
 
 

@@ -25,20 +25,6 @@ from sssp.kernels.dtypes import INDEX, INT64, unreached
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = [
-    "DenseForm",
-    "Entries",
-    "FinishedRows",
-    "Form",
-    "ReducedForm",
-    "SparseForm",
-    "TripsForm",
-    "joined_halves",
-    "joined_walks",
-    "least_number",
-    "make_form",
-]
-
 
 #: bits of an integer that every float64 holds
 EXACT = 53

@@ -18,8 +18,6 @@ from sssp.engine.request import Query
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["OverflowTest", "wide_limit"]
-
 ONE = np.uint64(1)
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WORD", "packed_bits", "unpacked_bits", "words_for"]
-
 #: columns in a word
 WORD = 64
 

@@ -37,17 +37,6 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.engine.network import Network
 
-__all__ = [
-    "Plan",
-    "is_symmetric",
-    "merged",
-    "overflow_error",
-    "placed",
-    "solver_of",
-    "warn_once",
-    "weights_of",
-]
-
 logger = logging.getLogger("sssp")
 Q = TypeVar("Q", bound=Call)
 T = TypeVar("T")

@@ -16,8 +16,6 @@ from typing import Any
 from sssp.graph.check_arrays import as_flag
 from sssp.kernels.messages import on_terminal
 
-__all__ = ["check_progress", "progress_bar"]
-
 #: seconds before a bar appears
 DELAY = 2.0
 

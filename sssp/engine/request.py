@@ -17,8 +17,6 @@ from sssp.engine.decay import Decay
 from sssp.engine.memory import FEWER_ROWS, NO_LIMIT
 from sssp.kernels.dtypes import FLOAT64, INT64, largest_distance
 
-__all__ = ["REDUCTIONS", "Answer", "Call", "Query", "Reduction", "Walks"]
-
 REDUCTIONS = ("eccentricity", "sum", "mean", "count", "weight", "closeness")
 
 

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from typing import Protocol
 from weakref import WeakSet
 
-__all__ = ["Keeper", "in_series", "series", "trimmed_after_series"]
-
 
 class Keeper(Protocol):
     """Who keeps something for the calls to come."""

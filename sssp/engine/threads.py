@@ -15,8 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, SupportsIndex
 
-__all__ = ["check_threads", "cpu_quota", "default_threads", "set_threads", "usable_cores"]
-
 #: sets the default of ``threads`` for a process
 VARIABLE = "SSSP_THREADS"
 

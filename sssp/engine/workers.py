@@ -11,8 +11,6 @@ from typing import TypeVar
 
 from sssp.engine.series import series
 
-__all__ = ["HEARING", "dealt", "in_order"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 #: seconds between two chances for Ctrl-C

@@ -16,16 +16,6 @@ from sssp.kernels.jit import njit
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = [
-    "ArcsByHead",
-    "ArcsByWeight",
-    "arcs_by_head",
-    "arcs_by_weight",
-    "order_of_heads",
-    "typical_weight",
-    "unsigned_arcs",
-]
-
 #: up to this many arcs insertion beats a general sort
 FEW = 16
 #: weights looked at

@@ -14,22 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.errors import DistanceOverflowError, VertexError
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, OFFSET
 
-__all__ = [
-    "MOST_VERTICES",
-    "arc_column",
-    "as_flag",
-    "coordinate_pairs",
-    "ends_within",
-    "is_integer",
-    "is_real",
-    "is_sparse",
-    "number_array",
-    "refuse_mask",
-    "too_large",
-    "vertex_column",
-    "vertex_count",
-]
-
 Array = NDArray[Any]
 
 #: as many vertices as ``indices`` can name

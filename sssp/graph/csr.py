@@ -14,22 +14,6 @@ from numpy.typing import NDArray
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import UNCOUNTED, njit
 
-__all__ = [
-    "CSR",
-    "Reduced",
-    "arc_position",
-    "arc_positions",
-    "build_csr",
-    "compacted",
-    "order_by_head",
-    "reduce_arcs",
-    "row_dtype",
-    "sealed",
-    "self_loops_of",
-    "tails_of",
-    "twins_of",
-]
-
 Array = NDArray[Any]
 
 

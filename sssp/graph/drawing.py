@@ -18,21 +18,6 @@ from sssp.graph.weights import closed_weight
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BAR_WIDTH",
-    "GREY",
-    "Map",
-    "Pen",
-    "Streets",
-    "amount",
-    "checked_width",
-    "draw_flows",
-    "draw_network",
-    "graded",
-    "scale_of_distances",
-    "street_arcs",
-]
-
 Array = NDArray[Any]
 
 #: up to so many lines are drawn as lines, more as an image: 2 MB of SVG, a quarter of a second

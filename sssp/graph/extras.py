@@ -7,8 +7,6 @@ from typing import Any
 
 from sssp.errors import MissingExtraError
 
-__all__ = ["imported"]
-
 
 def imported(module: str, extra: str) -> Any:
     """Import a module that an extra of the package brings.

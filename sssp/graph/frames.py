@@ -20,18 +20,6 @@ from sssp.graph.extras import imported
 from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = [
-    "COORDINATE_COLUMNS",
-    "DEGREES",
-    "MOST_DEGREES",
-    "FrameArcs",
-    "arc_lines",
-    "arcs_of",
-    "as_frame",
-    "label_column",
-    "node_coordinates",
-]
-
 Array = NDArray[Any]
 
 DEGREES = ("lon", "lat")

@@ -87,8 +87,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_array
 
-__all__ = ["ON_FREE_DEVICE", "Graph"]
-
 Array = NDArray[Any]
 T = TypeVar("T")
 

@@ -21,8 +21,6 @@ from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.weights import closed_count
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
 
-__all__ = ["packed", "unpacked"]
-
 Array = NDArray[Any]
 
 _KIND = "graph"

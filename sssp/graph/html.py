@@ -14,8 +14,6 @@ from sssp.graph.sphere import require_degrees
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST_ARCS", "as_html"]
-
 #: a graph of more takes longer to draw than a reader waits: New York's 730,100 take a second
 MOST_ARCS = 1_000_000
 #: of the picture, in inches; dots an inch; of letters, in points

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from sssp.graph.csr import row_dtype, sealed
 from sssp.kernels.jit import njit
 
-__all__ = ["Lightest", "inverse", "lightest_rows", "moved", "picked", "rows_are_own"]
-
 Array = NDArray[Any]
 
 

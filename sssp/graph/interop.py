@@ -20,16 +20,6 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 if TYPE_CHECKING:
     import networkx as nx
 
-__all__ = [
-    "Arcs",
-    "coordinates_of",
-    "edges_of",
-    "entries_of",
-    "nodes_of",
-    "scipy_offsets",
-    "to_networkx",
-]
-
 Array = NDArray[Any]
 
 _MISSING = object()

@@ -19,19 +19,6 @@ from sssp.errors import VertexError, join_briefly, quote
 from sssp.graph.check_arrays import refuse_mask
 from sssp.graph.frozen import frozen
 
-__all__ = [
-    "Labels",
-    "Lookup",
-    "are_labels",
-    "are_plain",
-    "as_labels",
-    "label_array",
-    "label_hint",
-    "lookup_of",
-    "take_ends",
-    "take_labels",
-]
-
 _INT64 = np.iinfo(np.int64)
 _EXAMPLES = 3
 

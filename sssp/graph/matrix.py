@@ -14,8 +14,6 @@ from sssp.graph.check_arrays import number_array
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
 
-__all__ = ["MatrixGraph", "as_matrix", "weight_range"]
-
 #: entries that are looked through at a time
 BLOCK = 1 << 20
 

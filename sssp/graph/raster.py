@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from sssp.graph.csr import sealed
 from sssp.kernels.jit import njit
 
-__all__ = ["rasterized"]
-
 Array = NDArray[Any]
 
 #: red, green, blue, and how much ink there is

@@ -15,8 +15,6 @@ from sssp.graph.input_rows import picked
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, read_any, read_co, read_weights
 
-__all__ = ["graph_of", "read_graph"]
-
 Array = NDArray[Any]
 
 #: A text file is believed to have as many vertices as this (a quarter of a GiB of ``indptr``),

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sssp.graph.check_arrays import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT64
 
-__all__ = ["EARTH_RADIUS", "HOW_TO_LOCATE", "Sphere", "points_of", "require_degrees"]
-
 Array = NDArray[Any]
 
 #: metres; the mean radius R1 of the ellipsoid WGS 84

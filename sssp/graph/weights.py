@@ -19,22 +19,6 @@ from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import is_real, refuse_mask
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, unreached
 
-__all__ = [
-    "Extremes",
-    "as_stored",
-    "closed_count",
-    "closed_mask",
-    "closed_weight",
-    "converted",
-    "extremes_after",
-    "extremes_of",
-    "integer_dtype",
-    "last_of_each",
-    "scaled_weights",
-    "too_large",
-    "weight_column",
-]
-
 Array = NDArray[Any]
 
 

@@ -30,8 +30,6 @@ from sssp.kernels import store
 from sssp.kernels.messages import COMPILING, warn_once
 from sssp.kernels.numba_import import load_array_functions
 
-__all__ = ["COUNTS", "CodeCache"]
-
 #: settings of Numba's that change what it compiles, for all functions of a process
 SETTINGS = ("OPT", "SLP_VECTORIZE", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
 #: interpreter and libraries that compiled code depends on

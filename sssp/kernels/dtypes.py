@@ -11,22 +11,6 @@ from numpy.typing import DTypeLike
 
 from sssp.errors import DistanceOverflowError
 
-__all__ = [
-    "FLOAT32",
-    "FLOAT64",
-    "INDEX",
-    "INT32",
-    "INT64",
-    "OFFSET",
-    "ROUNDED",
-    "WeightRange",
-    "distance_dtype",
-    "infinity",
-    "largest_distance",
-    "safe_length",
-    "unreached",
-]
-
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 

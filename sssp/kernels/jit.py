@@ -15,8 +15,6 @@ from numba import config as _config
 
 from sssp.kernels.cache import CodeCache
 
-__all__ = ["UNCOUNTED", "njit"]
-
 config: Any = _config
 
 #: options of functions that allocate nothing and are called for every vertex, from several threads

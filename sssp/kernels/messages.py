@@ -8,8 +8,6 @@ import threading
 
 from sssp.kernels.store import cache_folder
 
-__all__ = ["COMPILING", "on_terminal", "warn_once"]
-
 #: seconds of compilation after which a person at a terminal is told
 PATIENCE = 2.0
 

@@ -12,8 +12,6 @@ import threading
 from importlib import import_module
 from typing import Any
 
-__all__ = ["load_array_functions"]
-
 _loading = threading.Lock()
 
 

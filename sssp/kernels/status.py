@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CLIPPED", "DONE", "NEGATIVE_CYCLE", "OVERFLOW", "SUSPECT"]
-
 DONE = 0
 #: a candidate distance above the bound was dropped, for a vertex that was unreached then
 CLIPPED = 1

@@ -21,8 +21,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["STAMP", "VARIABLE", "cache_folder", "names", "read", "source_stamp", "write"]
-
 #: names the folder
 VARIABLE = "SSSP_CACHE_DIR"
 #: folders without a kernel, from which no kernel takes a helper or a constant

@@ -11,16 +11,6 @@ import numpy as np
 from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.order.unsigned import NONE, ONE, POLL
 
-__all__ = [
-    "LISTED",
-    "TOUCHED",
-    "VERTEX_COLUMNS",
-    "core_kernel",
-    "list_arcs_kernel",
-    "peel_kernel",
-    "rounds_kernel",
-]
-
 #: vertices of at most this degree are eliminated before the dissection
 LOW = 3
 #: rounds, and heights of trees: what is longer must not be peeled from its ends, a vertex a round,

@@ -13,18 +13,6 @@ from numpy.typing import NDArray
 from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.order.unsigned import NONE, POLL, VERTEX
 
-__all__ = [
-    "BETWEEN",
-    "DIRECTIONS",
-    "FAR",
-    "NEAR",
-    "Scratch",
-    "components_kernel",
-    "cut_kernel",
-    "landmarks_kernel",
-    "new_scratch",
-]
-
 #: sides of a separator, and the separator
 NEAR, FAR, BETWEEN = 0, 1, 2
 DIRECTIONS = 4

@@ -67,8 +67,6 @@ from sssp.order.max_flow import (
 )
 from sssp.order.unsigned import ARC, NONE, ONE, VERTEX
 
-__all__ = ["TooWide", "elimination_order"]
-
 #: vertices that a task reduces, those beside another task's vertices excepted
 CHUNK = 2_000_000
 #: part of a piece that is terminal, at either end

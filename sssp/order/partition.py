@@ -25,8 +25,6 @@ from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.order.structure import Structure
 
-__all__ = ["Bundles", "make_bundles"]
-
 #: a tier that takes less than this part of what is left does not pay for its launch
 WORTH_A_TIER = 1 / 128
 #: what a vertex is in before it is in a tier

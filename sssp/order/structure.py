@@ -31,17 +31,6 @@ from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
 from sssp.order.tasks import Tasks, make_tasks
 
-__all__ = [
-    "MOST_ARCS",
-    "NO_SLOT",
-    "Fill",
-    "Structure",
-    "make_structure",
-    "neighbours",
-    "offsets",
-    "slots_of",
-]
-
 #: places of directed chordal arcs are numbers of 32 bits
 MOST_ARCS = (1 << 31) - 1
 NO_SLOT = np.uint32(0xFFFFFFFF)

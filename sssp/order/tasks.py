@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 from sssp.engine.workers import HEARING
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["Tasks", "make_tasks"]
-
 #: ranges of subtrees: with more of them work spreads better, and more vertices are left above
 PIECES = 64
 #: vertices in such a range, at least

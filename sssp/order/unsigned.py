@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["ARC", "NONE", "ONE", "POLL", "VERTEX"]
-
 VERTEX, ARC = np.uint32, np.uint64
 ONE = ARC(1)
 #: no vertex, no record

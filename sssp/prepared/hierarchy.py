@@ -28,8 +28,6 @@ from sssp.order.structure import Structure, slots_of
 from sssp.prepared.hierarchy_file import write_hierarchy
 from sssp.prepared.scenarios import is_device_array, made_in_batches
 
-__all__ = ["Hierarchy", "customized_hierarchy"]
-
 T = TypeVar("T")
 
 

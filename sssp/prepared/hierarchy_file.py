@@ -21,8 +21,6 @@ from sssp.graph.graph_file import packed, unpacked
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import write_arrays
 
-__all__ = ["graph_and_order", "holds_hierarchy", "write_hierarchy"]
-
 WITH_GRAPH, ALONE = "hierarchy", "structure"
 
 

@@ -20,8 +20,6 @@ from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, nei
 from sssp.prepared.hierarchy import Hierarchy, customized_hierarchy
 from sssp.prepared.hierarchy_file import graph_and_order, holds_hierarchy
 
-__all__ = ["prepare", "read_hierarchy", "read_network"]
-
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
 MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
 ADVICE = "ask the graph itself, sssp.shortest_paths(g, ...), or sssp.all_pairs if it is dense"

@@ -12,8 +12,6 @@ import numpy as np
 
 from sssp.engine.workers import in_order
 
-__all__ = ["is_device_array", "made_in_batches"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.results.trees import ShortestPaths
 
-__all__ = ["check_form", "is_real"]
-
 
 def is_real(value: Any) -> bool:
     """Whether a value is a number and no truth value; NaN and infinities are."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from sssp.graph.graph import Graph
 
-__all__ = ["NearestFacilities"]
-
 
 class NearestFacilities:
     """The k nearest facilities of every vertex.

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from sssp.graph.graph import Graph
 
-__all__ = ["Style", "checked_limits", "draw_distances", "draw_isochrones"]
-
 Array = NDArray[Any]
 
 #: of a path and the casing that sets it off from the network, in points

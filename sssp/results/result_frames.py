@@ -16,8 +16,6 @@ from sssp.kernels.dtypes import INT64, unreached
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["long_table", "tree_lengths", "tree_lines", "wide_table"]
-
 Array = NDArray[Any]
 
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from sssp.graph.check_arrays import is_sparse
 
-__all__ = ["dense_row", "entries", "stored_row"]
-
 
 def stored_row(matrix: Any, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the columns that a row of a CSR matrix stores, ascending, and what stands there."""

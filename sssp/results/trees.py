@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from sssp.graph.graph import Graph
 
-__all__ = ["ShortestPaths"]
-
 #: entries of a matrix that `repr` may look through
 GLANCE = 1 << 24
 

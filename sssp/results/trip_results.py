@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from sssp.graph.graph import Graph
 
-__all__ = ["Trips"]
-
 #: distances that `repr` may look through
 GLANCE = 1 << 24
 #: of the most travelled street in a notebook, in points

@@ -15,8 +15,6 @@ from sssp.apps.terminal.interrupt import leave
 if TYPE_CHECKING:
     from sssp.apps.terminal.parser import Parser
 
-__all__ = ["console", "main"]
-
 #: the module behind every command, in the order of the help text
 COMMANDS = {
     "info": "sssp.apps.cli.info_command",

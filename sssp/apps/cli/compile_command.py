@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sssp.prepared.hierarchy import Hierarchy
     from sssp.results import ShortestPaths
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "compile kernels ahead of time"
 EXAMPLES = """examples:
   # all methods, for the CPU

@@ -28,8 +28,6 @@ from sssp.errors import plain_digits
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "write a graph in another format"
 EXAMPLES = """examples:
   # graph and coordinates into one file that is read at once

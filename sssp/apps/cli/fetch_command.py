@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "download known road networks"
 EXAMPLES = """examples:
   # the roads of New York: distances, and coordinates

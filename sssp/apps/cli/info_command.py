@@ -13,8 +13,6 @@ from sssp.apps.terminal.outcome import on_one_line
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "tell what is in a graph file"
 EXAMPLES = """examples:
   # size, weights, degrees and components

@@ -27,8 +27,6 @@ from sssp.apps.terminal.vertices import add_vertices, chosen_vertices, require_v
 if TYPE_CHECKING:
     from sssp.results.trees import ShortestPaths
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "find what is reached within limits"
 EXAMPLES = """examples:
   # what is within 5000, 10000 and 20000 of a vertex

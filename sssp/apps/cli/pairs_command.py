@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.results.trip_results import Trips
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "find the paths of trips, each with its own two ends"
 EXAMPLES = """examples:
   # how long every trip takes

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from sssp.apps.terminal.vertices import Chosen
     from sssp.graph.graph import Graph
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "draw a network, distances, paths or bands"
 EXAMPLES = """examples:
   # the network

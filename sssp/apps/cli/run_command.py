@@ -21,8 +21,6 @@ from sssp.apps.terminal.outcome import tell
 from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
 from sssp.apps.terminal.vertices import add_vertices, chosen_vertices
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "make a table that outgrows memory, resumable, on many devices"
 EXAMPLES = """examples:
   # what it would take: blocks, bytes, time

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "serve a page with a map that answers clicks"
 EXAMPLES = """examples:
   # distances, in kilometres

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from sssp.results.trees import ShortestPaths
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "find shortest paths in a graph file"
 EXAMPLES = """examples:
   # distances from vertex 1 to all others, in a file

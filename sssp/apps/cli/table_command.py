@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.results.trees import ShortestPaths
 
-__all__ = ["EXAMPLES", "SUMMARY", "add_arguments", "run"]
-
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
   # from homes to jobs; both files have a column vertex, or columns lon and lat

@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.results.trees import ShortestPaths
 
-__all__ = [
-    "Done",
-    "GraphNotSeenError",
-    "Inputs",
-    "Solved",
-    "Ticket",
-    "do_block",
-    "finish_block",
-    "held",
-    "search_blocks",
-    "store_inputs",
-]
-
 #: mode of a file that this user alone may read or write
 PRIVATE = 0o600
 

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Buffers"]
-
 
 class Buffers:
     """Arrays whose memory serves another one once nothing refers to them any more.

@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from sssp.loaders._files import crc32
 
-__all__ = ["Piece", "TalliedFile", "checksum_of", "piece_of", "put_in_place", "whole_file"]
-
 #: bytes that are read at a time
 PIECE_BYTES = 1 << 20
 #: mode of a file, less what the umask takes away

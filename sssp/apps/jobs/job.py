@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["Report", "run"]
-
 #: searches of a job whose rows are certified, if the call names no number
 CERTIFIED = 16
 #: seed of their choice

@@ -25,8 +25,6 @@ from sssp.results.trees import ShortestPaths
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["DISTANCES", "Asked", "digest_of", "identity_of", "some_rows"]
-
 #: the field of a table that holds distances
 DISTANCES = "distances"
 #: sums of floats that two searches may add in another order differ by no more than this share

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from sssp.kernels.dtypes import INT64, unreached
 
-__all__ = ["Field", "Layout", "block_size_of", "blocks_together", "distinct_rows"]
-
 #: bytes of a block, and of one that a GPU finds, which wants more rows side by side: two such, and
 #: what is in the hands of those who write, stay below 500 MB
 BLOCK_BYTES, GPU_BLOCK_BYTES = 64 << 20, 128 << 20

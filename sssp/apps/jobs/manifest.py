@@ -35,8 +35,6 @@ fcntl: Any = None
 with suppress(ImportError):  # Windows
     import fcntl
 
-__all__ = ["FOLDER_SUFFIX", "FRAME", "Manifest"]
-
 #: the folder beside a table
 FOLDER_SUFFIX = ".job"
 #: a random part of a name

@@ -22,8 +22,6 @@ from sssp.apps.jobs.layout import Field, Layout
 from sssp.errors import quote
 from sssp.graph.extras import imported
 
-__all__ = ["MOST_COLUMNS", "NAMES", "ParquetParts"]
-
 #: rows that are put together, and written, at a time
 ROW_GROUP = 1 << 20
 #: most columns of a wide table

@@ -26,8 +26,6 @@ from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, 
 from sssp.engine.workers import HEARING
 from sssp.errors import DeviceError, JobError
 
-__all__ = ["WRITERS_A_GPU", "ExecutorRunner", "LocalRunner", "Runner", "runner_of"]
-
 #: blocks that an executor or a cluster holds for every worker, or calls a GPU of this process:
 #: one under way, one to go on with
 AHEAD = 2

@@ -22,8 +22,6 @@ from sssp.apps.jobs.files import Piece, piece_of, whole_file
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.graph.extras import imported
 
-__all__ = ["CHUNK_BYTES", "SUFFIX", "ZarrStore", "names_in_store"]
-
 #: ending of the name of a store
 SUFFIX = ".zarr"
 #: most bytes of a chunk: everybody who writes has one in hand, and what it is compressed to

@@ -13,8 +13,6 @@ import networkx as nx
 
 from sssp.apps.networkx.versions import FIRST, NETWORKX
 
-__all__ = ["can_run", "should_run"]
-
 
 class _Least(NamedTuple):
     """Fewest nodes on which the backend was faster than NetworkX, on road-like graphs, two cores.

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance
 
-__all__ = ["ConvertedGraph", "convert_from_nx", "convert_to_nx"]
-
 _values_of = methodcaller("values")
 
 

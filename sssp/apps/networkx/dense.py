@@ -16,12 +16,6 @@ from sssp.apps.networkx.searches import Row, bellman_ford, matrix_of
 from sssp.apps.networkx.versions import FLOYD_WARSHALL_KNOWS_CYCLES
 from sssp.results.trees import ShortestPaths
 
-__all__ = [
-    "floyd_warshall",
-    "floyd_warshall_numpy",
-    "floyd_warshall_predecessor_and_distance",
-]
-
 Table = dict[Any, dict[Any, Any]]
 
 

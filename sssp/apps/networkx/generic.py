@@ -19,8 +19,6 @@ from sssp.apps.networkx.searches import (
     rows_from,
 )
 
-__all__ = ["has_path", "shortest_path", "shortest_path_length"]
-
 
 def has_path(G: ConvertedGraph, source: Any, target: Any) -> bool:
     """Tell whether there is a path."""

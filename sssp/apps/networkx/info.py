@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["FUNCTIONS", "get_info"]
-
 _LENGTHS = "The dict is in order of distance."
 _PATHS = (
     "Paths are put together when they are asked for: their mapping is read-only,\n"

@@ -9,8 +9,6 @@ from sssp.apps.networkx.converted import ConvertedGraph
 from sssp.apps.networkx.refusal import ask_networkx, raise_as_networkx
 from sssp.apps.networkx.searches import Row, by_hops, dijkstra, rows_from
 
-__all__ = ["closeness_centrality", "diameter", "eccentricity", "radius"]
-
 
 def closeness_centrality(
     G: ConvertedGraph,

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["Paths", "PathsTo"]
-
 #: how many paths `repr` shows
 _SHOWN = 6
 

@@ -10,8 +10,6 @@ import networkx as nx
 from sssp.apps.networkx.converted import ConvertedGraph
 from sssp.apps.networkx.searches import Question, row_from
 
-__all__ = ["ask_networkx", "between", "named", "raise_as_networkx"]
-
 
 def ask_networkx(name: str, G: ConvertedGraph, nodes: Iterable[Any], /, **arguments: Any) -> Any:
     """Call NetworkX's own function on a graph that has no edges.

@@ -21,21 +21,6 @@ from sssp.errors import NegativeCycleError
 from sssp.kernels.dtypes import INDEX, INT64, unreached
 from sssp.results.trees import ShortestPaths
 
-__all__ = [
-    "Question",
-    "Row",
-    "bellman_ford",
-    "by_hops",
-    "dijkstra",
-    "is_unbounded",
-    "length_between",
-    "matrix_of",
-    "path_between",
-    "row_from",
-    "rows_from",
-    "rows_of_all_pairs",
-]
-
 #: of the matrices that searches from all nodes fill, one after the other
 _BLOCK_ENTRIES = 1 << 22
 _BLOCK_ROWS = 64

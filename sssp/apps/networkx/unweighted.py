@@ -13,17 +13,6 @@ from sssp.apps.networkx.path_functions import Paths, PathsTo
 from sssp.apps.networkx.refusal import between, named
 from sssp.apps.networkx.searches import by_hops, path_between, row_from, rows_from
 
-__all__ = [
-    "all_pairs_shortest_path",
-    "all_pairs_shortest_path_length",
-    "bidirectional_shortest_path",
-    "predecessor",
-    "single_source_shortest_path",
-    "single_source_shortest_path_length",
-    "single_target_shortest_path",
-    "single_target_shortest_path_length",
-]
-
 
 def single_source_shortest_path_length(
     G: ConvertedGraph, source: Any, cutoff: float | None = None

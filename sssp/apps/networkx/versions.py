@@ -6,8 +6,6 @@ import re
 
 import networkx as nx
 
-__all__ = ["FIRST", "FLOYD_WARSHALL_KNOWS_CYCLES", "NETWORKX"]
-
 _found = re.match(r"(\d+)\.(\d+)", nx.__version__)
 #: major and minor number
 NETWORKX = tuple(map(int, _found.groups())) if _found else (0, 0)

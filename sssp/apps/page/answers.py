@@ -22,8 +22,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
 from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = ["UNREACHED", "Answer", "Answers", "Unit", "coded"]
-
 Array = NDArray[Any]
 
 #: what an unreached vertex is far, in 16 bits, and the greatest distance

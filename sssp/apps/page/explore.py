@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from sssp.results.trees import ShortestPaths
 
-__all__ = ["OpenPage", "opened", "served", "written"]
-
 #: of the frame in a notebook, in pixels
 FRAME_HEIGHT = 640
 #: of the weights as they are

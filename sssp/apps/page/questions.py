@@ -9,8 +9,6 @@ from typing import Any
 
 from sssp.errors import VertexError
 
-__all__ = ["FACTORS", "MOST_CLOSED", "MOST_SOURCES", "Question", "Sizes", "asked", "fields_of"]
-
 #: pins that one question may name, and streets that it may close
 MOST_SOURCES, MOST_CLOSED = 1000, 1000
 #: how many times longer traffic may make the streets of a class

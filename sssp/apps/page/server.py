@@ -41,8 +41,6 @@ from sssp.apps.page.answers import Answer, Answers
 from sssp.apps.page.questions import Question, asked, fields_of
 from sssp.errors import SSSPError, VertexError
 
-__all__ = ["LOOPBACK", "MOST_BYTES", "MOST_HEAD", "MOST_WAITING", "STATIC", "PageServer"]
-
 LOOPBACK = "127.0.0.1"
 #: bytes of a body; questions that wait while one is answered; connections at a time
 MOST_BYTES, MOST_WAITING, MOST_CONNECTIONS = 1 << 16, 64, 256

@@ -13,8 +13,6 @@ from sssp.graph.drawing import street_arcs
 from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
 
-__all__ = ["CLASSES", "SpeedClass", "StreetMap", "packed"]
-
 Array = NDArray[Any]
 
 

@@ -18,21 +18,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-__all__ = [
-    "GRAPH_HELP",
-    "NamedGraph",
-    "add_graph",
-    "method_list",
-    "method_text",
-    "named_graph",
-    "new_file",
-    "no_number",
-    "numbers",
-    "one_method",
-    "vertex_of",
-    "whole_number",
-]
-
 BUILT_IN = "road-like"
 GRAPH_HELP = (
     "a .gr or .sssp file, the name of a graph in the folder SSSP_DATA, or "

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from sssp.apps.terminal.table_files import Columns
     from sssp.graph.graph import Graph
 
-__all__ = ["require_coordinates", "write_lines"]
-
 #: digits behind the point of degrees: a centimetre
 DIGITS = 7
 #: features that are turned into text at once

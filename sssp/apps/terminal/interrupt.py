@@ -15,8 +15,6 @@ from functools import partial
 from threading import Timer, main_thread
 from typing import Any, NoReturn
 
-__all__ = ["INTERRUPTED", "end_on_sigterm", "leave", "tidying_up"]
-
 #: exit code after Ctrl-C, as shells have it
 INTERRUPTED = 130
 #: a callback has returned by then

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO, TextIO
 from sssp.apps.terminal.interrupt import INTERRUPTED
 from sssp.errors import SSSPError
 
-__all__ = ["USAGE_ERROR", "in_options", "naming", "on_one_line", "reporting_errors", "tell"]
-
 #: exit code after an error that is the user's to mend, as argparse has it
 USAGE_ERROR = 2
 

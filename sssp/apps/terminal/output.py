@@ -17,8 +17,6 @@ from sssp.apps.terminal.arguments import new_file
 from sssp.apps.terminal.interrupt import tidying_up
 from sssp.apps.terminal.outcome import naming, on_one_line, tell
 
-__all__ = ["STDOUT", "Output", "add_output", "chosen_output"]
-
 #: name of an output file that stands for stdout
 STDOUT = Path("-")
 #: the format that spreadsheets read

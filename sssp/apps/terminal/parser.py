@@ -11,8 +11,6 @@ from typing import Any, NoReturn
 
 from sssp.apps.terminal.outcome import USAGE_ERROR, tell
 
-__all__ = ["Parser", "parse"]
-
 #: room for the names of commands and their indentation
 LEAST_COLUMN = 13
 

@@ -18,8 +18,6 @@ from sssp.methods import METHODS
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-__all__ = ["add_limit", "add_limits", "add_search", "negatives_named"]
-
 #: vertices of a negative cycle that a message holds
 SHOWN_VERTICES = 20
 #: limit of bands: whatever is below, arrays of int64 or float64 hold

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     #: of one length: arrays (masked where something is missing), or lists
     Columns = Mapping[str, NDArray[Any] | list[Any]]
 
-__all__ = ["Table", "labelled", "read_table", "write_table"]
-
 PARQUET_MAGIC = b"PAR1"
 #: rows of a .csv file that are turned into text at once
 CSV_BLOCK = 1 << 16

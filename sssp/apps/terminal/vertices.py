@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     from sssp.graph.graph import Graph
 
-__all__ = [
-    "Chosen",
-    "add_vertices",
-    "chosen_vertices",
-    "has_points",
-    "points_in",
-    "require_vertices",
-    "vertices_in",
-]
-
 #: ending of a DIMACS file of sources
 SS = ".ss"
 VERTEX = "vertex"

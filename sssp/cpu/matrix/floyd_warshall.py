@@ -28,8 +28,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.methods import FloydWarshall
 
-__all__ = ["solve"]
-
 
 @njit
 def _close_block(matrix, tails, first, depth):

@@ -35,8 +35,6 @@ from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance,
 from sssp.kernels.jit import njit
 from sssp.methods import BellmanFord
 
-__all__ = ["Matrix", "solve_matrix", "tails_from_arcs", "tight_tails"]
-
 #: entries of a block of rows that one thread fills at a time
 FILLED = 1 << 18
 #: steps of a kernel in the time that it takes to fill an entry

@@ -15,8 +15,6 @@ import numpy as np
 
 from sssp.kernels.jit import njit
 
-__all__ = ["BLOCK", "SPAN", "TILE", "new_panels", "pack", "relax"]
-
 #: greatest number of rows of B that a panel holds
 BLOCK = 64
 #: columns of C in a tile, and stride of a panel

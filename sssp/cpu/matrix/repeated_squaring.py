@@ -23,8 +23,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.methods import RepeatedSquaring
 
-__all__ = ["solve"]
-
 
 @njit
 def _differs(before, after, row, end, left, right):

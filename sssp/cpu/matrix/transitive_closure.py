@@ -29,8 +29,6 @@ from sssp.engine.progress import progress_bar
 from sssp.kernels.jit import njit
 from sssp.methods import ClosureBySquaring, ClosureByWarshall
 
-__all__ = ["close"]
-
 #: vertices of a table, its entries, and tables of a word
 EIGHT, UNIONS, TABLES = 8, 256, 8
 LOW = np.uint64(UNIONS - 1)

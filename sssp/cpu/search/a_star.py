@@ -52,8 +52,6 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import AStar, DeltaStepping
 
-__all__ = ["landmark_bytes", "solve"]
-
 ONE = np.uint64(1)
 LANDMARKS = 8
 #: bounds on what is left of the way: two for every landmark

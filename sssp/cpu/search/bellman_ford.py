@@ -31,8 +31,6 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, NEGATIVE_CYCLE, OVERFLOW, SUSPECT
 from sssp.methods import BellmanFord
 
-__all__ = ["SIZE", "Judged", "bellman_ford_kernel", "negative_cycle_from", "solve"]
-
 ONE = np.uint64(1)
 #: expansions for every reached vertex before predecessors are searched for a cycle again
 EXPANSIONS = 4

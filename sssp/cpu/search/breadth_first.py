@@ -17,8 +17,6 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import BreadthFirst
 
-__all__ = ["solve"]
-
 ONE = np.uint64(1)
 
 

@@ -38,23 +38,6 @@ from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import DeltaStepping
 
-__all__ = [
-    "BEYOND",
-    "BUCKETS",
-    "EXPANDED",
-    "NONE",
-    "PHASES",
-    "bucket_width",
-    "delta_stepping_kernel",
-    "finest_width",
-    "least_beyond",
-    "link",
-    "make_links",
-    "rebase",
-    "solve",
-    "unlink",
-]
-
 ZERO, ONE = np.uint64(0), np.uint64(1)
 #: buckets of the window; the list after the last one is "beyond"
 BUCKETS = 512

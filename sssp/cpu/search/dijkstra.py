@@ -20,8 +20,6 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import Dijkstra
 
-__all__ = ["dijkstra_kernel", "grown", "solve"]
-
 ZERO, ONE, TWO, THREE = (np.uint64(i) for i in range(4))
 FIRST_CAPACITY = 4096
 

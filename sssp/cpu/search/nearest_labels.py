@@ -22,8 +22,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached
 from sssp.kernels.jit import njit
 
-__all__ = ["Table", "empty_table", "leads_on", "merge_rows", "solve"]
-
 ONE, TWO = np.uint64(1), np.uint64(2)
 FIRST_CAPACITY = 4096
 #: vertices whose rows are merged together

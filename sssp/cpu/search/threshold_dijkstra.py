@@ -35,8 +35,6 @@ from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
 from sssp.methods import ThresholdDijkstra
 
-__all__ = ["solve"]
-
 ONE = np.uint64(1)
 SETTLED = 1
 

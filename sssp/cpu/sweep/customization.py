@@ -43,8 +43,6 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.order.structure import NO_SLOT, Structure
 
-__all__ = ["NO_METRIC", "Metric", "PackedArcs", "Whole", "customized"]
-
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 #: greater than the number of any arc
 ALL = np.uint64(1) << np.uint64(40)

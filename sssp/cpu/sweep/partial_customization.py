@@ -40,8 +40,6 @@ from sssp.kernels.dtypes import infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.order.structure import NO_SLOT, Structure
 
-__all__ = ["MOST_CHANGES", "Layer", "LayeredMetric", "changed", "unchanged"]
-
 #: changed arcs, from which on a customization is faster
 MOST_CHANGES = 10_000
 #: weights that may stand above changed arcs, up to the root, in any case, and as a part of all: of

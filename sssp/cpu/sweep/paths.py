@@ -15,8 +15,6 @@ from sssp.cpu.sweep.sweeps import climb_kernel, least_over_arcs, place_from
 from sssp.cpu.tree import reset
 from sssp.kernels.jit import njit
 
-__all__ = ["paths_kernel", "trips_kernel"]
-
 ZERO, ONE = np.uint64(0), np.uint64(1)
 #: vertices on paths for which there is room at first
 FIRST_CAPACITY = 4096

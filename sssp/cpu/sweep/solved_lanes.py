@@ -15,8 +15,6 @@ from sssp.engine.request import Reduction, Walks
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 from sssp.kernels.jit import njit
 
-__all__ = ["SweptLanes"]
-
 #: places whose lanes are turned into rows together
 TILE = 64
 

@@ -32,8 +32,6 @@ from sssp.order.structure import Structure
 if TYPE_CHECKING:
     from sssp.order.prepared_map import PreparedMap
 
-__all__ = ["solve_trips"]
-
 #: bytes of the labels of a piece of work, and trips of one at most
 LABEL_BYTES, MOST_TRIPS = 64 << 20, 1 << 15
 ONE = np.uint64(1)

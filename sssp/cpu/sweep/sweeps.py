@@ -34,28 +34,6 @@ from sssp.graph.frozen import frozen
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 
-__all__ = [
-    "LANES",
-    "WIDE",
-    "Arcs",
-    "Selection",
-    "climb_all_kernel",
-    "climb_kernel",
-    "climb_lanes_kernel",
-    "close_kernel",
-    "cut_kernel",
-    "everything",
-    "flattened",
-    "lanes_memory",
-    "least_over_arcs",
-    "place_from",
-    "selected",
-    "shift_kernel",
-    "sweep_kernel",
-    "sweep_lanes_kernel",
-    "sweep_within_kernel",
-]
-
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
 ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)

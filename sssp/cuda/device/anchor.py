@@ -12,8 +12,6 @@ from typing import Any
 
 from sssp.cuda.compiler import SIMULATOR
 
-__all__ = ["anchored", "anchored_shared"]
-
 GLOBAL, SHARED = 1, 3
 
 if SIMULATOR:

@@ -9,8 +9,6 @@ from numba import int32, int64
 
 from sssp.cuda.compiler import SIMULATOR, bits_of, inline
 
-__all__ = ["number_of_bits", "ordered_bits_of"]
-
 
 def number_of_bits(dtype: np.dtype[Any]) -> Any:
     """Return a device function that gives the number of the same bits as an integer."""

@@ -8,8 +8,6 @@ from numba import uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
-__all__ = ["Worker", "barrier_of", "blocks_at_once", "worker_of"]
-
 
 class Worker(NamedTuple):
     """A thread among all those that work on its row; all uint32.

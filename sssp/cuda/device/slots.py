@@ -12,8 +12,6 @@ from numba import uint32
 
 from sssp.cuda.compiler import inline
 
-__all__ = ["SLOTS", "Slots", "rotated", "slots_of"]
-
 SLOTS = 3
 
 

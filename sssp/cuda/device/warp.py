@@ -9,18 +9,6 @@ from numba import int32, uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
-__all__ = [
-    "WARP",
-    "ballot",
-    "from_lane",
-    "least_of_warp",
-    "lower_of",
-    "rank",
-    "reserve",
-    "sums_of_warp",
-    "warp_barrier",
-]
-
 #: threads of a warp: Numba's simulator knows no warps, but that of the tests has small ones
 WARP = getattr(cuda, "warpsize", 1) if SIMULATOR else 32
 FULL_WARP = 0xFFFFFFFF

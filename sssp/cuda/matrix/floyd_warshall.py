@@ -31,8 +31,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 from sssp.methods import FloydWarshall
 
-__all__ = ["launch_round", "launch_rounds", "solve"]
-
 #: updates that are queued before the host looks at the flags: a fraction of a second
 QUEUED = 1 << 41
 #: phases of a round that share a kernel

@@ -40,8 +40,6 @@ from sssp.engine.request import Answer, Query
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
 
-__all__ = ["CHANGED", "NEGATIVE", "Matrix", "solve_matrix"]
-
 THREADS = 32 if SIMULATOR else 256
 #: blocks of a pass over the matrix
 BLOCKS = 1 if SIMULATOR else 1056

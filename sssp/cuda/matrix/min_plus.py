@@ -37,17 +37,6 @@ from numba import from_dtype, int32, int64, uint32
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.kernels.dtypes import FLOAT64, infinity
 
-__all__ = [
-    "DEPTH",
-    "SIDE",
-    "SMALL_TILE",
-    "THREADS",
-    "View",
-    "make_product",
-    "multiply",
-    "tile_side",
-]
-
 #: threads along a side of a tile, and of a block
 SIDE = 4 if SIMULATOR else 16
 THREADS = SIDE * SIDE

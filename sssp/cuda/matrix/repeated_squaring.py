@@ -24,8 +24,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import RepeatedSquaring
 
-__all__ = ["launch_square", "solve"]
-
 #: updates that are queued before the host looks at the flags: a fraction of a second
 QUEUED = 1 << 41
 

@@ -47,8 +47,6 @@ from sssp.engine.progress import progress_bar
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import ClosureBySquaring, ClosureByWarshall
 
-__all__ = ["close", "packed_matrix", "packed_result", "square", "sweep"]
-
 #: words of a row that a block looks after, and threads that look up one row side by side
 WIDTH = 2 if SIMULATOR else 16
 THREADS = 8 if SIMULATOR else 512

@@ -48,8 +48,6 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
-__all__ = ["solve"]
-
 #: threads of a block that works on one source with others
 THREADS_TOGETHER = 32 if SIMULATOR else 512
 #: threads of a block that has a source to itself: the fewer, the more blocks there are

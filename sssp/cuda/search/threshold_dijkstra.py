@@ -46,8 +46,6 @@ from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED
 from sssp.methods import ThresholdDijkstra
 
-__all__ = ["solve"]
-
 #: threads of a block for one source, and for many at once: an odd number of warps, so that what
 #: is dealt to them in turn lies in different banks of shared memory
 THREADS_ALONE, THREADS = (64, 32) if SIMULATOR else (736, 352)

@@ -15,20 +15,6 @@ from sssp.cuda.compiler import cuda, inline, kernel
 from sssp.cuda.sweep.packed_arcs import LEVEL_AT, MEMBER, ROW_BITS, STREAM_ROW
 from sssp.order.structure import NO_SLOT
 
-__all__ = [
-    "HALF",
-    "LOW_HALF",
-    "down_slot",
-    "pairs_kernel",
-    "place_of",
-    "placed_arcs_kernel",
-    "placed_givers_kernel",
-    "rows_of",
-    "third_of",
-    "triangles_kernel",
-    "up_slot",
-]
-
 #: the number of an arc in its bundle fits into so many bits of a word
 HALF, LOW_HALF = 16, 0xFFFF
 

@@ -31,14 +31,6 @@ from sssp.cuda.sweep.customization import (
 from sssp.kernels.dtypes import infinity
 from sssp.order.structure import NO_SLOT
 
-__all__ = [
-    "make_basic_kernel",
-    "make_basic_level_kernel",
-    "make_changes_kernel",
-    "make_first_weights_kernel",
-    "make_to_top_kernel",
-]
-
 #: registers of a thread, so that a block may have 1,024 of them
 REGISTERS = 64
 

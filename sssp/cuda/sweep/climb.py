@@ -16,8 +16,6 @@ from numba import from_dtype, int32, int64, uint32, uint64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.kernels.dtypes import infinity
 
-__all__ = ["CLIMB_THREADS", "TOP", "make_climb_kernel"]
-
 #: threads that climb from a source
 CLIMB_THREADS = 4 if SIMULATOR else 128
 #: vertices of the top for each of them

@@ -39,29 +39,6 @@ from sssp.cuda.matrix.min_plus import ALIGNMENT
 from sssp.cuda.sweep.packed_arcs import ROW_BITS
 from sssp.kernels.dtypes import FLOAT32
 
-__all__ = [
-    "APART",
-    "FARTHEST",
-    "GREATEST",
-    "LONGEST_DOWN",
-    "LONGEST_UP",
-    "UNIT",
-    "VERTEX_THREADS",
-    "WORDS",
-    "Room",
-    "Shares",
-    "length_bits",
-    "length_of_bits",
-    "make_lend",
-    "make_length_of",
-    "make_walk",
-    "meet",
-    "note",
-    "own_block",
-    "own_shares",
-    "way_up",
-]
-
 Crews = tuple[tuple[int, tuple[int, int]], ...]
 
 #: words of ``found``: whether some vertex cannot climb or be climbed down to; by their bits, the

@@ -59,17 +59,6 @@ from sssp.order.structure import Structure
 if TYPE_CHECKING:
     pass
 
-__all__ = [
-    "ArcWeights",
-    "DeviceMap",
-    "DeviceMaps",
-    "Work",
-    "customize_together",
-    "device_map",
-    "together",
-    "working_memory",
-]
-
 #: how often maps that are customized together leave memory for others when they are gone
 KEPT_MAPS = 2
 #: versions that are customized together at most, and the part of a device's memory they may take

@@ -28,8 +28,6 @@ from sssp.kernels.dtypes import INDEX
 from sssp.order.partition import Bundles, make_bundles
 from sssp.order.structure import NO_SLOT, Structure, offsets
 
-__all__ = ["Above", "DeviceTree"]
-
 #: most rows of a bundle, by tier from below
 LIMITS = (4, 6) if SIMULATOR else (40, 56, 80, 112)
 #: arcs of a group, in the lowest tier and in all others: there vertices have more of them; powers

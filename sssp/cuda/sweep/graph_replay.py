@@ -7,8 +7,6 @@ from typing import Any
 
 from sssp.cuda.compiler import SIMULATOR, Recording
 
-__all__ = ["Launches"]
-
 #: different launches that one scratch remembers: some for each of the maps of a batch of scenarios
 MOST_SEEN = 256
 

@@ -14,8 +14,6 @@ from numba import int64, uint32, uint64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 
-__all__ = ["LANES", "SLICES", "SLOTS", "add_up", "make_fold_kernel", "place_kernel", "total_kernel"]
-
 #: lanes come in multiples of this: threads of a warp
 LANES = 2 if SIMULATOR else 32
 #: parts that what is folded in a lane, or the arcs of a vertex on a level, are divided into

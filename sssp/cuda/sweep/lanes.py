@@ -34,8 +34,6 @@ from sssp.cuda.sweep.sweeps import (
 from sssp.cuda.sweep.transpose import TILE, TURNS
 from sssp.kernels.dtypes import INDEX, INT64
 
-__all__ = ["FEW", "MOST_ROWS", "LanesSearch", "Scratch", "whole_lanes"]
-
 #: most lanes of a block in the lowest tier, which has bundles enough, and in the others
 MOST_TOGETHER, FEW_TOGETHER = 4 * LANES, 2 * LANES
 #: up to so many rows a thread block sweeps a bundle by depth, a thread an arc

@@ -28,8 +28,6 @@ from sssp.engine.request import Answer, Query
 from sssp.kernels.dtypes import INT64, unreached
 from sssp.methods import Method
 
-__all__ = ["answer_at_once"]
-
 
 class Ready:
     """Memory for some rows on a device and their way there and back, and what was launched in it.

@@ -17,19 +17,6 @@ from numba import int64, uint32
 
 from sssp.cuda.compiler import bits_of, inline, number_of
 
-__all__ = [
-    "ENDS",
-    "LEVEL",
-    "LEVEL_AT",
-    "MEMBER",
-    "MOST_GROUPED",
-    "ROW_BITS",
-    "STREAM_ROW",
-    "arc_reader",
-    "arc_writer",
-    "stream_words",
-]
-
 #: parts of the word of an arc, from the lowest bit: the row, the member, the level, the mark
 ROW_BITS, MEMBER_BITS = 11, 10
 LEVEL_AT = ROW_BITS + MEMBER_BITS

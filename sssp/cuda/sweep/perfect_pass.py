@@ -37,14 +37,6 @@ from sssp.cuda.sweep.customization import (
 from sssp.cuda.sweep.packed_arcs import ENDS, LEVEL_AT, ROW_BITS, arc_writer
 from sssp.kernels.dtypes import infinity
 
-__all__ = [
-    "make_from_top_kernel",
-    "make_lengths_level_kernel",
-    "make_pack_levels_kernel",
-    "make_perfect_kernel",
-    "make_perfect_level_kernel",
-]
-
 #: registers of a thread: few, so that a multiprocessor has more blocks
 REGISTERS = 44
 

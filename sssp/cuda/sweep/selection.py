@@ -40,8 +40,6 @@ from sssp.cuda.sweep.packed_arcs import (
 from sssp.kernels.dtypes import INDEX, INT64
 from sssp.order.structure import offsets
 
-__all__ = ["Arrays", "Packed", "Selection", "Selections", "Streams"]
-
 #: threads that climb from a target, or look at a bundle
 MARK_THREADS = 2 if SIMULATOR else 32
 #: threads that pack the stream of a bundle

@@ -27,8 +27,6 @@ from sssp.cuda.sweep.packed_arcs import (
 from sssp.cuda.sweep.sweeps import bundle_of, has_passed
 from sssp.kernels.dtypes import infinity
 
-__all__ = ["few_bytes", "make_few_kernel"]
-
 
 def few_bytes(dtype: np.dtype[Any], room: int, lanes: int, arcs: int) -> int:
     """Bytes of shared memory for a bundle of at most `room` rows in a few lanes, and some arcs."""

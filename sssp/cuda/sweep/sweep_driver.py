@@ -32,8 +32,6 @@ from sssp.order.prepared_map import (
     weigh_targets,
 )
 
-__all__ = ["solve", "solve_trips"]
-
 #: part of the vertices up to which targets are selected; for targets that nobody has asked for
 #: before, so many distances of all vertices pay for it
 SELECTED, WORTH_SELECTING = (1.0, 0) if SIMULATOR else (1 / 2, 1 << 30)

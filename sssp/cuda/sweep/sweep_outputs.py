@@ -25,8 +25,6 @@ from sssp.engine.outputs import least_number
 from sssp.engine.request import Reduction
 from sssp.kernels.dtypes import INT64
 
-__all__ = ["Folded", "SideBySide", "Turned"]
-
 
 class Turned(LanesSearch):
     """Lanes are turned into rows, of all vertices or of the targets."""

@@ -17,8 +17,6 @@ from numba import from_dtype, int32, uint32, uint64
 from sssp.cuda.compiler import cuda, kernel
 from sssp.cuda.sweep.transpose import PITCH, TILE, TURNS
 
-__all__ = ["make_tails_kernel"]
-
 
 @cache
 def make_tails_kernel(dtype: np.dtype[Any], *, turned: bool) -> Any:

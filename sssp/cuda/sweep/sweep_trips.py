@@ -37,8 +37,6 @@ from sssp.methods import Method
 if TYPE_CHECKING:
     from sssp.order.prepared_map import PreparedMap
 
-__all__ = ["found_trips"]
-
 #: warps of a block: as many climbs, if their labels have room in its shared memory, or trips
 WARPS = 2 if SIMULATOR else 8
 #: bytes of the labels of trips that are found together

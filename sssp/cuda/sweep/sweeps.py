@@ -39,16 +39,6 @@ from sssp.cuda.sweep.packed_arcs import (
 )
 from sssp.kernels.dtypes import infinity
 
-__all__ = [
-    "LEVEL_THREADS",
-    "Pass",
-    "bundle_of",
-    "has_passed",
-    "make_level_kernel",
-    "make_sweep_kernel",
-    "shared_bytes",
-]
-
 #: arcs of a stream that are in shared memory at a time, a multiple of all sizes of groups
 CHUNK = 8 if SIMULATOR else 256
 #: threads that sweep a vertex on a level, for all lanes of a block

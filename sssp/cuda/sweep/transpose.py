@@ -11,8 +11,6 @@ from numba import from_dtype, uint32, uint64
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.kernels.dtypes import infinity, unreached
 
-__all__ = ["PITCH", "TILE", "TURNS", "make_few_turn_kernel", "make_turn_kernel"]
-
 #: rows, and columns, of a tile that is turned
 TILE = 2 if SIMULATOR else 32
 #: entries between its rows: no two of a column share a bank

@@ -18,8 +18,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import BellmanFord
 
-__all__ = ["solve"]
-
 #: streams where the memory alone asks for chunks
 DEFAULT_STREAMS = 4
 

@@ -33,8 +33,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
 
-__all__ = ["PullSearch"]
-
 #: bytes of a tile of distances in shared memory
 TILE_BYTES = 64 if SIMULATOR else 48 * 1000
 

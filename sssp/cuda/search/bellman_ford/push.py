@@ -39,8 +39,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.kernels.status import CLIPPED, OVERFLOW
 
-__all__ = ["ABSENT", "VERTEX", "Chunks", "PushSearch", "push_bytes", "put"]
-
 #: entries of a block's list of flagged vertices; what is beyond goes to the common list at once
 STAGED = 2048
 #: threads of a group, which relaxes the arcs of a vertex, as a power of two: as many as a vertex

@@ -31,16 +31,6 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance
 from sssp.kernels.status import OVERFLOW
 
-__all__ = [
-    "EXPANDED",
-    "RELAXED",
-    "ROUNDS",
-    "THREADS",
-    "BellmanFordSearch",
-    "make_finish_kernel",
-    "words_of",
-]
-
 #: threads of a block
 THREADS = 32 if SIMULATOR else 384
 #: up to one source for so many vertices, they are searched one after the other, by all blocks

@@ -23,8 +23,6 @@ from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
-__all__ = ["StreamedSearch"]
-
 #: least bytes of a chunk: smaller ones travel no faster
 SMALLEST_CHUNK = 256 if SIMULATOR else 1 << 20
 
