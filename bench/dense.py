@@ -27,7 +27,7 @@ from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
 from sssp.cuda.matrix.matrix_driver import Matrix
 from sssp.cuda.matrix.min_plus import View, multiply, tile_side
-from sssp.engine.matrix_request import ClosureQuery, MatrixQuery, squarings
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, squarings
 from sssp.kernels.dtypes import INDEX, infinity
 
 RUNS, FEW_RUNS = 10, 3
@@ -100,8 +100,8 @@ def product(n: int, dtype: str) -> Figure:
     return _figure("min-plus product", n, dtype, 1, float(n) ** 3, times, equal)
 
 
-def _query(graph: sssp.Graph) -> MatrixQuery:
-    return MatrixQuery(
+def _query(graph: sssp.Graph) -> MatrixRequest:
+    return MatrixRequest(
         n=graph.n,
         source=graph,
         zero_is_arc=False,
@@ -210,28 +210,28 @@ def baseline_blocked(n: int) -> Figure:
 def closure(n: int, *, sweep: bool) -> Figure:
     """Measure the closure of a random graph, nearly all ones, by one sweep or all squarings."""
     graph = random_graph(n, DEGREE)
-    query = ClosureQuery(n, (graph.indptr, graph.indices), None, device="cuda:0")
-    initial = transitive_closure.packed_matrix(query)
+    request = ClosureRequest(n, (graph.indptr, graph.indices), None, device="cuda:0")
+    initial = transitive_closure.packed_matrix(request)
     reach, after = cuda.device_array_like(initial), cuda.device_array_like(initial)
     changed, stream = cuda.to_device(np.zeros(1, INDEX)), cuda.stream()
     closed = [reach]
 
     def run() -> None:
         if sweep:
-            transitive_closure.sweep(reach, n, range(query.words), stream)
+            transitive_closure.sweep(reach, n, range(request.words), stream)
             return
         before, into = reach, after
-        for _ in range(query.squarings):
+        for _ in range(request.squarings):
             transitive_closure.square(before, into, n, changed, stream)
             before, into = into, before
         closed[:] = [before]
 
     times = _measure(lambda: reach.copy_to_device(initial, stream=stream), run, stream)
-    words: Any = closed[0][: CHECKED * query.words].copy_to_host().view(np.uint8)
+    words: Any = closed[0][: CHECKED * request.words].copy_to_host().view(np.uint8)
     found = np.unpackbits(words.reshape(CHECKED, -1), axis=1, count=n, bitorder="little")
     expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu").reached
     equal = bool((found == expected).all())
-    what, rounds = ("closure, sweep", 1) if sweep else ("closure, squaring", query.squarings)
+    what, rounds = ("closure, sweep", 1) if sweep else ("closure, squaring", request.squarings)
     return _figure(what, n, "bits", rounds, rounds * float(n) ** 3 / 32, times, equal)
 
 

@@ -156,18 +156,18 @@ def _mapped_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
             return [pinned.distances_from(source) for source in sources.tolist()]
 
         def trips(sources: Sources, targets: Sources) -> list[Any]:
-            # (as long as there is a query, there are no new weights)
-            query = cch.CCHQuery(metric)
+            # (as long as there is a request, there are no new weights)
+            request = cch.CCHQuery(metric)
             ends = zip(sources.tolist(), targets.tolist(), strict=True)
-            return [query.run(source, target).distance for source, target in ends]
+            return [request.run(source, target).distance for source, target in ends]
 
         def paths(sources: Sources, targets: Sources) -> list[Any]:
-            query, lengths, ways = cch.CCHQuery(metric), [], []
+            request, lengths, ways = cch.CCHQuery(metric), [], []
             for source, target in zip(sources.tolist(), targets.tolist(), strict=True):
-                trip = query.run(source, target)
+                trip = request.run(source, target)
                 ways.append(trip.node_path)
                 lengths.append(trip.distance)
-                del trip  # (a query has one result at a time)
+                del trip  # (a request has one result at a time)
             return lengths
 
         everywhere = np.arange(graph.n)
@@ -252,7 +252,7 @@ def _program(
             raise RivalError(f"{variable} names no program: {program!r}")
         _refuse_wide_weights(graph)
         folder = Path(mkdtemp(prefix="sssp-rival-"))
-        solve = partial(_solve_in_turn, prepare(program, graph.open_part(), folder))
+        solve = partial(_solve_in_turn, prepare(program, graph.without_closed_arcs(), folder))
         weakref.finalize(solve, shutil.rmtree, folder, True)
         return solve
 

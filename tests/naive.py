@@ -64,7 +64,7 @@ class NegativeCycle(Exception):
 
 
 class Row(NamedTuple):
-    """What a query answers for one source, or for the nearest of several.
+    """What a request answers for one source, or for the nearest of several.
 
     Only reached vertices are keys. With targets, all three dicts hold the final part of the row:
     what lies no farther than the farthest target, if every target is reached.

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small graphs and queries, and a list of odd graphs."""
+"""Hypothesis strategies for small graphs and requests, and a list of odd graphs."""
 
 from __future__ import annotations
 

@@ -150,10 +150,10 @@ def test_a_prepared_map_is_brought_to_a_gpu_for_what_is_worth_that():
     networks: list[Any] = [h, h.graph]
     for network in networks:
         plan = ask(network, range(300), Options()).plan
-        work = _estimate(network, plan.method, plan.query)
+        work = _estimate(network, plan.method, plan.request)
         assert work is not None
         assert (work.bringing > 0) == (network is h)
-    assert ask(h, [0], Options(nearest=True)).plan.query.device == "cpu"
+    assert ask(h, [0], Options(nearest=True)).plan.request.device == "cpu"
     for size, is_there, chosen in (
         (NY, True, "cuda:0"),
         (NY, False, "cuda:0"),
@@ -385,7 +385,7 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
 def test_estimates_know_the_size_of_the_result():
     def host_bytes(**options: Any) -> int:
         plan = ask(GRAPH, [0, 1], Options(**options)).plan
-        work = _estimate(GRAPH, plan.method, plan.query)
+        work = _estimate(GRAPH, plan.method, plan.request)
         assert work is not None
         return work.host_bytes
 

@@ -86,5 +86,5 @@ def test_parts_that_fit_int32_stand_beside_those_that_do_not(rows: int) -> None:
 
 def test_no_sources_are_one_part() -> None:
     plan = ask(GRAPH, [], Options(method="dijkstra", device="cpu")).plan
-    assert [part.query.rows for part in plan.split(4)] == [0]
+    assert [part.request.rows for part in plan.split(4)] == [0]
     assert answer_in_parts(plan, 4).distances.shape == (0, GRAPH.n)

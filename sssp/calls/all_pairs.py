@@ -12,13 +12,13 @@ from sssp.calls.johnson import johnson
 from sssp.calls.placement import Work, matrix_work, place_call, search_work
 from sssp.calls.question import Options, ask
 from sssp.calls.shortest_paths import answered, solved
-from sssp.engine.matrix_request import ClosureQuery, MatrixQuery, NegativeDiagonalError
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
-from sssp.engine.network import own_methods
+from sssp.engine.network import methods_of
 from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, placed, solver_of
 from sssp.engine.progress import check_progress
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import as_flag, is_sparse
 from sssp.graph.graph import Graph
@@ -155,7 +155,7 @@ def all_pairs(
         options.advice = NO_MATRIX
         return solved(ask(graph, np.arange(graph.n), options))
     weights = graph.weight_range
-    query = Query(
+    request = Request(
         sources=np.arange(graph.n),
         dtype=distance_dtype(dtype, weights.dtype),
         predecessors=as_flag(predecessors, "predecessors"),
@@ -164,21 +164,21 @@ def all_pairs(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
-    work = _estimate(chosen, graph, query)
-    place = place_call(query, device, chosen, work, stream=stream, memory_limit=memory_limit)
+    work = _estimate(chosen, graph, request)
+    place = place_call(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
-    def answer(query: Query) -> Answer:
+    def answer(request: Request) -> Answer:
         if isinstance(chosen, Johnson):
-            found = johnson(Plan(graph, query, chosen))
+            found = johnson(Plan(graph, request, chosen))
         else:
-            found = _by_matrix(graph, source, chosen, query, zero_is_arc)
-        found.device = query.device
+            found = _by_matrix(graph, source, chosen, request, zero_is_arc)
+        found.device = request.device
         return found
 
-    found = placed(query, place.by_rule, answer)
+    found = placed(request, place.by_rule, answer)
     return ShortestPaths(
         graph,
-        query,
+        request,
         found,
         single=False,
         single_target=False,
@@ -188,39 +188,39 @@ def all_pairs(
 
 
 def _by_matrix(
-    graph: Graph, source: Graph | NDArray[Any], method: Method, query: Query, zero_is_arc: bool
+    graph: Graph, source: Graph | NDArray[Any], method: Method, request: Request, zero_is_arc: bool
 ) -> Answer:
     """Answer by a method on a matrix; by searches where its arithmetic cannot tell.
 
     That is where a distance comes near the end of the widest dtype, and where rounding on a cycle
     of length zero seems to make it negative.
     """
-    on_matrix = MatrixQuery(
+    on_matrix = MatrixRequest(
         n=graph.n,
-        source=graph.open_part() if isinstance(source, Graph) else source,
+        source=graph.without_closed_arcs() if isinstance(source, Graph) else source,
         zero_is_arc=zero_is_arc,
         weights=graph.weight_range,
-        dtype=query.dtype,
-        predecessors=query.predecessors,
-        output=query.output,
-        device=query.device,
-        threads=query.threads,
-        memory_limit=query.memory_limit,
-        advice=query.advice,
-        stream=query.stream,
-        progress=query.progress,
+        dtype=request.dtype,
+        predecessors=request.predecessors,
+        output=request.output,
+        device=request.device,
+        threads=request.threads,
+        memory_limit=request.memory_limit,
+        advice=request.advice,
+        stream=request.stream,
+        progress=request.progress,
     )
     try:
         answer = Plan(graph, on_matrix, method).run()
     except NegativeDiagonalError as alarm:
         # a search from there either finds the cycle, and raises, or knows better
         vertex = np.array([alarm.vertex])
-        answered(Plan(graph, replace(query, sources=vertex, output="host"), BellmanFord()))
+        answered(Plan(graph, replace(request, sources=vertex, output="host"), BellmanFord()))
         answer = None
     if answer is not None:
         return answer
     search = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
-    answer = answered(Plan(graph, query, search))
+    answer = answered(Plan(graph, request, search))
     answer.stats = {name: np.zeros(graph.n, np.int64) for name in method.statistics}
     return answer
 
@@ -288,7 +288,7 @@ def transitive_closure(
     chosen = ClosureByWarshall() if is_auto(method) else as_method(method, CLOSURE_METHODS)
     reflexive, packed = as_flag(reflexive, "reflexive"), as_flag(packed, "packed")
     n, arcs, matrix = _as_pattern(g_or_matrix, reflexive)
-    query = ClosureQuery(
+    request = ClosureRequest(
         n=n,
         arcs=arcs,
         matrix=matrix,
@@ -298,26 +298,26 @@ def transitive_closure(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
-    host_bytes = n * (8 * query.words + (0 if packed else n))
-    work = matrix_work(chosen, n, query.threads, host_bytes=host_bytes)
-    place = place_call(query, device, chosen, work, stream=stream, memory_limit=memory_limit)
+    host_bytes = n * (8 * request.words + (0 if packed else n))
+    work = matrix_work(chosen, n, request.threads, host_bytes=host_bytes)
+    place = place_call(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     if output == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
 
-    def answer(query: ClosureQuery) -> Any:
-        if not packed and query.device == "cpu":
-            parts = {"a boolean matrix": n * n, "packed": 8 * n * query.words}
-            check_memory(parts, query.memory_limit, query.device, query.advice)
-        return solver_of(chosen, query.device).close(query, chosen)
+    def answer(request: ClosureRequest) -> Any:
+        if not packed and request.device == "cpu":
+            parts = {"a boolean matrix": n * n, "packed": 8 * n * request.words}
+            check_memory(parts, request.memory_limit, request.device, request.advice)
+        return solver_of(chosen, request.device).close(request, chosen)
 
-    words = placed(query, place.by_rule, answer)
+    words = placed(request, place.by_rule, answer)
     return words if packed else unpacked_bits(words, n).view(np.bool_)
 
 
 def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:
     if isinstance(g_or_matrix, Graph):
         return g_or_matrix
-    if own_methods(g_or_matrix) is not None:
+    if methods_of(g_or_matrix) is not None:
         raise TypeError(
             "all_pairs takes a graph or a matrix; of a prepared map ask for "
             "sssp.shortest_paths(h, range(h.n))"
@@ -331,7 +331,7 @@ def _as_pattern(
     g_or_matrix: Any, reflexive: bool
 ) -> tuple[int, tuple[NDArray[Any], NDArray[Any]] | None, NDArray[Any] | None]:
     """Return n, and the arcs in CSR form or a dense matrix."""
-    if own_methods(g_or_matrix) is not None:
+    if methods_of(g_or_matrix) is not None:
         raise TypeError("transitive_closure takes a graph or a matrix; pass h.graph")
     if isinstance(g_or_matrix, Graph):
         if g_or_matrix.self_loops and not reflexive:
@@ -339,12 +339,12 @@ def _as_pattern(
                 f"this graph has dropped {g_or_matrix.self_loops} self-loops, so it does not know "
                 "which vertices reach themselves over one; pass a matrix, or reflexive=True"
             )
-        graph = g_or_matrix.open_part()
+        graph = g_or_matrix.without_closed_arcs()
         if graph.self_loops and not reflexive:
             # self-loops that have come to weigh 0 or more are left out there, but are arcs here
             closed = closed_weight(g_or_matrix.weights.dtype)
             arcs = np.where(g_or_matrix.weights == closed, closed_weight(INT64), -1)
-            graph = g_or_matrix.with_weights(arcs).open_part()
+            graph = g_or_matrix.with_weights(arcs).without_closed_arcs()
         return graph.n, (graph.indptr, graph.indices), None
     if is_sparse(g_or_matrix):
         from scipy.sparse import csr_array
@@ -371,18 +371,18 @@ def _choose_method(graph: Graph, method: str | Method) -> Method:
     return Johnson() if graph.weight_range.least < 0 else DeltaStepping()
 
 
-def _estimate(method: Method, graph: Graph, query: Query) -> Work | None:
+def _estimate(method: Method, graph: Graph, request: Request) -> Work | None:
     """Return what ``device="auto"`` goes by; None for what stays on the CPU."""
     n, weights = graph.n, graph.weight_range
-    dtype = weights.dtype if query.dtype is None else query.dtype
-    host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * query.predecessors)
+    dtype = weights.dtype if request.dtype is None else request.dtype
+    host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * request.predecessors)
     if isinstance(method, Johnson):
         search = DeltaStepping()
-        return search_work(search, n, graph.m, n, query.threads, host_bytes=host_bytes)
+        return search_work(search, n, graph.m, n, request.threads, host_bytes=host_bytes)
     # (floats on a matrix are added up in another order on another device)
     if dtype.kind == "f":
         return None
-    return matrix_work(method, n, query.threads, host_bytes=host_bytes)
+    return matrix_work(method, n, request.threads, host_bytes=host_bytes)
 
 
 def _checked_output(output: Any) -> Any:

@@ -16,8 +16,8 @@ from sssp.engine.check_arguments import as_network, refuse_negative
 from sssp.engine.memory import FEWER_SOURCES, check_memory
 from sssp.engine.plan import Plan, placed
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Query
-from sssp.engine.workers import in_order
+from sssp.engine.request import Request
+from sssp.engine.workers import ordered_map
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import as_flag
 from sssp.kernels.dtypes import FLOAT64
@@ -113,7 +113,7 @@ def betweenness(
     options.advice = FEWER_SOURCES
     refuse_several(device)
     plan = ask(network, np.arange(network.n) if sources is None else sources, options).plan
-    plan.query.outward = True
+    plan.request.outward = True
     total = _sum_of_dependencies(plan)
     n = network.n
     if normalized:
@@ -121,25 +121,25 @@ def betweenness(
     return total if network.tree_graph.directed else total / 2
 
 
-def _sum_of_dependencies(plan: Plan[Query]) -> NDArray[np.float64]:
+def _sum_of_dependencies(plan: Plan[Request]) -> NDArray[np.float64]:
     """Add up what every source contributes, in their order."""
 
-    def summed(query: Query) -> NDArray[np.float64]:
-        find = _sum_on_host if query.device == "cpu" else _sum_on_device
-        return find(plan._replace(query=query, by_rule=False))
+    def summed(request: Request) -> NDArray[np.float64]:
+        find = _sum_on_host if request.device == "cpu" else _sum_on_device
+        return find(plan._replace(request=request, by_rule=False))
 
-    return placed(plan.query, plan.by_rule, summed)
+    return placed(plan.request, plan.by_rule, summed)
 
 
-def _sum_on_host(plan: Plan[Query]) -> NDArray[np.float64]:
-    query, graph = plan.query, plan.network.tree_graph.open_part()
+def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
+    request, graph = plan.request, plan.network.tree_graph.without_closed_arcs()
     dependencies = Dependencies(graph, plan.method.weighted)
-    rows = max(ROWS_A_THREAD * query.threads, BLOCK_BYTES // max(1, 8 * graph.n))
+    rows = max(ROWS_A_THREAD * request.threads, BLOCK_BYTES // max(1, 8 * graph.n))
     needed = {
-        "distances of a block": 8 * graph.n * min(rows, query.rows),
-        "the workers": dependencies.nbytes * min(query.threads, query.rows),
+        "distances of a block": 8 * graph.n * min(rows, request.rows),
+        "the workers": dependencies.nbytes * min(request.threads, request.rows),
     }
-    check_memory(needed, query.memory_limit, "cpu", FEWER)
+    check_memory(needed, request.memory_limit, "cpu", FEWER)
 
     def contribution(row: tuple[int, NDArray[np.generic]]) -> NDArray[np.float64]:
         status, shares = dependencies.of(*row)
@@ -147,36 +147,38 @@ def _sum_on_host(plan: Plan[Query]) -> NDArray[np.float64]:
         return shares
 
     total = np.zeros(graph.n, FLOAT64)
-    with progress_bar(query.rows, query.progress) as advance:
+    with progress_bar(request.rows, request.progress) as advance:
         for part in plan.split(rows):
-            part.query.progress = False
+            part.request.progress = False
             found = answered(part).distances
-            sources = part.query.sources.tolist()
-            for shares in in_order(contribution, zip(sources, found, strict=True), query.threads):
+            sources = part.request.sources.tolist()
+            for shares in ordered_map(
+                contribution, zip(sources, found, strict=True), request.threads
+            ):
                 total += shares
                 advance(1)
             del found  # (before there are the next rows)
     return total
 
 
-def _sum_on_device(plan: Plan[Query]) -> NDArray[np.float64]:
+def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
     from sssp.cuda.dependencies import Dependencies as DependenciesOnDevice
 
-    query, graph = plan.query, plan.network.tree_graph.open_part()
+    request, graph = plan.request, plan.network.tree_graph.without_closed_arcs()
     dependencies = DependenciesOnDevice(
-        graph, query.device, query.rows, query.memory_limit, ON_HOST
+        graph, request.device, request.rows, request.memory_limit, ON_HOST
     )
     plan = plan._replace(
-        query=replace(
-            query,
+        request=replace(
+            request,
             output="device",
             progress=False,
-            memory_limit=query.memory_limit - dependencies.nbytes,
+            memory_limit=request.memory_limit - dependencies.nbytes,
         )
     )
-    with progress_bar(query.rows, query.progress) as advance:
+    with progress_bar(request.rows, request.progress) as advance:
         for part in plan.split(dependencies.rows):
-            sources = part.query.sources
+            sources = part.request.sources
             statuses = dependencies.add(sources, answered(part).distances)
             for status, source in zip(statuses.tolist(), sources.tolist(), strict=True):
                 _check(status, source)

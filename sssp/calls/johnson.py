@@ -26,13 +26,13 @@ from sssp.cpu.repair import repair, sum_along
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import Plan
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson
 
 
-def johnson(plan: Plan[Query]) -> Answer:
+def johnson(plan: Plan[Request]) -> Answer:
     """Answer a plan, whatever its sources.
 
     Raises
@@ -46,37 +46,39 @@ def johnson(plan: Plan[Query]) -> Answer:
     ValueError
         The result is to stay on a device, but has to be put together on the host.
     """
-    graph, query = plan.network.open_part().tree_graph, plan.query
+    graph, request = plan.network.without_closed_arcs().tree_graph, plan.request
     if graph.least_weight >= 0:
         answer = answered(plan._replace(network=graph, method=DeltaStepping()))
         answer.stats = _statistics(answer)
         return answer
-    if query.output == "device":
+    if request.output == "device":
         raise ValueError(
             "johnson brings distances over negative weights back on the host: leave "
             "output='device' away, or use method='floyd-warshall'"
         )
-    entries = query.rows * graph.n
-    needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if query.predecessors else 0))
+    entries = request.rows * graph.n
+    needed = entries * (2 * INT64.itemsize + (2 * INDEX.itemsize if request.predecessors else 0))
     parts = {f"johnson over {graph.n:,} vertices": needed}
-    check_memory(parts, query.memory_limit, query.device, query.advice)
-    integral = graph.weights.dtype.kind == "i" and (query.dtype is None or query.dtype.kind == "i")
-    potentials = _potentials(graph, query)
+    check_memory(parts, request.memory_limit, request.device, request.advice)
+    integral = graph.weights.dtype.kind == "i" and (
+        request.dtype is None or request.dtype.kind == "i"
+    )
+    potentials = _potentials(graph, request)
     weights = graph.weights_as(potentials.dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         reduced = weights + potentials[graph.tails] - potentials[graph.indices]
     if not _is_usable(reduced, weights, potentials):
-        return _searched(graph, query)
+        return _searched(graph, request)
     if integral:
-        return _integer_answer(graph, query, potentials, reduced)
-    return _float_answer(graph, query, reduced)
+        return _integer_answer(graph, request, potentials, reduced)
+    return _float_answer(graph, request, reduced)
 
 
-def _potentials(graph: Graph, query: Query) -> NDArray[Any]:
+def _potentials(graph: Graph, request: Request) -> NDArray[Any]:
     """Return int64 or float64 potentials: distances from a vertex outside."""
     dtype = INT64 if graph.weights.dtype.kind == "i" else FLOAT64
     outside = replace(
-        query,
+        request,
         sources=np.arange(graph.n),
         nearest=True,
         origins=False,
@@ -97,9 +99,9 @@ def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray
     return heaviest - 2 * int(potentials.min()) <= int(largest_distance(INT64))
 
 
-def _searched(graph: Graph, query: Query) -> Answer:
+def _searched(graph: Graph, request: Request) -> Answer:
     """Answer by Bellman-Ford from every source: what potentials cannot express."""
-    answer = answered(Plan(graph, query, BellmanFord()))
+    answer = answered(Plan(graph, request, BellmanFord()))
     answer.stats = _statistics(answer)
     return answer
 
@@ -109,48 +111,48 @@ def _statistics(answer: Answer) -> dict[str, NDArray[np.int64]]:
 
 
 def _integer_answer(
-    graph: Graph, query: Query, potentials: NDArray[np.int64], reduced: NDArray[np.int64]
+    graph: Graph, request: Request, potentials: NDArray[np.int64], reduced: NDArray[np.int64]
 ) -> Answer:
-    lengths = replace(query, predecessors=False, dtype=None, out=None)
+    lengths = replace(request, predecessors=False, dtype=None, out=None)
     found = Plan(graph.with_weights(reduced), lengths, DeltaStepping()).run()
     if found is None:
-        return _searched(graph, query)
-    distances = np.empty((query.rows, graph.n), INT64)
-    for source, own, row in zip(query.sources, found.distances, distances, strict=True):
+        return _searched(graph, request)
+    distances = np.empty((request.rows, graph.n), INT64)
+    for source, own, row in zip(request.sources, found.distances, distances, strict=True):
         missing = own == unreached(own.dtype)
         np.add(own, potentials - potentials[source], out=row)
         row[missing] = unreached(INT64)
     tails = None
-    if query.predecessors:
+    if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, query.sources, distances, tails, query.threads)
-    return Answer(narrowed(distances, query.dtype), tails, stats=_statistics(found))
+        tails_from_arcs(graph, request.sources, distances, tails, request.threads)
+    return Answer(narrowed(distances, request.dtype), tails, stats=_statistics(found))
 
 
-def _float_answer(graph: Graph, query: Query, reduced: NDArray[Any]) -> Answer:
-    trees = replace(query, predecessors=True, dtype=None, out=None)
+def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answer:
+    trees = replace(request, predecessors=True, dtype=None, out=None)
     # (rounding may have left a reduced weight just below zero)
     searched = graph.with_weights(np.maximum(reduced, 0))
     found = Plan(searched, trees, DeltaStepping()).run()
     if found is None:
-        return _searched(graph, query)
-    dtype = query.dtype or FLOAT64
+        return _searched(graph, request)
+    dtype = request.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
-    distances = np.empty((query.rows, graph.n), dtype)
+    distances = np.empty((request.rows, graph.n), dtype)
 
     def mend(row: int) -> bool:
-        sum_along(arcs, int(query.sources[row]), found.predecessors[row], distances[row])
+        sum_along(arcs, int(request.sources[row]), found.predecessors[row], distances[row])
         return repair(arcs, distances[row])
 
-    with ThreadPoolExecutor(query.threads, thread_name_prefix="sssp") as executor:
-        mended = list(executor.map(mend, range(query.rows)))
+    with ThreadPoolExecutor(request.threads, thread_name_prefix="sssp") as executor:
+        mended = list(executor.map(mend, range(request.rows)))
     left = np.flatnonzero(~np.array(mended, np.bool_))
     if left.size:
-        sources = query.sources[left]
-        rows = replace(query, sources=sources, predecessors=False, dtype=dtype, out=None)
+        sources = request.sources[left]
+        rows = replace(request, sources=sources, predecessors=False, dtype=dtype, out=None)
         distances[left] = answered(Plan(graph, rows, BellmanFord())).distances
     tails = None
-    if query.predecessors:
+    if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, query.sources, distances, tails, query.threads)
+        tails_from_arcs(graph, request.sources, distances, tails, request.threads)
     return Answer(distances, tails, stats=_statistics(found))

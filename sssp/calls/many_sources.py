@@ -15,8 +15,8 @@ from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
 from sssp.engine.plan import Plan
-from sssp.engine.request import Query, Reduction
-from sssp.engine.workers import dealt
+from sssp.engine.request import Reduction, Request
+from sssp.engine.workers import map_over_devices
 from sssp.methods import Method
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def reduce(
     values = answered(question.plan).distances
     if not question.single:
         return values
-    reduction = question.plan.query.reduction
+    reduction = question.plan.request.reduction
     assert reduction is not None
     return values[0].item() if reduction.one_column else values[0]
 
@@ -207,23 +207,23 @@ def iter_blocks(
     if block_size is None:
         block_size = max(1, BLOCK_BYTES // max(1, 8 * g.n))
     size = as_count(block_size, "block_size")
-    if question.plan.query.rows == 0:
+    if question.plan.request.rows == 0:
         return iter(())
     parts = with_fixed_dtype(question.plan).split(size)
-    if len(question.plan.query.devices) > 1:
+    if len(question.plan.request.devices) > 1:
         return _side_by_side(question, parts)
     return (solved(question._replace(plan=part)) for part in parts)
 
 
-def _side_by_side(question: Question, parts: list[Plan[Query]]) -> Iterator[ShortestPaths]:
+def _side_by_side(question: Question, parts: list[Plan[Request]]) -> Iterator[ShortestPaths]:
     """Yield the answers to parts in order; every device has one of its own under way."""
-    devices = question.plan.query.devices
+    devices = question.plan.request.devices
 
-    def found(part: Plan[Query], device: str, threads: int) -> ShortestPaths:
-        query = replace(part.query, device=device, devices=(), threads=threads, progress=False)
-        return solved(question._replace(plan=part._replace(query=query)))
+    def found(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
+        request = replace(part.request, device=device, devices=(), threads=threads, progress=False)
+        return solved(question._replace(plan=part._replace(request=request)))
 
-    return dealt(found, parts, devices, question.plan.query.threads)
+    return map_over_devices(found, parts, devices, question.plan.request.threads)
 
 
 def _options(given: dict[str, Any]) -> Options:

@@ -22,10 +22,10 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
-from sssp.engine.network import own_methods, reversed_graph
+from sssp.engine.network import methods_of, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
-from sssp.engine.request import Query
+from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
 from sssp.methods import Dijkstra, Method, is_auto
@@ -135,14 +135,14 @@ def nearest(
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
-    prepared = own_methods(network) is not None
+    prepared = methods_of(network) is not None
     few = limit is None and places.size <= (FEW_SWEPT if prepared else FEW) * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
     chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
     refuse_negative(network, chosen)
     weights = weights_of(network, chosen).dtype
     asked = distance_dtype(dtype, weights)
-    query = Query(
+    request = Request(
         sources=places,
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
@@ -150,15 +150,15 @@ def nearest(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
-    refuse_unprepared(network, query)
+    refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
         network = network.tree_graph
-    place_call(query, device, chosen, None, stream=None, memory_limit=memory_limit)
-    part = network.open_part()
-    plan = Plan(part if direction == "from" else reversed_graph(part), query, chosen)
+    place_call(request, device, chosen, None, stream=None, memory_limit=memory_limit)
+    part = network.without_closed_arcs()
+    plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
-    if query.device == "cpu":
-        check_memory({"the answer": size}, query.memory_limit, "cpu", FEWER)
+    if request.device == "cpu":
+        check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
     found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)
     return NearestFacilities(
         network.tree_graph,
@@ -166,9 +166,9 @@ def nearest(
         narrowed(found.table[0], asked),
         found.table[1],
         direction=direction,
-        limit=query.limit,
+        limit=request.limit,
         method=chosen.name,
-        device=query.device,
+        device=request.device,
         stats=found.stats,
     )
 
@@ -180,51 +180,51 @@ class _Found(NamedTuple):
     stats: dict[str, int]
 
 
-def _by_labels(plan: Plan[Query], k: int) -> _Found:
+def _by_labels(plan: Plan[Request], k: int) -> _Found:
     """Search once, from all facilities together."""
     graph = plan.network.tree_graph
-    for dtype in weights_of(graph, plan.method).working_dtypes(plan.query.dtype):
-        found = solve(graph, plan.query, k, dtype)
+    for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
+        found = solve(graph, plan.request, k, dtype)
         if found is not None:
             table, settled = found
             return _Found(table, {"settled": settled})
     raise failure(plan)
 
 
-def _by_rows(plan: Plan[Query], k: int) -> _Found:
+def _by_rows(plan: Plan[Request], k: int) -> _Found:
     """Search from every facility, and keep the best."""
-    graph, query = plan.network.tree_graph.open_part(), plan.query
+    graph, request = plan.network.tree_graph.without_closed_arcs(), plan.request
     weights = weights_of(graph, plan.method)
-    dtype: np.dtype[Any] = weights.working_dtypes(query.dtype)[-1]
+    dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]
     longest = largest_distance(dtype).item()
     table = empty_table(graph.n, k, dtype)
     stats = dict.fromkeys(plan.method.statistics, 0)
-    limit = query.limit
+    limit = request.limit
     if weights.least >= 0:
         # what is too long is left out, and missed only where there is room for it
         limit = longest if limit is None else min(limit, longest)
     rows = replace(
-        query,
+        request,
         limit=limit,
         dtype=None if dtype.kind == "i" else dtype,
         progress=False,
     )
     block = BLOCK_BYTES
-    if query.device == "cpu":
+    if request.device == "cpu":
         # beside the table there are rows, and what searches work in takes as much as they may
         rows.memory_limit -= sum(part.nbytes for part in table)
         block = min(block, rows.memory_limit // 2)
     size = max(1, block // max(1, graph.n * dtype.itemsize))
     first = 0
-    with progress_bar(query.rows, query.progress) as advance:
-        for part in plan._replace(query=rows).split(size):
+    with progress_bar(request.rows, request.progress) as advance:
+        for part in plan._replace(request=rows).split(size):
             answer = answered(part)
             merge_rows(table, answer.distances, first)
             for name, counts in answer.stats.items():
                 stats[name] += int(counts.sum())
-            first += part.query.rows
-            advance(part.query.rows)
+            first += part.request.rows
+            advance(part.request.rows)
             del answer  # (before there are the next rows)
-    if float(weights.largest) * graph.n >= longest and leads_on(graph, table, query.limit):
+    if float(weights.largest) * graph.n >= longest and leads_on(graph, table, request.limit):
         raise failure(plan)
     return _Found(table, stats)

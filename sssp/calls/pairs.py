@@ -32,10 +32,10 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_TRIPS, check_memory
-from sssp.engine.network import is_on_device, own_methods, reversed_graph
+from sssp.engine.network import is_on_device, methods_of, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.progress import check_progress
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import as_flag
 from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, largest_distance
@@ -148,7 +148,7 @@ def pairs(
     weights = weights_of(network, chosen).dtype
     starts, ends = _ends(network, sources, targets)
     asked = distance_dtype(dtype, weights)
-    query = Query(
+    request = Request(
         sources=starts,
         limit=as_limit(limit, integral=(asked or weights).kind == "i"),
         dtype=asked,
@@ -156,14 +156,14 @@ def pairs(
         advice=FEWER_TRIPS,
         threads=check_threads(threads),
         progress=check_progress(progress),
-        beside=TRIP_BYTES * starts.size,
+        reserved_bytes=TRIP_BYTES * starts.size,
     )
-    refuse_unprepared(network, query)
-    call = _Call(network, starts, ends, query, chosen)
+    refuse_unprepared(network, request)
+    call = _Call(network, starts, ends, request, chosen)
     call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar):
         call.refuse_ties()
-    elif is_auto(method) and own_methods(network) is None:
+    elif is_auto(method) and methods_of(network) is None:
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()
@@ -243,12 +243,12 @@ class _Call:
         network: Graph,
         starts: NDArray[np.int64],
         ends: NDArray[np.int64],
-        query: Query,
+        request: Request,
         method: Method,
     ) -> None:
         self.network, self.starts, self.ends = network, starts, ends
-        self.query, self.method = query, method
-        self.graph = network.open_part()
+        self.request, self.method = request, method
+        self.graph = network.without_closed_arcs()
         self.weights = weights_of(self.graph, method)
         self.by_a_star = self.by_rule = False
 
@@ -272,22 +272,22 @@ class _Call:
         # (whoever names a GPU limits the memory there)
         on_gpu = any(name.startswith("cuda") for name in named)
         limit = as_memory_limit(None if on_gpu else memory_limit, "cpu")
-        check_memory({"the trips": self.query.beside}, limit, "cpu", self.query.advice)
+        check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def _turns(self, groups: _Groups) -> bool:
         """Whether searches from the targets, on the reversed graph, are fewer and find the same."""
         return (
-            not self.query.predecessors
+            not self.request.predecessors
             and not isinstance(self.method, AStar)
-            and is_symmetric(self.query, self.graph.n, self.weights)
+            and is_symmetric(self.request, self.graph.n, self.weights)
             and WORTH_TURNING * distinct(self.ends).size <= groups.sources.size
         )
 
     def _gives_paths(self) -> bool:
         """Whether A*, which does not see all of a row, finds the paths that are wanted."""
-        if not self.query.predecessors:
+        if not self.request.predecessors:
             return True
-        graph, dtype = self.graph, self.weights.working_dtypes(self.query.dtype)[0]
+        graph, dtype = self.graph, self.weights.working_dtypes(self.request.dtype)[0]
         longest = min(float(graph.greatest_weight) * graph.n, float(largest_distance(dtype)))
         return not may_tie(graph, dtype.type(longest), dtype)
 
@@ -301,40 +301,42 @@ class _Call:
 
     def consider_a_star(self) -> None:
         """Choose A* where it pays."""
-        query, graph = self.query, self.graph
+        request, graph = self.request, self.graph
         few = self.groups.counts[self.groups.counts <= FEW]
         self.by_a_star = (
             graph.least_weight >= 0
             and graph.n >= WORTH_A_STAR
-            and few.sum() >= WORTH_LANDMARKS * query.threads
-            and query.limit is None
+            and few.sum() >= WORTH_LANDMARKS * request.threads
+            and request.limit is None
             # float32 rounds too much for bounds to help
-            and query.dtype != FLOAT32
+            and request.dtype != FLOAT32
             and self._gives_paths()
         )
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
         """Choose where the call runs."""
-        query, graph = self.query, self.graph
+        request, graph = self.request, self.graph
         work = None
         sizes = graph.n, graph.m
-        if "cuda" in self.method.solvers and own_methods(graph) is None:
+        if "cuda" in self.method.solvers and methods_of(graph) is None:
             rows = self.groups.sources.size
             each = max(1, self.groups.targets.size // max(rows, 1))
-            limited = query.limit is not None
+            limited = request.limit is not None
             work = search_work(
-                self.method, *sizes, rows, query.threads, targets=each, limited=limited
+                self.method, *sizes, rows, request.threads, targets=each, limited=limited
             )
-        elif "cuda" in self.method.solvers and not query.predecessors:
+        elif "cuda" in self.method.solvers and not request.predecessors:
             # (which of them are the same nobody asks: that takes longer than finding all)
             there = is_on_device(graph)
-            work = trip_work(*sizes, self.starts.size, query.threads, is_there=there)
+            work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
-        place = place_rows(query, device, self.method, work, stream=None, memory_limit=memory_limit)
+        place = place_rows(
+            request, device, self.method, work, stream=None, memory_limit=memory_limit
+        )
         self.by_rule = place.by_rule
         # (in the wider of the dtypes that may be needed)
-        self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= query.memory_limit
+        self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
     def answer(self) -> Trips:
         """Find all trips.
@@ -344,9 +346,9 @@ class _Call:
         NegativeCycleError, DistanceOverflowError, DeviceError
             As `pairs` documents.
         """
-        found = placed(self.query, self.by_rule, self._found)
+        found = placed(self.request, self.by_rule, self._found)
         if found is None:
-            raise failure(Plan(self.network, self.query, self.method))
+            raise failure(Plan(self.network, self.request, self.method))
         answer, method, trip_of = found
         distances, stats = answer.distances, answer.stats
         if trip_of is not None:
@@ -357,7 +359,7 @@ class _Call:
             self.starts,
             self.ends,
             distances,
-            limit=self.query.limit,
+            limit=self.request.limit,
             walks=answer.walks,
             walk_of=trip_of,
             method=method,
@@ -365,13 +367,13 @@ class _Call:
             stats=stats,
         )
 
-    def _found(self, query: Query) -> _Found | None:
+    def _found(self, request: Request) -> _Found | None:
         """Find the trips of all groups; None after an overflow."""
-        if any(device != "cpu" for device in query.devices or [query.device]):
-            if own_methods(self.graph) is not None and not query.predecessors:
-                return self._one_by_one(query)
+        if any(device != "cpu" for device in request.devices or [request.device]):
+            if methods_of(self.graph) is not None and not request.predecessors:
+                return self._one_by_one(request)
             groups = self.groups
-            whole = self._asked(query, np.ones(groups.sources.size, np.bool_))
+            whole = self._asked(request, np.ones(groups.sources.size, np.bool_))
             answer = _by_tables(Plan(groups.graph, whole, self.method))
             if answer is None:
                 return None
@@ -382,60 +384,60 @@ class _Call:
             by_a_star = groups.counts <= FEW
         parts = []
         if by_a_star.any():
-            parts.append(Plan(groups.graph, _singly(self._asked(query, by_a_star)), AStar()))
+            parts.append(Plan(groups.graph, _singly(self._asked(request, by_a_star)), AStar()))
         if not by_a_star.all() or not parts:
-            parts.append(Plan(groups.graph, self._asked(query, ~by_a_star), self.method))
+            parts.append(Plan(groups.graph, self._asked(request, ~by_a_star), self.method))
         answers = []
         for part in parts:
             answer = part.run()
             if answer is None:
                 return None
-            answers.append(_by_trip(answer, part.query))
+            answers.append(_by_trip(answer, part.request))
         # those by A* stand first now
         places = np.argsort(np.argsort(~np.repeat(by_a_star, groups.counts), kind="stable"))
         methods = "+".join(part.method.name for part in parts)
         return _Found(merged(answers), methods, places[groups.trip_of])
 
-    def _one_by_one(self, query: Query) -> _Found | None:
+    def _one_by_one(self, request: Request) -> _Found | None:
         """Find the trips as they come: a GPU climbs on a prepared map, and groups climbs itself."""
-        shares = np.arange(self.starts.size + 1)
-        whole = replace(query, sources=self.starts, targets=self.ends, shares=shares)
+        offsets = np.arange(self.starts.size + 1)
+        whole = replace(request, sources=self.starts, targets=self.ends, target_offsets=offsets)
         answer = _by_tables(Plan(self.graph, whole, self.method))
         return None if answer is None else _Found(answer, self.method.name, None)
 
-    def _asked(self, query: Query, chosen: NDArray[np.bool_]) -> Query:
+    def _asked(self, request: Request, chosen: NDArray[np.bool_]) -> Request:
         """Return the question for some of the sources."""
         groups = self.groups
         return replace(
-            query,
+            request,
             sources=groups.sources[chosen],
             targets=groups.targets[np.repeat(chosen, groups.counts)],
-            shares=np.concatenate(([0], np.cumsum(groups.counts[chosen]))),
+            target_offsets=np.concatenate(([0], np.cumsum(groups.counts[chosen]))),
         )
 
 
-def _by_tables(plan: Plan[Query]) -> Answer | None:
+def _by_tables(plan: Plan[Request]) -> Answer | None:
     """Answer on a device that knows of no groups, or on several; None after an overflow."""
-    if plan.query.devices:
-        return plan.dealt(_by_tables)
-    if plan.query.device == "cpu":
+    if plan.request.devices:
+        return plan.solve_on_devices(_by_tables)
+    if plan.request.device == "cpu":
         return plan.run()
-    return solve_by_tables(plan.network, plan.query, plan.method)
+    return solve_by_tables(plan.network, plan.request, plan.method)
 
 
-def _singly(query: Query) -> Query:
+def _singly(request: Request) -> Request:
     """Return the same question with one target a source."""
-    assert query.shares is not None
+    assert request.target_offsets is not None
     return replace(
-        query,
-        sources=np.repeat(query.sources, np.diff(query.shares)),
-        shares=np.arange(query.shares[-1] + 1),
+        request,
+        sources=np.repeat(request.sources, np.diff(request.target_offsets)),
+        target_offsets=np.arange(request.target_offsets[-1] + 1),
     )
 
 
-def _by_trip(answer: Answer, query: Query) -> Answer:
+def _by_trip(answer: Answer, request: Request) -> Answer:
     """Return an answer whose counters have an entry a trip instead of one a source."""
-    assert query.shares is not None
-    counts = np.diff(query.shares)
+    assert request.target_offsets is not None
+    counts = np.diff(request.target_offsets)
     stats = {name: np.repeat(values, counts) for name, values in answer.stats.items()}
     return replace(answer, stats=stats)

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from sssp.engine.check_arguments import as_memory_limit, as_stream
 from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
-from sssp.engine.request import Call, Query
+from sssp.engine.request import Call, Request
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.methods import METHODS, Method, Sweep
@@ -228,7 +228,7 @@ def choose_device(
 
 
 def place_call(
-    query: Call,
+    request: Call,
     device: str,
     method: Method,
     work: Work | None,
@@ -236,11 +236,11 @@ def place_call(
     stream: Any,
     memory_limit: float | None,
 ) -> Place:
-    """Choose where a call runs, and write into its query what follows from that.
+    """Choose where a call runs, and write into its request what follows from that.
 
     Parameters
     ----------
-    query : Call
+    request : Call
         Checked but for its place.
     device, method, work, stream, memory_limit
         As of `choose_device`.
@@ -254,18 +254,18 @@ def place_call(
         stream or a number of bytes that is none.
     """
     place = choose_device(
-        device, method, work, output=query.output, stream=stream, memory_limit=memory_limit
+        device, method, work, output=request.output, stream=stream, memory_limit=memory_limit
     )
-    if query.output == "device" and place.device == "cpu":
+    if request.output == "device" and place.device == "cpu":
         raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
-    query.device = place.device
-    query.memory_limit = as_memory_limit(memory_limit, place.device)
-    query.stream = as_stream(stream, place.device)
+    request.device = place.device
+    request.memory_limit = as_memory_limit(memory_limit, place.device)
+    request.stream = as_stream(stream, place.device)
     return place
 
 
 def place_rows(
-    query: Query,
+    request: Request,
     device: Any,
     method: Method,
     work: Work | None,
@@ -284,18 +284,18 @@ def place_rows(
         follow a stream.
     """
     named = named_devices(device)
-    if len(named) > 1 and (query.output == "device" or stream is not None):
+    if len(named) > 1 and (request.output == "device" or stream is not None):
         raise ValueError(
             "output='device' and stream= are of one GPU: name one, as device='cuda:0', or leave "
             "them away"
         )
     # (the first comes last, and stays)
     places = [
-        place_call(query, one, method, work, stream=stream, memory_limit=memory_limit)
+        place_call(request, one, method, work, stream=stream, memory_limit=memory_limit)
         for one in reversed(named)
     ][::-1]
     if len(places) > 1:
-        query.devices = tuple(place.device for place in places)
+        request.devices = tuple(place.device for place in places)
     return places[0]
 
 

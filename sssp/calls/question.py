@@ -19,10 +19,10 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_ROWS
-from sssp.engine.network import is_on_device, own_methods, reversed_graph
+from sssp.engine.network import is_on_device, methods_of, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
-from sssp.engine.request import Query, Reduction
+from sssp.engine.request import Reduction, Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import as_flag
 from sssp.graph.graph import Graph
@@ -72,11 +72,11 @@ class Question(NamedTuple):
         answer is the transposed one.
     """
 
-    plan: Plan[Query]
+    plan: Plan[Request]
     single: bool
     single_target: bool
     out: NDArray[Any] | None = None
-    turned: Plan[Query] | None = None
+    turned: Plan[Request] | None = None
 
 
 def ask(
@@ -117,7 +117,7 @@ def ask(
             targets = distinct(targets)
     out, dtype = as_out(options.out, options.dtype, weights)
     integral = weights.kind == "i" and (dtype is None or dtype.kind == "i")
-    query = Query(
+    request = Request(
         sources=vertices,
         targets=targets,
         limit=as_limit(options.limit, integral=integral),
@@ -130,46 +130,46 @@ def ask(
         threads=check_threads(options.threads),
         progress=check_progress(options.progress),
     )
-    refuse_unprepared(graph, query)
-    _check_output(query, out)
+    refuse_unprepared(graph, request)
+    _check_output(request, out)
     if out is not None:
-        query.out = _as_matrix(out, query, graph.n, single, single_target)
-    turns = from_either_end and not single and _is_shorter_turned(graph, method, query)
+        request.out = _as_matrix(out, request, graph.n, single, single_target)
+    turns = from_either_end and not single and _is_shorter_turned(graph, method, request)
     work = None
     if options.device == "auto":  # (who names a device gets it, however little there is to do)
-        work = _estimate(graph, method, _turned(query) if turns else query)
+        work = _estimate(graph, method, _turned(request) if turns else request)
     place = place_rows(
-        query,
+        request,
         options.device,
         method,
         work,
         stream=options.stream,
         memory_limit=options.memory_limit,
     )
-    plan = Plan(graph, query, method, place.by_rule)
+    plan = Plan(graph, request, method, place.by_rule)
     turned = None
     if turns:
-        back = reversed_graph(graph.open_part())
-        turned = Plan(back, _turned(query), method, place.by_rule)
+        back = reversed_graph(graph.without_closed_arcs())
+        turned = Plan(back, _turned(request), method, place.by_rule)
     return Question(plan, single, single_target, out, turned)
 
 
-def _is_shorter_turned(graph: Graph, method: Method, query: Query) -> bool:
+def _is_shorter_turned(graph: Graph, method: Method, request: Request) -> bool:
     """Whether searches from the targets are fewer and find the same."""
     return (
-        query.targets is not None
-        and query.targets.size < query.sources.size
-        and not query.wants_tree
-        and query.output == "host"
-        and is_symmetric(query, graph.n, weights_of(graph, method))
+        request.targets is not None
+        and request.targets.size < request.sources.size
+        and not request.wants_tree
+        and request.output == "host"
+        and is_symmetric(request, graph.n, weights_of(graph, method))
     )
 
 
-def _turned(query: Query) -> Query:
+def _turned(request: Request) -> Request:
     """Return the same question with its ends exchanged."""
-    assert query.targets is not None
-    out = None if query.out is None else query.out.T
-    return replace(query, sources=query.targets, targets=query.sources, out=out)
+    assert request.targets is not None
+    out = None if request.out is None else request.out.T
+    return replace(request, sources=request.targets, targets=request.sources, out=out)
 
 
 def choose_method(
@@ -179,7 +179,7 @@ def choose_method(
 
     A hierarchy has methods of its own.
     """
-    own = own_methods(graph)
+    own = methods_of(graph)
     if own is not None:
         return next(iter(own.values()))() if is_auto(method) else _own_method(method, own)
     if is_auto(method):
@@ -194,54 +194,54 @@ def _own_method(method: str | Method, own: dict[str, type[Method]]) -> Method:
         raise ValueError(f"{error}; of h.graph every method may be asked") from None
 
 
-def _estimate(graph: Graph, method: Method, query: Query) -> Work | None:
+def _estimate(graph: Graph, method: Method, request: Request) -> Work | None:
     if "cuda" not in method.solvers:
         return None
-    if query.reduction is not None and query.reduction.decay is not None:
+    if request.reduction is not None and request.reduction.decay is not None:
         return None  # the host computes it, from whole rows
-    if own_methods(graph) is not None and query.nearest:
+    if methods_of(graph) is not None and request.nearest:
         return None
-    rows, n = query.rows, graph.n
+    rows, n = request.rows, graph.n
     host_bytes = 0
-    if query.output == "host" and query.reduction is None:
-        itemsize = (query.dtype or graph.weight_range.dtype).itemsize
-        trees = n * INDEX.itemsize if query.predecessors and query.targets is None else 0
-        host_bytes = rows * (query.columns(n) * itemsize + trees)
+    if request.output == "host" and request.reduction is None:
+        itemsize = (request.dtype or graph.weight_range.dtype).itemsize
+        trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
+        host_bytes = rows * (request.columns(n) * itemsize + trees)
     return search_work(
         method,
         n,
         graph.m,
         rows,
-        query.threads,
-        targets=None if query.targets is None else query.targets.size,
-        limited=query.limit is not None,
-        trees=query.predecessors,
+        request.threads,
+        targets=None if request.targets is None else request.targets.size,
+        limited=request.limit is not None,
+        trees=request.predecessors,
         host_bytes=host_bytes,
         is_there=is_on_device(graph),
     )
 
 
-def _check_output(query: Query, out: NDArray[Any] | None) -> None:
-    output = query.output
+def _check_output(request: Request, out: NDArray[Any] | None) -> None:
+    output = request.output
     if output not in ("host", "device", "sparse"):
         raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
     if output == "device" and out is not None:
         raise ValueError("output='device' makes arrays on the GPU: leave out away")
-    if output == "device" and query.predecessors and query.targets is not None:
+    if output == "device" and request.predecessors and request.targets is not None:
         raise ValueError(
             "paths to targets are put together on the host: leave output='device' away, or ask "
             "for all vertices"
         )
-    if output == "sparse" and (query.targets is not None or out is not None):
+    if output == "sparse" and (request.targets is not None or out is not None):
         raise ValueError("output='sparse' holds all reached vertices: leave targets and out away")
 
 
 def _as_matrix(
-    out: NDArray[Any], query: Query, n: int, single: bool, single_target: bool
+    out: NDArray[Any], request: Request, n: int, single: bool, single_target: bool
 ) -> NDArray[Any]:
     """View `out` as (rows, columns), whatever axes the call has dropped."""
-    rows = () if single or query.nearest else (query.sources.size,)
-    columns = query.columns(n)
+    rows = () if single or request.nearest else (request.sources.size,)
+    columns = request.columns(n)
     shape = rows if single_target else (*rows, columns)
     if out.shape != shape:
         raise ValueError(f"out has shape {out.shape}; the distances of this call have {shape}")

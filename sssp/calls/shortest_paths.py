@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sssp.calls.question import Options, Question, ask
 from sssp.engine.cycles import error_of
 from sssp.engine.plan import Plan, overflow_error
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.methods import Method
 from sssp.results.trees import ShortestPaths
 
@@ -183,7 +183,7 @@ def solved(question: Question) -> ShortestPaths:
         answer.distances = answer.distances.T
     result = ShortestPaths(
         plan.network.tree_graph,
-        plan.query,
+        plan.request,
         answer,
         single=question.single,
         single_target=question.single_target,
@@ -195,7 +195,7 @@ def solved(question: Question) -> ShortestPaths:
     return result
 
 
-def answered(plan: Plan[Query]) -> Answer:
+def answered(plan: Plan[Request]) -> Answer:
     """Run a plan; raise what it means where no dtype is wide enough.
 
     Raises
@@ -211,14 +211,14 @@ def answered(plan: Plan[Query]) -> Answer:
     return answer
 
 
-def failure(plan: Plan[Query]) -> Exception:
+def failure(plan: Plan[Request]) -> Exception:
     """Return the error for a plan that has run without an answer."""
-    graph = plan.network.tree_graph.open_part()
+    graph = plan.network.tree_graph.without_closed_arcs()
     if graph.least_weight < 0:
         from sssp.cpu.search.bellman_ford import negative_cycle_from
 
-        sources = plan.query.sources
+        sources = plan.request.sources
         cycle = negative_cycle_from(graph, sources)
         if cycle.size:
             return error_of(int(sources[0]), cycle)
-    return overflow_error(plan.network, plan.query)
+    return overflow_error(plan.network, plan.request)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from sssp.cpu.walks import walks_to
 from sssp.engine.narrow import convert_into, narrowed
-from sssp.engine.network import Network, own_methods
+from sssp.engine.network import Network, methods_of
 from sssp.engine.outputs import joined_walks
 from sssp.engine.plan import solver_of, weights_of
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Query, Walks
+from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.kernels.dtypes import INDEX, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Method
@@ -29,15 +29,15 @@ from sssp.methods import BellmanFord, DeltaStepping, Method
 BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
 
 
-def solve_by_tables(network: Network, query: Query, method: Method) -> Answer | None:
+def solve_by_tables(network: Network, request: Request, method: Method) -> Answer | None:
     """Answer a question about trips on its device; None if a distance fits no dtype.
 
     Parameters
     ----------
     network : Network
         Without closed arcs. Paths on a prepared map are those of a search on its graph.
-    query : Query
-        With shares.
+    request : Request
+        With target offsets.
     method : Method
 
     Raises
@@ -46,52 +46,52 @@ def solve_by_tables(network: Network, query: Query, method: Method) -> Answer | 
         As the solver of the method does.
     """
     graph = network.tree_graph
-    searches = query.predecessors and own_methods(network) is not None
+    searches = request.predecessors and methods_of(network) is not None
     if searches:
-        network, counted = graph.open_part(), method.statistics
+        network, counted = graph.without_closed_arcs(), method.statistics
         method = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
-    for dtype in weights_of(network, method).working_dtypes(query.dtype):
-        answer = _answer_in(dtype, network, query, method)
+    for dtype in weights_of(network, method).working_dtypes(request.dtype):
+        answer = _answer_in(dtype, network, request, method)
         if answer is not None:
-            answer.device = query.device
+            answer.device = request.device
             if searches:
-                answer.stats = {name: np.zeros(query.rows, np.int64) for name in counted}
+                answer.stats = {name: np.zeros(request.rows, np.int64) for name in counted}
             return answer
     return None
 
 
 def _answer_in(
-    dtype: np.dtype[Any], network: Network, query: Query, method: Method
+    dtype: np.dtype[Any], network: Network, request: Request, method: Method
 ) -> Answer | None:
     """Answer in one dtype: by a solver that knows of trips, or by tables."""
-    solver = solver_of(method, query.device)
-    if hasattr(solver, "solve_trips") and not query.predecessors:
-        answer: Answer | None = solver.solve_trips(network, query, method, dtype)
+    solver = solver_of(method, request.device)
+    if hasattr(solver, "solve_trips") and not request.predecessors:
+        answer: Answer | None = solver.solve_trips(network, request, method, dtype)
         if answer is not None:
             return answer
-    return _Tables(network, query, method, dtype).answer()
+    return _Tables(network, request, method, dtype).answer()
 
 
 class _Tables:
     """All trips in one dtype."""
 
     def __init__(
-        self, network: Network, query: Query, method: Method, dtype: np.dtype[Any]
+        self, network: Network, request: Request, method: Method, dtype: np.dtype[Any]
     ) -> None:
-        assert query.shares is not None
-        assert query.targets is not None
-        self.network, self.query, self.method, self.dtype = network, query, method, dtype
+        assert request.target_offsets is not None
+        assert request.targets is not None
+        self.network, self.request, self.method, self.dtype = network, request, method, dtype
         self.graph = graph = network.tree_graph
-        self.shares, self.targets = query.shares, query.targets
-        self.distances: NDArray[Any] = np.empty(query.targets.size, dtype)
-        self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
+        self.target_offsets, self.targets = request.target_offsets, request.targets
+        self.distances: NDArray[Any] = np.empty(request.targets.size, dtype)
+        self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
         self.walks: list[Walks] = []
-        self.tails = np.full(graph.n if query.predecessors else 0, -1, INDEX)
-        self.arcs = unsigned_arcs(graph, dtype) if query.predecessors else None
+        self.tails = np.full(graph.n if request.predecessors else 0, -1, INDEX)
+        self.arcs = unsigned_arcs(graph, dtype) if request.predecessors else None
 
     def answer(self) -> Answer | None:
-        rows = self.query.rows
-        with progress_bar(rows, self.query.progress) as advance:
+        rows = self.request.rows
+        with progress_bar(rows, self.request.progress) as advance:
             first = 0
             while first < rows:
                 block = self._block(first)
@@ -99,16 +99,16 @@ class _Tables:
                     return None
                 advance(len(block))
                 first = block.stop
-        distances = narrowed(self.distances, self.query.dtype)
-        walks = joined_walks(self.walks) if self.query.predecessors else None
+        distances = narrowed(self.distances, self.request.dtype)
+        walks = joined_walks(self.walks) if self.request.predecessors else None
         return Answer(distances, stats=self.stats, walks=walks)
 
     def _block(self, first: int) -> range:
         """Return the rows from one on that are searched together."""
-        size = min(LARGEST_BLOCK, self.query.rows - first)
+        size = min(LARGEST_BLOCK, self.request.rows - first)
         while size > 1:
-            targets = int(self.shares[first + size] - self.shares[first])
-            columns = self.graph.n if self.query.predecessors else min(targets, self.graph.n)
+            targets = int(self.target_offsets[first + size] - self.target_offsets[first])
+            columns = self.graph.n if self.request.predecessors else min(targets, self.graph.n)
             if size * columns * self.dtype.itemsize <= BLOCK_BYTES:
                 break
             size //= 2
@@ -116,7 +116,7 @@ class _Tables:
 
     def _find(self, rows: range) -> bool:
         """Find the trips of a block; False after an overflow."""
-        own = self.targets[self.shares[rows.start] : self.shares[rows.stop]]
+        own = self.targets[self.target_offsets[rows.start] : self.target_offsets[rows.stop]]
         targets, columns = np.unique(own, return_inverse=True)
         answer = self._searched(rows, targets=targets)
         if answer is None:
@@ -125,15 +125,15 @@ class _Tables:
         for values, found in zip(self.stats.values(), answer.stats.values(), strict=True):
             values[rows.start : rows.stop] = found
         table = answer.distances
-        shares = self.shares[rows.start : rows.stop + 1]
-        which = np.repeat(np.arange(len(rows)), np.diff(shares))
-        convert_into(table[which, columns], self.distances[shares[0] : shares[-1]])
-        return not self.query.predecessors or self._find_paths(rows)
+        offsets = self.target_offsets[rows.start : rows.stop + 1]
+        which = np.repeat(np.arange(len(rows)), np.diff(offsets))
+        convert_into(table[which, columns], self.distances[offsets[0] : offsets[-1]])
+        return not self.request.predecessors or self._find_paths(rows)
 
     def _find_paths(self, rows: range) -> bool:
         """Find the paths of a block whose distances are known; False after an overflow."""
-        own = self.distances[self.shares[rows.start] : self.shares[rows.stop]]
-        limit = self.query.limit
+        own = self.distances[self.target_offsets[rows.start] : self.target_offsets[rows.stop]]
+        limit = self.request.limit
         if self.graph.least_weight >= 0:
             limit = own[own != unreached(self.dtype)].max(initial=self.dtype.type(0)).item()
         answer = self._searched(rows, limit=limit)
@@ -147,11 +147,11 @@ class _Tables:
                 walks_to(
                     self.graph,
                     self.arcs,
-                    self.query.sources[row : row + 1],
-                    self.targets[self.shares[row] : self.shares[row + 1]],
+                    self.request.sources[row : row + 1],
+                    self.targets[self.target_offsets[row] : self.target_offsets[row + 1]],
                     distances,
                     np.flatnonzero(distances != unreached(self.dtype)).astype(INDEX),
-                    self.query.bound(self.dtype),
+                    self.request.bound(self.dtype),
                     self.tails,
                 )
             )
@@ -159,18 +159,18 @@ class _Tables:
 
     def _searched(self, rows: range, **asked: Any) -> Answer | None:
         """Search from the sources of a block, for a table that is no part of the answer."""
-        query = replace(
-            self.query,
-            sources=self.query.sources[rows.start : rows.stop],
+        request = replace(
+            self.request,
+            sources=self.request.sources[rows.start : rows.stop],
             targets=None,
-            shares=None,
+            target_offsets=None,
             # what is no trip may be too long for the dtype of the call
             dtype=None if self.dtype.kind == "i" else self.dtype,
             predecessors=False,
             progress=False,
         )
-        solver = solver_of(self.method, query.device)
+        solver = solver_of(self.method, request.device)
         found: Answer | None = solver.solve(
-            self.network, replace(query, **asked), self.method, self.dtype
+            self.network, replace(request, **asked), self.method, self.dtype
         )
         return found

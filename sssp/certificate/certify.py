@@ -33,7 +33,7 @@ from sssp.certificate.reference import (
     tree_kernel,
 )
 from sssp.cpu.tree_sums import TreeSums, arcs_between
-from sssp.engine.network import own_methods
+from sssp.engine.network import methods_of
 from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.csr import arc_position
@@ -151,7 +151,7 @@ def _certify_kernel(
 
 
 def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> None:
-    """Certify that `result` answers its query on `g`.
+    """Certify that `result` answers its request on `g`.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
     if isinstance(g, ShortestPaths):
         raise TypeError("verify(g, result) takes the graph first, then the result")
     if not isinstance(g, Graph):
-        own = "; of a prepared map that is h.graph" if own_methods(g) is not None else ""
+        own = "; of a prepared map that is h.graph" if methods_of(g) is not None else ""
         raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
     if not isinstance(result, ShortestPaths):
         raise TypeError(
@@ -262,7 +262,7 @@ class _Certifier:
 
     def __init__(self, asked: Graph, result: ShortestPaths, rtol: float | None) -> None:
         self.asked = asked
-        self.graph = asked.open_part()
+        self.graph = asked.without_closed_arcs()
         if result.method == BreadthFirst.name:
             self.graph = self.graph.with_weights(np.ones(self.graph.m, INT32))
         floats = result.distances.dtype.kind == "f"

@@ -1,4 +1,4 @@
-"""Runs a search over all rows of a query on the CPU, in several threads.
+"""Runs a search over all rows of a request on the CPU, in several threads.
 
 Every one-source method is a kernel of the form::
 
@@ -43,8 +43,8 @@ from sssp.engine.memory import check_memory
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Query, Walks
-from sssp.engine.workers import HEARING
+from sssp.engine.request import Answer, Request, Walks
+from sssp.engine.workers import POLL_SECONDS
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -125,15 +125,15 @@ class _ScratchPool:
 
 
 def solve_rows(
-    graph: Graph, query: Query, method: Method, dtype: np.dtype[Any], search: Search
+    graph: Graph, request: Request, method: Method, dtype: np.dtype[Any], search: Search
 ) -> Answer | None:
-    """Answer `query` in one dtype; None if a distance may be too long for it.
+    """Answer `request` in one dtype; None if a distance may be too long for it.
 
     Parameters
     ----------
     graph : Graph
         Without closed arcs.
-    query : Query
+    request : Request
     method : Method
         Whose ``statistics`` the search counts.
     dtype : dtype
@@ -146,11 +146,11 @@ def solve_rows(
     DeviceError
         The answer needs more memory than the call may take.
     """
-    return _SearchedRows(graph, query, method, dtype, search).run()
+    return _SearchedRows(graph, request, method, dtype, search).run()
 
 
 class Rows:
-    """One pass over all rows of a query in one dtype; subclasses say how some are found.
+    """One pass over all rows of a request in one dtype; subclasses say how some are found.
 
     Attributes
     ----------
@@ -160,12 +160,14 @@ class Rows:
 
     shared_bytes = 0
 
-    def __init__(self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any]) -> None:
-        self.graph, self.query, self.method, self.dtype = graph, query, method, dtype
-        self.bound = query.bound(dtype)
+    def __init__(
+        self, graph: Graph, request: Request, method: Method, dtype: np.dtype[Any]
+    ) -> None:
+        self.graph, self.request, self.method, self.dtype = graph, request, method, dtype
+        self.bound = request.bound(dtype)
         self.unseen = unreached(dtype)
-        self.form = make_form(graph.n, query, dtype)
-        self.counts = np.zeros((len(method.statistics), query.rows), np.int64)
+        self.form = make_form(graph.n, request, dtype)
+        self.counts = np.zeros((len(method.statistics), request.rows), np.int64)
         # set by one thread, and seen by the others after the row in hand
         self.stop = False
         self._ends: list[tuple[int, Exception | None]] = []
@@ -203,12 +205,12 @@ class Rows:
         in several threads, the first is that at which it ends in one.
         """
         threads = self._plan_threads()
-        rows = self.query.rows
+        rows = self.request.rows
         if rows == 1:
             self._work(iter([range(1)]), lambda count: None)
         else:
             blocks = self.blocks(threads)
-            with progress_bar(rows, self.query.progress) as advance:
+            with progress_bar(rows, self.request.progress) as advance:
                 if threads <= 1:
                     self._work(blocks, advance)
                 else:
@@ -225,23 +227,23 @@ class Rows:
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield the rows that `solve` gets together."""
-        return (range(row, row + 1) for row in range(self.query.rows))
+        return (range(row, row + 1) for row in range(self.request.rows))
 
     def _plan_threads(self) -> int:
         """Take as many workers as pay and fit into the memory limit."""
-        query, each = self.query, self.worker_bytes
+        request, each = self.request, self.worker_bytes
         # (fewer rows, or less of each, do not help where not even one search fits)
-        fits = self.least_bytes <= query.memory_limit
+        fits = self.least_bytes <= request.memory_limit
         held = {
             "the answer": self.form.nbytes + self.counts.nbytes,
-            "the question": query.nbytes,
+            "the question": request.nbytes,
             "what searches share": self.shared_bytes,
         }
         needed = held | {"a search": each}
-        check_memory(needed, query.memory_limit, "cpu", query.advice if fits else "")
-        free = query.memory_limit - sum(held.values())
-        workers = max(1, min(query.threads, query.rows, free // max(each, 1)))
-        self.form.beside = sum(held.values()) - self.form.nbytes + workers * each
+        check_memory(needed, request.memory_limit, "cpu", request.advice if fits else "")
+        free = request.memory_limit - sum(held.values())
+        workers = max(1, min(request.threads, request.rows, free // max(each, 1)))
+        self.form.reserved_bytes = sum(held.values()) - self.form.nbytes + workers * each
         return workers
 
     def _work_in_threads(
@@ -252,7 +254,7 @@ class Rows:
             try:
                 futures = [executor.submit(self._work, shared, advance) for _ in range(threads)]
                 # with a timeout, for else Ctrl-C is not heard on every system
-                while wait(futures, HEARING, return_when=FIRST_EXCEPTION).not_done:
+                while wait(futures, POLL_SECONDS, return_when=FIRST_EXCEPTION).not_done:
                     if any(f.done() and f.exception() for f in futures):
                         break
             finally:
@@ -274,8 +276,8 @@ class Rows:
 
     def sources_of(self, row: int) -> NDArray[np.int64]:
         """Return where a row starts."""
-        query = self.query
-        return query.sources if query.nearest else query.sources[row : row + 1]
+        request = self.request
+        return request.sources if request.nearest else request.sources[row : row + 1]
 
 
 class SingleRows(Rows):
@@ -297,7 +299,7 @@ class SingleRows(Rows):
     @property
     def worker_bytes(self) -> int:
         """What a worker's scratch takes, and the vertices on paths to targets while it has them."""
-        paths = self.query.wants_tree and self.query.targets is not None
+        paths = self.request.wants_tree and self.request.targets is not None
         return self.graph.n * (self._bytes_of_scratch + INDEX.itemsize * paths)
 
     @property
@@ -337,14 +339,14 @@ class SingleRows(Rows):
         If it `goes_back` from targets, just the paths to them are reached, and the predecessors are
         there already.
         """
-        query, sources = self.query, self.sources_of(rows.start)
+        request, sources = self.request, self.sources_of(rows.start)
         self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
-        found = HostRows(rows, query.targets_of(rows.start), distances, [reached])
-        if query.wants_tree and goes_back:
+        found = HostRows(rows, request.targets_of(rows.start), distances, [reached])
+        if request.wants_tree and goes_back:
             found.branches = [branches_of(np.sort(reached), scratch.predecessors[0])]
-        elif query.wants_tree:
+        elif request.wants_tree:
             self._find_tree(found, sources, scratch)
-        elif query.predecessors:
+        elif request.predecessors:
             found.walks = self._walks(found, sources, scratch)
         self.form.take(found)
         if found.predecessors is scratch.predecessors:
@@ -355,9 +357,9 @@ class SingleRows(Rows):
         distances, reached = found.distances[0], found.reached_vertices[0]
         final = self._final(distances, found.targets)
         tree = Tree(self.graph, self.arcs, sources, distances, reached, final)
-        if self.query.nearest:
+        if self.request.nearest:
             found.origin = tree.origins()
-        if not self.query.predecessors:
+        if not self.request.predecessors:
             return
         if found.targets is not None and self._branches_suffice(tree):
             found.branches = [tree.branches(found.targets, scratch.predecessors[0])]
@@ -366,12 +368,12 @@ class SingleRows(Rows):
             found.predecessors = scratch.predecessors if place is None else place
             if place is not None:
                 place[0].fill(-1)
-            tree.predecessors(found.origin, found.predecessors[0], self.query.fewest_arcs)
+            tree.predecessors(found.origin, found.predecessors[0], self.request.fewest_arcs)
 
     def _branches_suffice(self, tree: Tree) -> bool:
         """Whether the paths to the targets can be found without those to all other vertices."""
-        query = self.query
-        if query.nearest or query.fewest_arcs:
+        request = self.request
+        if request.nearest or request.fewest_arcs:
             return False
         farthest = tree.final
         if farthest == self.bound and tree.reached.size:
@@ -408,12 +410,12 @@ class _SearchedRows(SingleRows):
     """Rows that the kernel of a search finds, one by one."""
 
     def __init__(
-        self, graph: Graph, query: Query, method: Method, dtype: np.dtype[Any], search: Search
+        self, graph: Graph, request: Request, method: Method, dtype: np.dtype[Any], search: Search
     ) -> None:
-        super().__init__(graph, query, method, dtype)
+        super().__init__(graph, request, method, dtype)
         self.search = search
         self.extra = search.scratch
-        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
+        self.test = OverflowTest(request, graph.n, graph.weight_range, dtype)
 
     def overflowed(
         self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
@@ -425,7 +427,7 @@ class _SearchedRows(SingleRows):
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search from the sources of one row."""
-        sources, targets = self.sources_of(rows.start), self.query.targets_of(rows.start)
+        sources, targets = self.sources_of(rows.start), self.request.targets_of(rows.start)
         place = self.form.place(rows)
         distances = scratch.distances if place is None else place
         row = distances[0]

@@ -97,9 +97,9 @@ class HostRows:
     Attributes
     ----------
     rows : range
-        Which rows of the query.
+        Which rows of the request.
     targets : ndarray, int64, or None
-        The columns that the query wants; None: all.
+        The columns that the request wants; None: all.
     distances : ndarray, shape (rows, n), any strides
     reached : list of ndarray, int32
         Of each row the vertices with a distance, in any order.
@@ -123,7 +123,7 @@ class HostRows:
     walks: Walks | None = None
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the query wants, unless they were found in place."""
+        """Write the columns that the request wants, unless they were found in place."""
         if self.targets is not None:
             for distances, row in zip(self.distances, out, strict=True):
                 _copy_entries(distances, self.targets, row)

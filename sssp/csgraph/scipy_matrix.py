@@ -20,9 +20,9 @@ from sssp.calls.placement import matrix_work, place_call
 from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
 from sssp.csgraph.scipy_arcs import is_exact
 from sssp.csgraph.scipy_rows import Found, as_floats, with_null
-from sssp.engine.matrix_request import MatrixQuery, NegativeDiagonalError
+from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan
-from sssp.engine.request import Query
+from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.check_arrays import is_sparse
@@ -34,7 +34,7 @@ from sssp.methods import BellmanFord, FloydWarshall
 
 
 @dataclass
-class _Counted(MatrixQuery):
+class _Counted(MatrixRequest):
     """A question over a matrix of floats that are integers.
 
     Attributes
@@ -133,21 +133,21 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     unit = n + 1 if predecessors else 1
     graph: MatrixGraph
     if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
-        graph, query = _counted(matrix, int(least), int(greatest), unit)
+        graph, request = _counted(matrix, int(least), int(greatest), unit)
     else:
         unit = 1
         graph = MatrixGraph.of(matrix, zero_is_arc=True)
         graph.derived("weight range", lambda: WeightRange(FLOAT64, least, greatest))
-        query = MatrixQuery(n, matrix, zero_is_arc=True, weights=graph.weight_range)
-    query.predecessors, query.threads = predecessors, check_threads(None)
+        request = MatrixRequest(n, matrix, zero_is_arc=True, weights=graph.weight_range)
+    request.predecessors, request.threads = predecessors, check_threads(None)
     method = FloydWarshall()
     work = None
-    if isinstance(query, _Counted):  # floats stay here: another device adds in another order
+    if isinstance(request, _Counted):  # floats stay here: another device adds in another order
         host_bytes = matrix.nbytes + INDEX.itemsize * n * n * predecessors
-        work = matrix_work(method, n, query.threads, host_bytes=host_bytes)
-    place = place_call(query, device, method, work, stream=None, memory_limit=None)
+        work = matrix_work(method, n, request.threads, host_bytes=host_bytes)
+    place = place_call(request, device, method, work, stream=None, memory_limit=None)
     try:
-        answer = Plan(graph, query, method, place.by_rule).run()
+        answer = Plan(graph, request, method, place.by_rule).run()
     except (NegativeDiagonalError, DistanceOverflowError):
         return None
     if answer is None:
@@ -158,7 +158,7 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
 
 def _counted(
     matrix: NDArray[Any], least: int, greatest: int, unit: int
-) -> tuple[MatrixGraph, MatrixQuery]:
+) -> tuple[MatrixGraph, MatrixRequest]:
     """Return the graph and the question of a matrix of integers."""
     step = int(unit > 1)
     counts = least * unit + step, greatest * unit + step
@@ -176,9 +176,9 @@ def cycle_of(matrix: NDArray[Any]) -> list[int]:
     if not look_kernel(sealed(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)
-    query = Query(np.arange(len(matrix)), nearest=True, threads=1)
+    request = Request(np.arange(len(matrix)), nearest=True, threads=1)
     try:
-        Plan(graph, query, BellmanFord()).run()
+        Plan(graph, request, BellmanFord()).run()
     except (NegativeCycleError, DistanceOverflowError) as error:
         return getattr(error, "cycle", [])
     return []

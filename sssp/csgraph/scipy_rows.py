@@ -25,7 +25,7 @@ from sssp.cpu.small_rows import (
 )
 from sssp.csgraph.scipy_arcs import Arcs, graph_of
 from sssp.engine.plan import Plan, placed
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.csr import sealed
@@ -165,16 +165,16 @@ def _rows_by_engine(
     device: str,
 ) -> Found | None:
     distances = np.empty((sources.size, graph.n), FLOAT64)
-    query = _query(graph, sources, limit, predecessors)
-    query.out = distances
-    plan = _plan(graph, query, method, device)
+    request = _query(graph, sources, limit, predecessors)
+    request.out = distances
+    plan = _plan(graph, request, method, device)
 
-    def answered(query: Query) -> Answer | None:
-        part = plan._replace(query=query)
+    def answered(request: Request) -> Answer | None:
+        part = plan._replace(request=request)
         return johnson(part) if isinstance(method, Johnson) else part.run()
 
     try:
-        answer = placed(query, plan.by_rule, answered)
+        answer = placed(request, plan.by_rule, answered)
     except DistanceOverflowError:
         return None
     except NegativeCycleError as error:
@@ -210,10 +210,10 @@ def nearest_of(
         )
     else:
         graph = graph_of(arcs)
-        query = _query(graph, sources, limit, predecessors)
-        query.nearest, query.origins = True, predecessors
-        query.out = distances = np.empty((1, graph.n), FLOAT64)
-        answer = _plan(graph, query, DeltaStepping(), device).run()
+        request = _query(graph, sources, limit, predecessors)
+        request.nearest, request.origins = True, predecessors
+        request.out = distances = np.empty((1, graph.n), FLOAT64)
+        answer = _plan(graph, request, DeltaStepping(), device).run()
         if answer is None:
             return None
         tails, origin = answer.predecessors, answer.origin
@@ -222,12 +222,12 @@ def nearest_of(
     return Found(distances, with_null(tails), with_null(origin))
 
 
-def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors: bool) -> Query:
+def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors: bool) -> Request:
     """Return what is asked for, but for where it runs."""
     reach: float | None = None if limit == math.inf else limit
     if reach is not None and graph.weights.dtype.kind == "i":
         reach = int(reach)
-    return Query(
+    return Request(
         sources=sources,
         limit=reach,
         predecessors=predecessors,
@@ -236,20 +236,20 @@ def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors:
     )
 
 
-def _plan(graph: Graph, query: Query, method: Method, device: str) -> Plan[Query]:
-    """Choose where a query runs."""
-    host_bytes = query.rows * graph.n * (FLOAT64.itemsize + INDEX.itemsize * query.predecessors)
+def _plan(graph: Graph, request: Request, method: Method, device: str) -> Plan[Request]:
+    """Choose where a request runs."""
+    host_bytes = request.rows * graph.n * (FLOAT64.itemsize + INDEX.itemsize * request.predecessors)
     work = search_work(
         method,
         graph.n,
         graph.m,
-        query.rows,
-        query.threads,
-        limited=query.limit is not None,
+        request.rows,
+        request.threads,
+        limited=request.limit is not None,
         host_bytes=host_bytes,
     )
-    place = place_call(query, device, method, work, stream=None, memory_limit=None)
-    return Plan(graph, query, method, place.by_rule)
+    place = place_call(request, device, method, work, stream=None, memory_limit=None)
+    return Plan(graph, request, method, place.by_rule)
 
 
 def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
@@ -264,7 +264,7 @@ def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:
     return -math.fsum(weights) > allowed
 
 
-def _as_scipy_says(plan: Plan[Query], error: NegativeCycleError) -> NegativeCycleError:
+def _as_scipy_says(plan: Plan[Request], error: NegativeCycleError) -> NegativeCycleError:
     """Return the error of a negative cycle with SciPy's text, which names a vertex.
 
     Of Bellman-Ford it is the first source that reaches such a cycle; threads may have come to
@@ -276,6 +276,6 @@ def _as_scipy_says(plan: Plan[Query], error: NegativeCycleError) -> NegativeCycl
             try:
                 part.run()
             except NegativeCycleError as first:
-                vertex, error = int(part.query.sources[0]), first
+                vertex, error = int(part.request.sources[0]), first
                 break
     return NegativeCycleError(f"Negative cycle detected on node {vertex}", error.cycle)

@@ -11,7 +11,7 @@ from sssp.cuda.compiler import cuda
 from sssp.cuda.narrow_device import narrowed_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.solved_rows import DeviceRows, gather
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX, INT32, INT64
 
 
@@ -22,7 +22,7 @@ class DeviceForm:
     ----------
     n : int
         Number of vertices.
-    query : Query
+    request : Request
     dtype : dtype
         Of the search.
     number : int
@@ -41,14 +41,14 @@ class DeviceForm:
     nbytes = 0
 
     def __init__(
-        self, n: int, query: Query, dtype: np.dtype[Any], number: int, pitch: int | None = None
+        self, n: int, request: Request, dtype: np.dtype[Any], number: int, pitch: int | None = None
     ) -> None:
-        self.query, self.dtype, self.number, self.pitch = query, dtype, number, pitch
-        self.shape = query.rows, query.columns(n)
-        self.tree_shape = query.rows, n if query.predecessors else 0
-        may_narrow = dtype == INT64 and query.dtype != INT64
+        self.request, self.dtype, self.number, self.pitch = request, dtype, number, pitch
+        self.shape = request.rows, request.columns(n)
+        self.tree_shape = request.rows, n if request.predecessors else 0
+        may_narrow = dtype == INT64 and request.dtype != INT64
         entry = dtype.itemsize + (INT32.itemsize if may_narrow else 0)
-        rows = query.rows if pitch is None else pitch
+        rows = request.rows if pitch is None else pitch
         self.size, self.tree_size = rows * self.shape[1], rows * self.tree_shape[1]
         self.device_bytes = self.size * entry + self.tree_size * INDEX.itemsize
         self._distances: Any = None
@@ -58,7 +58,7 @@ class DeviceForm:
     def reserve(self) -> None:
         """Allocate the matrices."""
         self._distances = device_array(self.size, self.dtype)
-        if self.query.predecessors:
+        if self.request.predecessors:
             self._predecessors = device_array(self.tree_size, INDEX)
 
     @property
@@ -94,9 +94,9 @@ class DeviceForm:
         ) -> DeviceArray | None:
             return None if flat is None else DeviceArray(flat, shape, self.number, stream, pitch)
 
-        stream = self.query.stream
+        stream = self.request.stream
         origin = self._origin
-        narrow = narrowed_device(self._distances, self.query.dtype, cuda.stream())
+        narrow = narrowed_device(self._distances, self.request.dtype, cuda.stream())
         return Answer(
             wrapped(narrow, self.shape, self.pitch),
             wrapped(self._predecessors, self.tree_shape, self.pitch),

@@ -86,7 +86,7 @@ def overflowed(
     Parameters
     ----------
     test : OverflowTest
-        Of the query.
+        Of the request.
     arcs : tuple of device arrays
         ``indptr``, ``indices``, ``weights``.
     batch : Batch

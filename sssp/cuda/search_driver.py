@@ -1,4 +1,4 @@
-"""Runs a CUDA search over all sources of a query: batches, memory, trees, the way back.
+"""Runs a CUDA search over all sources of a request: batches, memory, trees, the way back.
 
 The twin of `sssp.cpu.search_driver`. A method is a `Search` (`sssp.cuda.batch`): it launches
 kernels that fill the rows of a `Batch`, all on one stream. Everything else is here, once for all of
@@ -32,7 +32,7 @@ from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -51,18 +51,18 @@ FILLING = 3
 
 def solve_rows(
     graph: Graph,
-    query: Query,
+    request: Request,
     method: Method,
     dtype: np.dtype[Any],
     make_search: Callable[[DeviceGraph], Search],
 ) -> Answer | None:
-    """Answer `query` on its device in one dtype; None if a distance may be too long for it.
+    """Answer `request` on its device in one dtype; None if a distance may be too long for it.
 
     Parameters
     ----------
     graph : Graph
         Without closed arcs.
-    query : Query
+    request : Request
     method : Method
         Whose ``statistics`` the search counts.
     dtype : dtype
@@ -76,11 +76,11 @@ def solve_rows(
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
-    number = device_number(query.device)
+    number = device_number(request.device)
     with select(number):
         on_device = device_graph(graph, number)
         search = make_search(on_device)
-        return _Rows(graph, query, method, dtype, search, on_device).run()
+        return _Rows(graph, request, method, dtype, search, on_device).run()
 
 
 @dataclass
@@ -113,71 +113,74 @@ class _Lane:
 
 
 class _Rows:
-    """One pass over all rows of a query in one dtype."""
+    """One pass over all rows of a request in one dtype."""
 
     def __init__(
         self,
         graph: Graph,
-        query: Query,
+        request: Request,
         method: Method,
         dtype: np.dtype[Any],
         search: Search,
         on_device: DeviceGraph,
     ) -> None:
-        self.graph, self.query, self.search, self.dtype = graph, query, search, dtype
+        self.graph, self.request, self.search, self.dtype = graph, request, search, dtype
         self.on_device = on_device
         # by head: only trees need them in that order
-        self.finds_trees = query.wants_tree and not search.finds_trees
+        self.finds_trees = request.wants_tree and not search.finds_trees
         self.arcs = on_device.arcs(graph, dtype) if self.finds_trees else None
-        self.bound = query.bound(dtype)
+        self.bound = request.bound(dtype)
         self.unseen = unreached(dtype)
-        self.test = OverflowTest(query, graph.n, graph.weight_range, dtype)
-        self.stats = {name: np.zeros(query.rows, np.int64) for name in method.statistics}
-        self.on_host = query.output != "device"
+        self.test = OverflowTest(request, graph.n, graph.weight_range, dtype)
+        self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
+        self.on_host = request.output != "device"
         columns = graph.n if search.columns is None else search.columns
-        self.columns, self.targeted = columns, query.targets is not None and search.columns is None
+        self.columns, self.targeted = (
+            columns,
+            request.targets is not None and search.columns is None,
+        )
         self.form: Any
         if self.on_host:
-            self.form = make_form(graph.n, query, dtype)
+            self.form = make_form(graph.n, request, dtype)
             self.fixed_bytes = 0
-            if query.reduction is not None and query.reduction.vertex_weights is not None:
-                self.fixed_bytes = query.reduction.vertex_weights.nbytes
+            if request.reduction is not None and request.reduction.vertex_weights is not None:
+                self.fixed_bytes = request.reduction.vertex_weights.nbytes
         else:
-            self.form = DeviceForm(graph.n, query, dtype, on_device.number, search.pitch)
+            self.form = DeviceForm(graph.n, request, dtype, on_device.number, search.pitch)
             self.fixed_bytes = self.form.device_bytes
         check_memory(
             {"the answer on the host": self.form.nbytes},
             NO_LIMIT,
             "cpu",
-            query.advice,
+            request.advice,
             physical_memory(),
         )
         self.in_place = not self.on_host and not self.targeted
 
     def run(self) -> Answer | None:
         """Return the answer, or None after an overflow."""
-        query = self.query
+        request = self.request
         lanes, self.size = self._plan()
         if not self.on_host:
             self.form.reserve()
-        targets = np.empty(0, np.int64) if query.targets is None else query.targets
-        firsts = [0, query.sources.size] if query.nearest else range(self.size + 1)
-        whole, self.targets = upload(query.sources), upload(targets)
+        targets = np.empty(0, np.int64) if request.targets is None else request.targets
+        firsts = [0, request.sources.size] if request.nearest else range(self.size + 1)
+        whole, self.targets = upload(request.sources), upload(targets)
         self.firsts = upload(np.array(firsts, np.int64))
         # (whose views cost less than to cut the array)
-        sources = [whole] if query.nearest else whole.split(self.size)
+        sources = [whole] if request.nearest else whole.split(self.size)
         self.vertex_weights = self._upload_vertex_weights()
         idle = [self._lane() for _ in range(lanes)]
-        if query.stream is not None:
-            after(query.stream, [lane.stream for lane in idle])
+        if request.stream is not None:
+            after(request.stream, [lane.stream for lane in idle])
         under_way: deque[_Lane] = deque()
-        with progress_bar(query.rows, query.progress) as advance:
-            for first, own in zip(range(0, query.rows, self.size), sources, strict=False):
+        with progress_bar(request.rows, request.progress) as advance:
+            for first, own in zip(range(0, request.rows, self.size), sources, strict=False):
                 lane = idle.pop() if idle else under_way.popleft()
                 if not self._finish(lane):
                     return None
                 advance(len(lane.rows))
-                self._start(lane, range(first, min(first + self.size, query.rows)), own)
+                self._start(lane, range(first, min(first + self.size, request.rows)), own)
                 under_way.append(lane)
             for lane in under_way:
                 if not self._finish(lane):
@@ -191,32 +194,32 @@ class _Rows:
         return answer
 
     def _upload_vertex_weights(self) -> Any:
-        reduction = self.query.reduction
+        reduction = self.request.reduction
         if reduction is not None and self.columns == 0:  # (the search has them)
             reduction = replace(reduction, vertex_weights=None)
         return None if reduction is None else reduce.on_device(reduction, self.dtype)
 
     def _plan(self) -> tuple[int, int]:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""
-        graph, query, search = self.graph, self.query, self.search
+        graph, request, search = self.graph, self.request, self.search
         rows_of = self.columns * self.dtype.itemsize
-        row = search.row_bytes + form_bytes(graph.n, query, self.dtype)
+        row = search.row_bytes + form_bytes(graph.n, request, self.dtype)
         if self.finds_trees:
-            row += tree_bytes(graph, query)
-        elif query.wants_tree and self.on_host:
+            row += tree_bytes(graph, request)
+        elif request.wants_tree and self.on_host:
             row += graph.n * INDEX.itemsize
         if not self.in_place:
             row += rows_of
         held = self.on_device.nbytes
-        available = available_bytes(query.memory_limit, held)
-        if query.rows:
+        available = available_bytes(request.memory_limit, held)
+        if request.rows:
             parts = {
                 "the graph": held,
                 "the answer": self.fixed_bytes,
                 "one search": row + search.fixed_bytes,
             }
-            limit, advice = query.memory_limit, query.advice
-            check_memory(parts, limit, query.device, advice, available + held)
+            limit, advice = request.memory_limit, request.advice
+            check_memory(parts, limit, request.device, advice, available + held)
         room = available - self.fixed_bytes
         filling = FILLING * blocks_at_once()
         size = min(max(filling, BATCH_BYTES // max(rows_of, 1)), LARGEST_BATCH)
@@ -225,22 +228,22 @@ class _Rows:
         def fitting(lanes: int) -> int:
             return int((room // lanes - search.fixed_bytes) // max(row, 1))
 
-        lanes = 1 if query.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
-        size = max(1, min(size, fitting(lanes), query.rows))
-        return lanes, search.alike(query.rows, size) or 1
+        lanes = 1 if request.rows <= min(size, fitting(1)) or fitting(LANES) < 1 else LANES
+        size = max(1, min(size, fitting(lanes), request.rows))
+        return lanes, search.alike(request.rows, size) or 1
 
     def _lane(self) -> _Lane:
-        rows, n, query = self.size, self.graph.n, self.query
+        rows, n, request = self.size, self.graph.n, self.request
         # (an empty array cannot be cut)
         shape = rows, max(1, self.columns)
-        leaves_tails = query.wants_tree and not self.finds_trees and self.on_host
+        leaves_tails = request.wants_tree and not self.finds_trees and self.on_host
         return _Lane(
             stream=cuda.stream(),
             distances=None if self.in_place else device_array(shape, self.dtype),
             counters=device_array((rows, COUNTERS), np.int64),
             scratch=self.search.allocate(rows),
-            form_scratch=FormScratch.allocate(n, query, self.dtype, rows, self.vertex_weights),
-            tree=allocate_tree(self.graph, query, rows, self.dtype) if self.finds_trees else None,
+            form_scratch=FormScratch.allocate(n, request, self.dtype, rows, self.vertex_weights),
+            tree=allocate_tree(self.graph, request, rows, self.dtype) if self.finds_trees else None,
             tails=device_array((rows, n), INDEX) if leaves_tails else None,
         )
 
@@ -257,7 +260,7 @@ class _Rows:
             self._first(lane.counters, rows),
             lane.stream,
         )
-        if self.query.wants_tree and not self.finds_trees:
+        if self.request.wants_tree and not self.finds_trees:
             place = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
             batch.tails = place
         lane.batch, lane.rows = batch, rows
@@ -305,15 +308,15 @@ class _Rows:
 
     def _completed(self, lane: _Lane, batch: Batch) -> DeviceRows:
         """Return a finished batch with origins and trees, where wanted."""
-        query, origin, tails = self.query, None, batch.tails
+        request, origin, tails = self.request, None, batch.tails
         if lane.tree is not None and self.arcs is not None:
             tree = Tree(self.graph, self.arcs, batch, lane.tree)
-            origin = tree.origin() if query.nearest else None
-            if query.predecessors:
+            origin = tree.origin() if request.nearest else None
+            if request.predecessors:
                 place = None if self.on_host else self.form.tree_place(lane.rows)
-                tails = tree.predecessors(origin, place, query.fewest_arcs)
+                tails = tree.predecessors(origin, place, request.fewest_arcs)
         found = DeviceRows(
-            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, query.threads
+            lane.rows, batch, lane.form_scratch, tails, origin, self.targeted, request.threads
         )
         as_asked: DeviceRows = self.search.finished(found, lane.scratch)
         return as_asked

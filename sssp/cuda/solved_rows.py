@@ -22,8 +22,8 @@ from sssp.cuda.pool import device_array
 from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
-from sssp.engine.request import Query, Reduction
-from sssp.engine.workers import in_order
+from sssp.engine.request import Reduction, Request
+from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import INDEX, INT64
 
 #: vertices side by side that one thread compacts
@@ -191,10 +191,10 @@ class FormScratch:
 
     @classmethod
     def allocate(
-        cls, n: int, query: Query, dtype: np.dtype[Any], rows: int, weights: Any
+        cls, n: int, request: Request, dtype: np.dtype[Any], rows: int, weights: Any
     ) -> FormScratch:
         """Return memory for a batch of at most so many rows."""
-        needs, reduction = _Needs(query), query.reduction
+        needs, reduction = _Needs(request), request.reduction
 
         def matrix(wanted: bool, columns: int, kind: np.dtype[Any]) -> Any:
             # (an empty array cannot be cut)
@@ -205,7 +205,7 @@ class FormScratch:
             return device_array(rows * n if wanted else 1, kind) if needs.entries else None
 
         return cls(
-            columns=matrix(needs.columns, query.columns(n), dtype),
+            columns=matrix(needs.columns, request.columns(n), dtype),
             marks=matrix(needs.paths, n, INDEX),
             counts=matrix(needs.entries, _tiles(n), INDEX),
             offsets=matrix(needs.entries, _tiles(n), INT64),
@@ -218,34 +218,34 @@ class FormScratch:
 
 
 class _Needs:
-    """What a query's form asks of a batch."""
+    """What a request's form asks of a batch."""
 
-    def __init__(self, query: Query) -> None:
-        targeted = query.targets is not None
-        sparse = query.output == "sparse" and query.reduction is None
-        reduction = query.reduction
+    def __init__(self, request: Request) -> None:
+        targeted = request.targets is not None
+        sparse = request.output == "sparse" and request.reduction is None
+        reduction = request.reduction
         on_host = reduction is None or reduction.decay is not None
-        self.columns = targeted and query.output == "host" and on_host
-        self.paths = targeted and query.predecessors
+        self.columns = targeted and request.output == "host" and on_host
+        self.paths = targeted and request.predecessors
         self.entries = sparse or self.paths
         self.numbers = sparse
-        self.tails = self.paths or (sparse and query.predecessors)
+        self.tails = self.paths or (sparse and request.predecessors)
 
 
 def _tiles(n: int) -> int:
     return -(-n // TILE)
 
 
-def form_bytes(n: int, query: Query, dtype: np.dtype[Any]) -> int:
+def form_bytes(n: int, request: Request, dtype: np.dtype[Any]) -> int:
     """Bytes of the device that a row of the form takes."""
-    needs = _Needs(query)
-    size = query.columns(n) * dtype.itemsize if needs.columns else 0
+    needs = _Needs(request)
+    size = request.columns(n) * dtype.itemsize if needs.columns else 0
     size += n * INDEX.itemsize if needs.paths else 0
     if needs.entries:
         entry = INDEX.itemsize * (1 + needs.tails) + dtype.itemsize * needs.numbers
         size += n * entry + _tiles(n) * (INDEX.itemsize + INT64.itemsize)
-    if query.reduction is not None:
-        size += reduce.row_bytes(query.reduction)
+    if request.reduction is not None:
+        size += reduce.row_bytes(request.reduction)
     return size
 
 
@@ -256,13 +256,13 @@ class DeviceRows:
     Attributes
     ----------
     rows : range
-        Which rows of the query.
+        Which rows of the request.
     batch : Batch
     scratch : FormScratch
     predecessors : device array, shape (rows, n), int32, or None
     on_device_origin : device array, shape (n,), int32, or None
     targeted : bool
-        Whether the query wants the columns of targets only.
+        Whether the request wants the columns of targets only.
     threads : int
         Of the host, for what it has to compute.
     """
@@ -284,7 +284,7 @@ class DeviceRows:
         return found
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the query wants."""
+        """Write the columns that the request wants."""
         found = self.batch.distances
         if self.targeted:
             if out.shape[1] == 0:
@@ -345,7 +345,7 @@ class DeviceRows:
             return ordered_sums(row, batch.unseen, None, weights, reduction.decay)
 
         rows = on_host(found, batch.stream)
-        return np.array(list(in_order(sums, rows, self.threads)))
+        return np.array(list(ordered_map(sums, rows, self.threads)))
 
     def _compacted(
         self, matrix: Any, absent: Any, *, tails: bool, numbers: bool

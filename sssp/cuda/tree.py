@@ -22,7 +22,7 @@ from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.pool import device_array
-from sssp.engine.request import Query
+from sssp.engine.request import Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
@@ -352,29 +352,29 @@ class Scratch:
     origin: Any
 
 
-def tree_bytes(graph: Graph, query: Query) -> int:
+def tree_bytes(graph: Graph, request: Request) -> int:
     """Bytes of scratch for the tree of a row."""
-    words = 1 if query.nearest else 0
-    if query.predecessors:
-        words += ROW_WORDS - 1 if query.output == "device" else ROW_WORDS
+    words = 1 if request.nearest else 0
+    if request.predecessors:
+        words += ROW_WORDS - 1 if request.output == "device" else ROW_WORDS
     return words * graph.n * INDEX.itemsize
 
 
-def allocate_tree(graph: Graph, query: Query, rows: int, dtype: np.dtype[Any]) -> Scratch:
+def allocate_tree(graph: Graph, request: Request, rows: int, dtype: np.dtype[Any]) -> Scratch:
     """Return scratch for at most so many rows."""
 
     def words(*, wanted: bool) -> Any:
         return device_array((rows, graph.n) if wanted else (1, 1), INDEX)
 
     return Scratch(
-        predecessors=words(wanted=query.predecessors and query.output != "device"),
-        hops=words(wanted=query.predecessors),
-        queue=words(wanted=query.predecessors),
+        predecessors=words(wanted=request.predecessors and request.output != "device"),
+        hops=words(wanted=request.predecessors),
+        queue=words(wanted=request.predecessors),
         finals=device_array(rows, dtype),
         tolerances=device_array(rows, dtype),
         ties=device_array(rows, INDEX),
         changed=device_array(1, INDEX),
-        origin=device_array(graph.n if query.nearest else 1, INDEX),
+        origin=device_array(graph.n if request.nearest else 1, INDEX),
     )
 
 

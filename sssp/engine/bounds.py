@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sssp.engine.plan import Plan, weights_of
-from sssp.engine.request import Query
+from sssp.engine.request import Request
 from sssp.kernels.dtypes import INT32, INT64, WeightRange, largest_distance, unreached
 from sssp.methods import DeltaStepping
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from sssp.engine.network import Network
 
 
-def with_fixed_dtype(plan: Plan[Query]) -> Plan[Query]:
+def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
     """Return the plan with its dtype fixed, so that all parts of it have the same.
 
     The caller's; else int32 if a bound on every distance fits, else int64.
     """
-    query = plan.query
+    request = plan.request
     weights = weights_of(plan.network, plan.method)
-    if query.dtype is not None or weights.dtype.kind == "f":
+    if request.dtype is not None or weights.dtype.kind == "f":
         return plan
     most = _longest_distance(plan.network, weights)
-    if query.limit is not None and weights.least >= 0:  # (no limit keeps distances from falling)
-        most = min(most, query.limit)
+    if request.limit is not None and weights.least >= 0:  # (no limit keeps distances from falling)
+        most = min(most, request.limit)
     dtype = INT32 if most <= largest_distance(INT32) else INT64
-    return plan._replace(query=replace(query, dtype=dtype))
+    return plan._replace(request=replace(request, dtype=dtype))
 
 
 def _longest_distance(network: Network, weights: WeightRange) -> float:
@@ -48,7 +48,7 @@ def _longest_distance(network: Network, weights: WeightRange) -> float:
 def _over_zero(network: Network) -> float:
     total = 0.0
     for graph in (network.tree_graph, network.tree_graph.reverse()):
-        answer = Plan(graph, Query(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()
+        answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()
         greatest = np.inf if answer is None else answer.distances.max()
         total += np.inf if greatest == unreached(INT64) else float(greatest)
     return total

@@ -11,8 +11,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.decay import Decay
 from sssp.engine.memory import NO_LIMIT, physical_memory
-from sssp.engine.network import own_methods
-from sssp.engine.request import REDUCTIONS, Query, Reduction
+from sssp.engine.network import methods_of
+from sssp.engine.request import REDUCTIONS, Reduction, Request
 from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.check_arrays import is_integer, is_real, number_array, refuse_mask
 from sssp.graph.graph import Graph
@@ -51,7 +51,7 @@ def as_network(value: Any) -> Graph:
     TypeError
         It is no graph; the message says how to make one of it.
     """
-    if hasattr(type(value), "open_part"):
+    if hasattr(type(value), "without_closed_arcs"):
         return value  # type: ignore[no-any-return]  # whatever answers questions like a graph
     remedy = next((text for sign, text in REMEDIES if hasattr(value, sign)), HOW_TO_START)
     raise TypeError(
@@ -370,7 +370,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
         )
 
 
-def refuse_unprepared(network: Graph, query: Query) -> None:
+def refuse_unprepared(network: Graph, request: Request) -> None:
     """Refuse what no prepared map answers.
 
     Raises
@@ -380,14 +380,14 @@ def refuse_unprepared(network: Graph, query: Query) -> None:
     ValueError
         Negative weights, and a limit.
     """
-    if own_methods(network) is None:
+    if methods_of(network) is None:
         return
-    if query.limit is not None and network.least_weight < 0:
+    if request.limit is not None and network.least_weight < 0:
         raise ValueError(
             "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "
             "...) does"
         )
-    asked = query.dtype
+    asked = request.dtype
     if asked is not None and asked.kind == "f" and network.weight_range.dtype.kind == "i":
         raise TypeError(
             f"a prepared map of integer weights has integer distances, not {asked}; "

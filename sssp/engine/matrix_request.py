@@ -1,7 +1,7 @@
 """Checked questions about all pairs, and the arithmetic that every dense solver keeps.
 
-Calls turn their arguments into a `MatrixQuery` or a `ClosureQuery` once; solvers trust it. A
-solver of `MatrixQuery` works in place in a matrix D of shape (n, n), made by `fill`:
+Calls turn their arguments into a `MatrixRequest` or a `ClosureRequest` once; solvers trust it. A
+solver of `MatrixRequest` works in place in a matrix D of shape (n, n), made by `fill`:
 the weight of an arc, 0 on the diagonal (or a negative self-loop), and INF = ``infinity(dtype)``
 where there is no arc.
 
@@ -114,7 +114,7 @@ def squarings(arcs: int) -> int:
 
 
 @dataclass
-class MatrixQuery(Call):
+class MatrixRequest(Call):
     """One call of `all_pairs` for a method that works on a matrix, checked.
 
     Attributes
@@ -198,7 +198,7 @@ def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
 
 
 @dataclass
-class ClosureQuery(Call):
+class ClosureRequest(Call):
     """One call of `transitive_closure`, checked.
 
     Attributes

@@ -29,7 +29,7 @@ class Network(Protocol):
     def tree_graph(self) -> Graph:
         """The graph whose arcs the trees are made of."""
 
-    def open_part(self) -> Network:
+    def without_closed_arcs(self) -> Network:
         """Return what solvers work on: without what no path may use."""
 
     def derived(self, key: str, build: Callable[[], T]) -> T:
@@ -44,7 +44,7 @@ def reversed_graph(graph: Graph) -> Graph:
     return graph.derived("reversed", graph.reverse)
 
 
-def own_methods(network: object) -> dict[str, type[Method]] | None:
+def methods_of(network: object) -> dict[str, type[Method]] | None:
     """Return the only methods that answer on it, the fastest first; None: those of graphs."""
     own: dict[str, type[Method]] | None = getattr(network, "methods", None)
     return own

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
-from sssp.engine.request import Answer, Query, Reduction, Walks
+from sssp.engine.request import Answer, Reduction, Request, Walks
 from sssp.errors import DistanceOverflowError
 from sssp.graph.interop import scipy_offsets
 from sssp.kernels.dtypes import INDEX, INT64, unreached
@@ -54,7 +54,7 @@ class FinishedRows(Protocol):
 
     @property
     def rows(self) -> range:
-        """Which rows of the query."""
+        """Which rows of the request."""
 
     @property
     def origin(self) -> NDArray[np.int32] | None:
@@ -65,7 +65,7 @@ class FinishedRows(Protocol):
         """The paths to the row's own targets, of trips."""
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the query wants, shape (rows, n) or (rows, t)."""
+        """Write the columns that the request wants, shape (rows, n) or (rows, t)."""
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors, shape (rows, n)."""
@@ -92,13 +92,13 @@ class Form(Protocol):
     ----------
     nbytes : int
         Bytes of the host that the answer will take, as far as that is known beforehand.
-    beside : int
+    reserved_bytes : int
         Bytes that the call holds beside the answer while rows are found; a search on the CPU says
         so before the first.
     """
 
     nbytes: int
-    beside: int
+    reserved_bytes: int
 
     def place(self, rows: range) -> NDArray[Any] | None:
         """Where a search may write distances of whole rows itself; None: nowhere."""
@@ -113,34 +113,34 @@ class Form(Protocol):
         """Return the answer once all rows are in."""
 
 
-def make_form(n: int, query: Query, dtype: np.dtype[Any]) -> Form:
-    """Return the form on the host that `query` wants of a search in `dtype` over n vertices."""
-    if query.reduction is not None:
-        return ReducedForm(n, query, query.reduction, dtype)
-    if query.shares is not None:
-        return TripsForm(query, dtype)
-    if query.output == "sparse":
-        return SparseForm(n, query, dtype)
-    return DenseForm(n, query, dtype)
+def make_form(n: int, request: Request, dtype: np.dtype[Any]) -> Form:
+    """Return the form on the host that `request` wants of a search in `dtype` over n vertices."""
+    if request.reduction is not None:
+        return ReducedForm(n, request, request.reduction, dtype)
+    if request.target_offsets is not None:
+        return TripsForm(request, dtype)
+    if request.output == "sparse":
+        return SparseForm(n, request, dtype)
+    return DenseForm(n, request, dtype)
 
 
 class DenseForm:
     """Rows of a matrix, over all vertices or over the targets."""
 
-    def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
-        self.query, self.dtype, self.n = query, dtype, n
+    def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
+        self.request, self.dtype, self.n = request, dtype, n
         self._lock = threading.Lock()
-        self._distances = query.out
+        self._distances = request.out
         self._predecessors: NDArray[np.int32] | None = None
         self._paths: _Sparse | None = None
         self._origin: NDArray[np.int32] | None = None
-        self.nbytes = self.beside = 0
-        if query.out is None:
-            self.nbytes += query.rows * query.columns(n) * bytes_of_entry(dtype, query.dtype)
-        if query.predecessors and query.targets is not None:
-            self._paths = _Sparse(query, n)
-        elif query.predecessors:
-            self.nbytes += query.rows * n * INDEX.itemsize
+        self.nbytes = self.reserved_bytes = 0
+        if request.out is None:
+            self.nbytes += request.rows * request.columns(n) * bytes_of_entry(dtype, request.dtype)
+        if request.predecessors and request.targets is not None:
+            self._paths = _Sparse(request, n)
+        elif request.predecessors:
+            self.nbytes += request.rows * n * INDEX.itemsize
 
     # the matrices are made when the first row asks for them: after memory was planned
 
@@ -148,7 +148,7 @@ class DenseForm:
         if self._distances is None:
             with self._lock:
                 if self._distances is None:
-                    shape = self.query.rows, self.query.columns(self.n)
+                    shape = self.request.rows, self.request.columns(self.n)
                     self._distances = np.empty(shape, self.dtype)
         return self._distances[rows.start : rows.stop]
 
@@ -156,12 +156,12 @@ class DenseForm:
         if self._predecessors is None:
             with self._lock:
                 if self._predecessors is None:
-                    self._predecessors = np.empty((self.query.rows, self.n), INDEX)
+                    self._predecessors = np.empty((self.request.rows, self.n), INDEX)
         return self._predecessors[rows.start : rows.stop]
 
     def place(self, rows: range) -> NDArray[Any] | None:
         """Rows of the matrix itself, if it has all vertices and the dtype of the search."""
-        if self.query.targets is not None:
+        if self.request.targets is not None:
             return None
         part = self._rows(rows)
         fits = part.dtype == self.dtype and part.flags.c_contiguous and part.flags.aligned
@@ -169,15 +169,15 @@ class DenseForm:
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
         """Rows of the matrix of predecessors."""
-        return None if self.query.targets is not None else self._tree_rows(rows)
+        return None if self.request.targets is not None else self._tree_rows(rows)
 
     def take(self, found: FinishedRows) -> None:
         """Copy what was not written in place."""
         found.copy_distances(self._rows(found.rows))
         if self._paths is not None:
-            held = {"the distances": self.nbytes, "the searches": self.beside}
+            held = {"the distances": self.nbytes, "the searches": self.reserved_bytes}
             self._paths.keep(found.rows, found.paths(), held)
-        elif self.query.predecessors:
+        elif self.request.predecessors:
             found.copy_predecessors(self._tree_rows(found.rows))
         self._origin = found.origin
 
@@ -187,11 +187,11 @@ class DenseForm:
         self._rows(none)
         distances = self._distances
         assert distances is not None
-        if self.query.out is None:
-            distances = narrowed(distances, self.query.dtype)
+        if self.request.out is None:
+            distances = narrowed(distances, self.request.dtype)
         if self._paths is not None:
             return Answer(distances, self._paths.matrices()[1], self._origin)
-        if self.query.predecessors:
+        if self.request.predecessors:
             self._tree_rows(none)
         return Answer(distances, self._predecessors, self._origin)
 
@@ -199,10 +199,10 @@ class DenseForm:
 class SparseForm:
     """The reached vertices of every row, in order of vertex."""
 
-    def __init__(self, n: int, query: Query, dtype: np.dtype[Any]) -> None:
-        self.query, self.dtype = query, dtype
-        self.nbytes = self.beside = 0
-        self._entries = _Sparse(query, n)
+    def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
+        self.request, self.dtype = request, dtype
+        self.nbytes = self.reserved_bytes = 0
+        self._entries = _Sparse(request, n)
         self._origin: NDArray[np.int32] | None = None
 
     def place(self, rows: range) -> None:
@@ -213,8 +213,8 @@ class SparseForm:
 
     def take(self, found: FinishedRows) -> None:
         """Keep vertices and distances, and predecessors where wanted."""
-        entries = found.reached(tails=self.query.predecessors)
-        self._entries.keep(found.rows, entries, {"the searches": self.beside})
+        entries = found.reached(tails=self.request.predecessors)
+        self._entries.keep(found.rows, entries, {"the searches": self.reserved_bytes})
         self._origin = found.origin
 
     def answer(self) -> Answer:
@@ -226,8 +226,8 @@ class SparseForm:
 class _Sparse:
     """Entries of all rows until they become CSR matrices."""
 
-    def __init__(self, query: Query, n: int) -> None:
-        self.query, self.shape = query, (query.rows, n)
+    def __init__(self, request: Request, n: int) -> None:
+        self.request, self.shape = request, (request.rows, n)
         self._kept: dict[int, Entries] = {}
         self._done = self._nbytes = self._joining = 0
         self._lock = threading.Lock()
@@ -248,13 +248,13 @@ class _Sparse:
             self._nbytes += sum(sizes)
             self._joining += max(sizes)
             # (a GPU has a limit of its own; the host keeps what comes back)
-            if self.query.device == "cpu":
+            if self.request.device == "cpu":
                 needed = {
                     f"what {self._done:,} of {self.shape[0]:,} rows hold": self._nbytes,
                     "a column of that in one piece": self._joining,
                     **held,
                 }
-                check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
+                check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
 
     def matrices(self, dtype: np.dtype[Any] = INT64) -> tuple[csr_array, csr_array | None]:
         """Return distances (or vertices alone) and predecessors; what was kept is given up."""
@@ -269,10 +269,10 @@ class _Sparse:
         indices = _joined(vertices, size, INDEX)
         found: Any = None
         predecessors = None
-        if self.query.targets is None:
-            found = narrowed(_joined(distances, size, dtype), self.query.dtype)
+        if self.request.targets is None:
+            found = narrowed(_joined(distances, size, dtype), self.request.dtype)
             found = csr_array((found, indices, indptr), shape=self.shape)
-        if self.query.predecessors:
+        if self.request.predecessors:
             joined = _joined(tails, size, INDEX)
             predecessors = csr_array((joined, indices, indptr), shape=self.shape)
         return found, predecessors
@@ -292,12 +292,12 @@ def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 class TripsForm:
     """For every source the distances to its own targets, and the paths if wanted."""
 
-    def __init__(self, query: Query, dtype: np.dtype[Any]) -> None:
-        assert query.shares is not None
-        assert query.targets is not None
-        self.query, self.shares, self.dtype = query, query.shares, dtype
-        self._distances: NDArray[Any] = np.empty(query.targets.size, dtype)
-        self.nbytes, self.beside = self._distances.nbytes + query.beside, 0
+    def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
+        assert request.target_offsets is not None
+        assert request.targets is not None
+        self.request, self.target_offsets, self.dtype = request, request.target_offsets, dtype
+        self._distances: NDArray[Any] = np.empty(request.targets.size, dtype)
+        self.nbytes, self.reserved_bytes = self._distances.nbytes + request.reserved_bytes, 0
         self._walks: dict[int, Walks] = {}
         self._held = self._joining = 0
         self._lock = threading.Lock()
@@ -317,7 +317,7 @@ class TripsForm:
             The paths found so far are more than the call may take.
         """
         row = found.rows.start
-        low, high = self.shares[row], self.shares[found.rows.stop]
+        low, high = self.target_offsets[row], self.target_offsets[found.rows.stop]
         found.copy_distances(self._distances[np.newaxis, low:high])
         walks = found.walks
         if walks is None:
@@ -330,15 +330,15 @@ class TripsForm:
                 "the trips": self.nbytes,
                 "the paths so far": self._held,
                 "their vertices in one piece": self._joining,
-                "the searches": self.beside,
+                "the searches": self.reserved_bytes,
             }
-            if self.query.device == "cpu":
-                check_memory(needed, self.query.memory_limit, "cpu", self.query.advice)
+            if self.request.device == "cpu":
+                check_memory(needed, self.request.memory_limit, "cpu", self.request.advice)
 
     def answer(self) -> Answer:
         """Return all trips, in the dtype that the call fixed or in the narrowest that fits."""
-        distances = narrowed(self._distances, self.query.dtype)
-        if not self.query.predecessors:
+        distances = narrowed(self._distances, self.request.dtype)
+        if not self.request.predecessors:
             return Answer(distances)
         kept = [self._walks.pop(row) for row in sorted(self._walks)]
         return Answer(distances, walks=joined_walks(kept))
@@ -356,11 +356,13 @@ def joined_walks(parts: list[Walks]) -> Walks:
 class ReducedForm:
     """One number a row, or one for every column of vertex weights."""
 
-    def __init__(self, n: int, query: Query, reduction: Reduction, dtype: np.dtype[Any]) -> None:
-        self.n, self.query, self.reduction, self.dtype = n, query, reduction, dtype
-        shape = query.rows, reduction.columns
+    def __init__(
+        self, n: int, request: Request, reduction: Reduction, dtype: np.dtype[Any]
+    ) -> None:
+        self.n, self.request, self.reduction, self.dtype = n, request, reduction, dtype
+        shape = request.rows, reduction.columns
         self._values: NDArray[Any] = np.zeros(shape, reduction.dtype_of(dtype))
-        self.nbytes, self.beside = self._values.nbytes, 0
+        self.nbytes, self.reserved_bytes = self._values.nbytes, 0
 
     def place(self, rows: range) -> None:
         """Nowhere: rows are not kept."""
@@ -394,7 +396,7 @@ class ReducedForm:
         return np.where(counts > 0, sums / divisors, math.nan)
 
     def _closeness(self, rows: range, totals: NDArray[Any], counts: NDArray[np.int64]) -> Any:
-        sources, targets = self.query.sources[rows.start : rows.stop], self.query.targets
+        sources, targets = self.request.sources[rows.start : rows.stop], self.request.targets
         own = np.ones(len(rows), bool)
         if targets is not None:  # (they are ascending; np.isin would sort them for every block)
             own = np.searchsorted(targets, sources) < np.searchsorted(targets, sources, "right")

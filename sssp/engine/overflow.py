@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.request import Query
+from sssp.engine.request import Request
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 
@@ -47,11 +47,11 @@ def wide_limit(limit: int | float | None, kind: str) -> Any:
 
 
 class OverflowTest:
-    """The test for the rows of one query in one dtype.
+    """The test for the rows of one request in one dtype.
 
     Parameters
     ----------
-    query : Query
+    request : Request
     n : int
         Number of vertices.
     weights : WeightRange
@@ -60,14 +60,16 @@ class OverflowTest:
         Of the search.
     """
 
-    def __init__(self, query: Query, n: int, weights: WeightRange, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, request: Request, n: int, weights: WeightRange, dtype: np.dtype[Any]
+    ) -> None:
         self.unseen = unreached(dtype)
-        self._query = query
-        self.targets = None if weights.least < 0 else query.targets
+        self._query = request
+        self.targets = None if weights.least < 0 else request.targets
         largest = largest_distance(dtype)
-        self._possible = query.limit is None or query.limit >= largest.item()
+        self._possible = request.limit is None or request.limit >= largest.item()
         self.dropped_silently = False
-        self.limit = wide_limit(query.limit, dtype.kind)
+        self.limit = wide_limit(request.limit, dtype.kind)
         if dtype.kind == "f":
             # an infinite sum is no shorter than unreached, so kernels do not notice it
             self.dropped_silently = float(weights.greatest) * max(n - 1, 0) > float(largest)

@@ -27,8 +27,8 @@ from sssp.engine.check_arguments import as_memory_limit
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import joined_walks
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Call, Query
-from sssp.engine.workers import dealt
+from sssp.engine.request import Answer, Call, Request
+from sssp.engine.workers import map_over_devices
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, ROUNDED, WeightRange, largest_distance
@@ -56,7 +56,7 @@ class Plan(NamedTuple, Generic[Q]):
     ----------
     network : Network
         A graph, or what stands for one.
-    query : Call
+    request : Call
         The question, its device included; its type is that which the method's solver takes.
     method : Method
     by_rule : bool
@@ -64,7 +64,7 @@ class Plan(NamedTuple, Generic[Q]):
     """
 
     network: Network
-    query: Q
+    request: Q
     method: Method
     by_rule: bool = False
 
@@ -78,11 +78,11 @@ class Plan(NamedTuple, Generic[Q]):
         NegativeCycleError
             A source reaches a cycle of negative length.
         """
-        if self.query.devices:
-            return self.dealt(Plan.run)
-        return placed(self.query, self.by_rule, self._answer)
+        if self.request.devices:
+            return self.solve_on_devices(Plan.run)
+        return placed(self.request, self.by_rule, self._answer)
 
-    def dealt(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
+    def solve_on_devices(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
         """Answer by several devices, each of which takes the next part as it gets to it.
 
         Parameters
@@ -95,37 +95,37 @@ class Plan(NamedTuple, Generic[Q]):
         DeviceError, NegativeCycleError
             As `answer` raises them; what the first part of several raises counts.
         """
-        query: Any = self.query
-        devices = query.devices
-        parts: list[Any] = self.split(part_size(query.rows, len(devices)))
+        request: Any = self.request
+        devices = request.devices
+        parts: list[Any] = self.split(part_size(request.rows, len(devices)))
 
         def found(part: Plan[Q], device: str, threads: int) -> Answer | None:
-            own: Any = part.query
+            own: Any = part.request
             own = replace(own, device=device, devices=(), threads=threads, progress=False)
-            return answer(part._replace(query=own))
+            return answer(part._replace(request=own))
 
         answers: list[Answer] = []
-        with progress_bar(query.rows, query.progress) as advance:
-            for one in dealt(found, parts, devices, query.threads):
+        with progress_bar(request.rows, request.progress) as advance:
+            for one in map_over_devices(found, parts, devices, request.threads):
                 if one is None:
                     return None
-                if query.out is not None:
-                    one.distances = query.out[:0]  # where it is already
-                advance(parts[len(answers)].query.rows)
+                if request.out is not None:
+                    one.distances = request.out[:0]  # where it is already
+                advance(parts[len(answers)].request.rows)
                 answers.append(one)
         whole = merged(answers)
-        if query.out is not None:
-            whole.distances = query.out
+        if request.out is not None:
+            whole.distances = request.out
         whole.device = "+".join(dict.fromkeys(one.device for one in answers))
         return whole
 
-    def _answer(self, query: Any) -> Answer | None:
-        solver = solver_of(self.method, query.device)
-        network = self.network.open_part()
-        for dtype in weights_of(network, self.method).working_dtypes(query.dtype):
-            answer: Answer | None = solver.solve(network, query, self.method, dtype)
+    def _answer(self, request: Any) -> Answer | None:
+        solver = solver_of(self.method, request.device)
+        network = self.network.without_closed_arcs()
+        for dtype in weights_of(network, self.method).working_dtypes(request.dtype):
+            answer: Answer | None = solver.solve(network, request, self.method, dtype)
             if answer is not None:
-                answer.device = query.device
+                answer.device = request.device
                 return answer
         return None
 
@@ -134,11 +134,11 @@ class Plan(NamedTuple, Generic[Q]):
 
         Without rows there is one part, which is empty as well.
         """
-        query: Any = self.query
-        if query.nearest or query.rows <= rows:
+        request: Any = self.request
+        if request.nearest or request.rows <= rows:
             return [self]
-        cuts = [slice(first, first + rows) for first in range(0, query.rows, rows)]
-        return [self._replace(query=query.part(cut)) for cut in cuts]
+        cuts = [slice(first, first + rows) for first in range(0, request.rows, rows)]
+        return [self._replace(request=request.part(cut)) for cut in cuts]
 
 
 def part_size(rows: int, devices: int) -> int:
@@ -152,26 +152,26 @@ def weights_of(network: Network, method: Method) -> WeightRange:
     return network.weight_range if method.weighted else UNIT_WEIGHTS
 
 
-def is_symmetric(query: Query, n: int, weights: WeightRange) -> bool:
+def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
     """Whether distances are the same, found from their other ends on the reversed graph.
 
     Sums of integers are. Floats are rounded from the source outward; over negative arcs what a
     source reaches (a negative cycle, what lies within a limit) is no matter of the target; and
     whether a distance leaves int64 is asked of what the source reaches.
     """
-    exact = weights.dtype.kind == "i" and (query.dtype is None or query.dtype.kind == "i")
+    exact = weights.dtype.kind == "i" and (request.dtype is None or request.dtype.kind == "i")
     return exact and weights.least >= 0 and int(weights.greatest) * n <= largest_distance(INT64)
 
 
-def placed(query: Q, by_rule: bool, answer: Callable[[Q], T]) -> T:
-    """Return ``answer(query)``; on the CPU if a GPU that the rule has chosen cannot do it."""
+def placed(request: Q, by_rule: bool, answer: Callable[[Q], T]) -> T:
+    """Return ``answer(request)``; on the CPU if a GPU that the rule has chosen cannot do it."""
     try:
-        return answer(query)
+        return answer(request)
     except DeviceError as error:
         if not by_rule:
             raise
         warn_once(f"device='auto' falls back to the CPU: {error}")
-    return answer(replace(query, device="cpu", memory_limit=as_memory_limit(None, "cpu")))
+    return answer(replace(request, device="cpu", memory_limit=as_memory_limit(None, "cpu")))
 
 
 def solver_of(method: Method, device: str) -> Any:
@@ -231,9 +231,9 @@ def _stacked(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def overflow_error(network: Network, query: Call) -> DistanceOverflowError:
+def overflow_error(network: Network, request: Call) -> DistanceOverflowError:
     """Return the error for a plan that ran without an answer."""
-    asked = getattr(query, "dtype", None)
+    asked = getattr(request, "dtype", None)
     dtype = network.weight_range.working_dtypes(asked)[-1]
     remedy = f"use a limit (or {ROUNDED})"
     if dtype == FLOAT64:

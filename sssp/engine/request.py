@@ -1,6 +1,6 @@
 """A checked question, and a solver's raw answer to it.
 
-`sssp.calls.question` turns the arguments of a call into a `Query` once; from then on nobody
+`sssp.calls.question` turns the arguments of a call into a `Request` once; from then on nobody
 changes it, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time
 that a call on a small graph takes.)
 """
@@ -103,7 +103,7 @@ class Call:
 
 
 @dataclass
-class Query(Call):
+class Request(Call):
     """One call of `shortest_paths`, checked.
 
     Attributes
@@ -111,10 +111,10 @@ class Query(Call):
     sources : ndarray, shape (k,), int64
     targets : ndarray, shape (t,), int64, or None
         None: all vertices.
-    shares : ndarray, shape (k + 1,), int64, or None
-        Of trips: source i is asked for ``targets[shares[i]:shares[i + 1]]`` alone, and the answer
-        is one row of t distances, with the paths there instead of trees. None: every source is
-        asked for all targets.
+    target_offsets : ndarray, shape (k + 1,), int64, or None
+        Of trips: source i is asked for ``targets[target_offsets[i]:target_offsets[i + 1]]`` alone,
+        and the answer is one row of t distances, with the paths there instead of trees. None:
+        every source is asked for all targets.
     limit : int, float or None
         Inclusive; an int for integer arithmetic.
     dtype : dtype or None
@@ -136,14 +136,14 @@ class Query(Call):
         only they count.
     out : ndarray, shape (k, n) or (k, t), or None
         Where the distances go.
-    beside : int
+    reserved_bytes : int
         Bytes of the host that the call holds beside this question and its answer, as what leads
         from these trips to those of the caller.
     """
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64] | None = None
-    shares: NDArray[np.int64] | None = None
+    target_offsets: NDArray[np.int64] | None = None
     limit: int | float | None = None
     dtype: np.dtype[Any] | None = None
     nearest: bool = False
@@ -153,7 +153,7 @@ class Query(Call):
     fewest_arcs: bool = False
     reduction: Reduction | None = None
     out: NDArray[Any] | None = None
-    beside: int = 0
+    reserved_bytes: int = 0
 
     @property
     def rows(self) -> int:
@@ -162,24 +162,24 @@ class Query(Call):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the host that the question takes; of trips `beside` has them."""
-        if self.shares is not None:
+        """Bytes of the host that the question takes; of trips `reserved_bytes` has them."""
+        if self.target_offsets is not None:
             return 0
         arrays = [self.sources, self.targets]
         if self.reduction is not None:
             arrays.append(self.reduction.vertex_weights)
-        return self.beside + sum([array.nbytes for array in arrays if array is not None])
+        return self.reserved_bytes + sum([array.nbytes for array in arrays if array is not None])
 
-    def part(self, rows: slice) -> Query:
+    def part(self, rows: slice) -> Request:
         """Return the same question for some of the rows."""
         part = replace(
             self, sources=self.sources[rows], out=None if self.out is None else self.out[rows]
         )
-        if self.shares is not None and self.targets is not None:
+        if self.target_offsets is not None and self.targets is not None:
             first, end, _ = rows.indices(self.rows)
-            shares = self.shares[first : end + 1]
-            part.targets = self.targets[shares[0] : shares[-1]]
-            part.shares = shares - shares[0]
+            target_offsets = self.target_offsets[first : end + 1]
+            part.targets = self.targets[target_offsets[0] : target_offsets[-1]]
+            part.target_offsets = target_offsets - target_offsets[0]
         return part
 
     def columns(self, n: int) -> int:
@@ -188,16 +188,16 @@ class Query(Call):
 
     def targets_of(self, row: int) -> NDArray[np.int64] | None:
         """Return the targets of one row; None: all vertices."""
-        if self.shares is None or self.targets is None:
+        if self.target_offsets is None or self.targets is None:
             return self.targets
-        return self.targets[self.shares[row] : self.shares[row + 1]]
+        return self.targets[self.target_offsets[row] : self.target_offsets[row + 1]]
 
     @property
     def wants_tree(self) -> bool:
         """Whether distances alone do not answer it."""
         if self.nearest:
             return self.predecessors or self.origins
-        return self.predecessors and self.shares is None
+        return self.predecessors and self.target_offsets is None
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""

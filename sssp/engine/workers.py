@@ -14,12 +14,12 @@ from sssp.engine.series import series
 T = TypeVar("T")
 R = TypeVar("R")
 #: seconds between two chances for Ctrl-C
-HEARING = 0.2
+POLL_SECONDS = 0.2
 #: pieces a thread that are under way or wait for those before them
 AHEAD = 2
 
 
-def in_order(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
+def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
     """Yield ``work(piece)`` of every piece, in their order, whichever thread is done first.
 
     So what is made of the results does not depend on the number of threads.
@@ -44,7 +44,7 @@ def in_order(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Itera
                 under_way.append(executor.submit(work, piece))
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
-                while wait([under_way[0]], HEARING).not_done:
+                while wait([under_way[0]], POLL_SECONDS).not_done:
                     pass
                 done = under_way.popleft()
                 for piece in islice(left, 1):
@@ -55,7 +55,7 @@ def in_order(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Itera
             executor.shutdown(wait=False, cancel_futures=True)
 
 
-def dealt(
+def map_over_devices(
     work: Callable[[T, str, int], R], pieces: Iterable[T], devices: Sequence[str], threads: int
 ) -> Iterator[R]:
     """Yield what devices make of pieces, in order; each takes the next as it gets to it.
@@ -83,4 +83,4 @@ def dealt(
             idle.put(device)
 
     with series():
-        yield from in_order(by_next, pieces, len(devices))
+        yield from ordered_map(by_next, pieces, len(devices))

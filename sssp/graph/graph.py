@@ -602,9 +602,9 @@ class Graph:
     def free_device(self) -> None:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
 
-        Those of graphs that were made from it for solvers go too, such as its `open_part`; and the
-        memory that waits on devices for the next call, of whatever graph. Weights that are on a
-        device alone come to the host first.
+        Those of graphs that were made from it for solvers go too, and the memory that waits on
+        devices for the next call, of whatever graph. Weights that are on a device alone come to
+        the host first.
         """
         with self._lock:
             if self._change is None:
@@ -634,7 +634,7 @@ class Graph:
 
         The arc in the direction of the row; if parallel rows were reduced to one arc, all of
         them have its position. -1 where a row is no arc of this graph: a self-loop that was
-        dropped, or what lies outside a `largest_component` or an `open_part`.
+        dropped, or what lies outside a `largest_component` or an `without_closed_arcs`.
 
         Raises
         ------
@@ -941,7 +941,7 @@ class Graph:
 
     # -- other graphs from this one ------------------------------------------------------------
 
-    def open_part(self) -> Graph:
+    def without_closed_arcs(self) -> Graph:
         """Return the graph that solvers work on: what no path can take is left out.
 
         Returns
@@ -1031,7 +1031,7 @@ class Graph:
 
         if connection not in ("strong", "weak"):
             raise ValueError(f"connection must be 'strong' or 'weak', not {connection!r}")
-        part = self.open_part()
+        part = self.without_closed_arcs()
         pattern = csr_array(
             (np.ones(part.m, np.int8), part.indices, part.indptr), shape=(self.n, self.n)
         )
@@ -1292,7 +1292,7 @@ class Graph:
         """
         from scipy.sparse import csr_array
 
-        part = self.open_part()
+        part = self.without_closed_arcs()
         offsets = interop.scipy_offsets(part.indptr)
         return csr_array((part.weights, part.indices, offsets), shape=(self.n, self.n), copy=True)
 
@@ -1308,7 +1308,7 @@ class Graph:
             NetworkX is not installed.
         """
         nodes = list(range(self.n)) if self.labels is None else self.labels.tolist()
-        part = self.open_part()
+        part = self.without_closed_arcs()
         G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(
             nodes,
             self.coordinates,

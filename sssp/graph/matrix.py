@@ -123,7 +123,7 @@ class MatrixGraph(Graph):
         """Count the entries that are arcs or loops, without making the graph."""
         return sum(int(np.count_nonzero(self._arcs_of(rows))) for _, rows in _blocks(self._matrix))
 
-    def open_part(self) -> MatrixGraph:
+    def without_closed_arcs(self) -> MatrixGraph:
         """Return itself: of a matrix only what is an arc is taken."""
         return self
 

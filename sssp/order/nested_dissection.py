@@ -43,7 +43,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.workers import HEARING
+from sssp.engine.workers import POLL_SECONDS
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.order.low_degree import (
@@ -391,7 +391,7 @@ class _Tasks:
         """Come back when all is done."""
         while self.pending:
             # with a timeout, for else Ctrl-C is not heard on every system
-            for future in wait(self.pending, HEARING, FIRST_COMPLETED).done:
+            for future in wait(self.pending, POLL_SECONDS, FIRST_COMPLETED).done:
                 routine, results, i = self.pending.pop(future)
                 results[i] = future.result()
                 self.missing[routine] -= 1

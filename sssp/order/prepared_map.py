@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.network import Network
 from sssp.engine.plan import solver_of
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import BellmanFord, DeltaStepping, Method
 from sssp.order.structure import Structure
@@ -49,41 +49,41 @@ class PreparedMap(Network, Protocol):
 
 
 def solve_by_sweeps(
-    sweep: Callable[[Any, Query, Method, np.dtype[Any]], Answer | None],
-    fits: Callable[[Any, Query, np.dtype[Any]], bool],
+    sweep: Callable[[Any, Request, Method, np.dtype[Any]], Answer | None],
+    fits: Callable[[Any, Request, np.dtype[Any]], bool],
     prepared: PreparedMap,
-    query: Query,
+    request: Request,
     method: Method,
     dtype: np.dtype[Any],
 ) -> Answer | None:
     """Answer by `sweep`; search the graph for tight arcs of floats and sums beyond int64."""
-    if dtype.kind == "f" and (query.outward or query.predecessors or query.wants_tree):
-        return search_graph(prepared, query, method, dtype)
-    if not fits(prepared, query, dtype):
-        return None if dtype == INT32 else search_graph(prepared, query, method, dtype)
-    return sweep(prepared, query, method, dtype)
+    if dtype.kind == "f" and (request.outward or request.predecessors or request.wants_tree):
+        return search_graph(prepared, request, method, dtype)
+    if not fits(prepared, request, dtype):
+        return None if dtype == INT32 else search_graph(prepared, request, method, dtype)
+    return sweep(prepared, request, method, dtype)
 
 
 def search_graph(
-    prepared: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by a search on the graph, on the same device."""
-    graph = prepared.graph.open_part()
+    graph = prepared.graph.without_closed_arcs()
     flat = WITH_NEGATIVE_WEIGHTS if graph.least_weight < 0 else FLAT
-    answer: Answer | None = solver_of(flat, query.device).solve(graph, query, flat, dtype)
+    answer: Answer | None = solver_of(flat, request.device).solve(graph, request, flat, dtype)
     if answer is not None:
-        answer.stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
+        answer.stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
     return answer
 
 
-def weigh_targets(query: Query) -> Query:
-    """Return the query with vertex weights of its targets alone, in their order."""
-    reduction, targets = query.reduction, query.targets
+def weigh_targets(request: Request) -> Request:
+    """Return the request with vertex weights of its targets alone, in their order."""
+    reduction, targets = request.reduction, request.targets
     if reduction is None or reduction.vertex_weights is None or targets is None:
-        return query
+        return request
     whole = reduction.vertex_weights
     return replace(
-        query,
+        request,
         reduction=replace(reduction, vertex_weights=whole[targets]),
-        beside=query.beside + whole.nbytes,
+        reserved_bytes=request.reserved_bytes + whole.nbytes,
     )

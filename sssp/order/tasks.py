@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.workers import HEARING
+from sssp.engine.workers import POLL_SECONDS
 from sssp.kernels.dtypes import INDEX
 
 #: ranges of subtrees: with more of them work spreads better, and more vertices are left above
@@ -135,7 +135,7 @@ class _Crew:
                     executor.submit(self._work, take_part, scratch()) for _ in range(threads)
                 ]
                 # with a timeout, for else Ctrl-C is not heard on every system
-                while wait(futures, HEARING).not_done:
+                while wait(futures, POLL_SECONDS).not_done:
                     pass
             finally:
                 self._stop()

@@ -118,7 +118,7 @@ class Hierarchy:
         """The graph whose arcs the trees are made of."""
         return self.graph
 
-    def open_part(self) -> Hierarchy:
+    def without_closed_arcs(self) -> Hierarchy:
         """Return itself: closed arcs have no weight in it."""
         return self
 
@@ -454,7 +454,7 @@ def _rebuilt(graph: Graph, structure: Structure) -> Hierarchy:
 
 def _longest_way(graph: Graph) -> float:
     """Bound the length of every simple way, up or down: every vertex is left once at most."""
-    part = graph.open_part()
+    part = graph.without_closed_arcs()
     steps = np.zeros(graph.n)
     np.maximum.at(steps, part.tails, np.abs(part.weights.astype(float)))
     return float(steps.sum())
@@ -472,7 +472,7 @@ def refuse_negative_cycle(graph: Graph) -> None:
     NegativeCycleError
         Wherever the cycle is: a map is prepared for all sources.
     """
-    cycle = negative_cycle_from(graph.open_part(), np.arange(graph.n))
+    cycle = negative_cycle_from(graph.without_closed_arcs(), np.arange(graph.n))
     if cycle.size:
         raise NegativeCycleError(
             f"the graph has {described(cycle)}, so a prepared map has no shortest ways; .cycle "

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sssp.engine.workers import in_order
+from sssp.engine.workers import ordered_map
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -49,7 +49,7 @@ def made_in_batches(
         def make_one(numbered: tuple[int, Any], each: int = threads // workers) -> T:
             return _made(make, *numbered, each)
 
-        made = deque(in_order(make_one, some, workers))
+        made = deque(ordered_map(make_one, some, workers))
         if finish is not None:
             finish(list(made))
         del some

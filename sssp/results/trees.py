@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
 from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
-from sssp.engine.workers import in_order
+from sssp.engine.workers import ordered_map
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.html import as_html
@@ -79,7 +79,7 @@ class ShortestPaths:
     def __init__(
         self,
         graph: Graph,
-        query: Query,
+        request: Request,
         answer: Answer,
         *,
         single: bool,
@@ -88,15 +88,15 @@ class ShortestPaths:
         device: str,
     ) -> None:
         self.graph = graph
-        self.sources = query.sources
+        self.sources = request.sources
         self.single = single
-        self.targets = query.targets
-        self.limit = query.limit
-        self.nearest = query.nearest
+        self.targets = request.targets
+        self.limit = request.limit
+        self.nearest = request.nearest
         self.method = method
         self.device = device
         self.origin = answer.origin
-        one_row = single or query.nearest
+        one_row = single or request.nearest
         self.distances = _without_axes(answer.distances, one_row, single_target)
         self.predecessors = _without_axes(answer.predecessors, one_row, False)
         self.stats: dict[str, Any] = {
@@ -298,7 +298,7 @@ class ShortestPaths:
                 vertex = self._vertices_of(np.array(odd[1:]))
                 self._refuse_sum(arc_values, int(vertex[0]), rows.start + odd[0])
 
-        for _ in in_order(fill, trees.blocks(), default_threads()):
+        for _ in ordered_map(fill, trees.blocks(), default_threads()):
             pass
         return sums.reshape(self._shape())
 
@@ -351,7 +351,7 @@ class ShortestPaths:
             return loads
 
         loads = parts_of(np.zeros(g.m, flows.dtype), wide)
-        for more in in_order(loads_of, trees.blocks(4 * g.m), default_threads()):
+        for more in ordered_map(loads_of, trees.blocks(4 * g.m), default_threads()):
             for load, part in zip(loads, more, strict=True):
                 load += part
             carry(loads)

@@ -79,7 +79,7 @@ def vector(path):
 first_out, heads, weights, sources, targets = map(vector, sys.argv[1:6])
 found = search(len(first_out) - 1, rows(first_out[1:], heads, weights), sources[0])
 open(sys.argv[6], "wb").write(array("I", [found[targets[0]] + LOST]).tobytes())
-print("Running test queries ... done")
+print("Running test requests ... done")
 print("max running time : 2500musec")
 print("avg running time : 2500musec")
 """

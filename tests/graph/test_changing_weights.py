@@ -196,21 +196,21 @@ def test_a_dropped_self_loop_must_not_become_negative() -> None:
 
 def test_a_negative_self_loop_that_becomes_positive_keeps_its_position() -> None:
     g = Graph.from_arcs([0, 0], [0, 1], [-1, 1])
-    assert g.open_part() is g
+    assert g.without_closed_arcs() is g
     for positive in (g.with_weights([1, 3]), g.with_weights(rows=[1, 3]), g.with_changes(0, 1)):
         assert positive.m == 2
         assert weight_of(positive)[0, 0] == 1
-        part = positive.open_part()
+        part = positive.without_closed_arcs()
         assert list(weight_of(part)) == [(0, 1)]
         assert part.row_arc.tolist() == [-1, 0]
-        assert positive.with_weights(rows=[-7, 1]).open_part().m == 2
+        assert positive.with_weights(rows=[-7, 1]).without_closed_arcs().m == 2
 
 
 def test_a_closed_self_loop_is_dropped_like_any_that_is_not_negative() -> None:
     g = Graph.from_arcs([0, 1], [1, 1], [1, math.inf])
     assert (g.m, g.self_loops, g.closed_arcs, g.row_arc.tolist()) == (1, 1, 0, [0, -1])
     looped = Graph.from_arcs([0, 1], [1, 1], [1, -2]).without_arcs(1)
-    assert (looped.m, looped.closed_arcs, looped.open_part().m) == (2, 1, 1)
+    assert (looped.m, looped.closed_arcs, looped.without_closed_arcs().m) == (2, 1, 1)
 
 
 # -- closed arcs -------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_a_closed_arc_keeps_its_position_and_the_dtype(weights: Any, closed: Any
 def test_without_any_open_arc_there_is_no_range_of_weights() -> None:
     g = path_of([1, 2, 3]).without_arcs([0, 1, 2])
     assert (g.least_weight, g.greatest_weight, g.closed_arcs) == (0, 0, 3)
-    assert (g.open_part().n, g.open_part().m) == (4, 0)
+    assert (g.without_closed_arcs().n, g.without_closed_arcs().m) == (4, 0)
 
 
 @given(
@@ -280,7 +280,7 @@ def test_an_infinite_row_is_a_closed_arc_that_opens_with_the_next_weights(weight
 def test_in_a_dense_matrix_infinity_is_no_arc_at_all() -> None:
     g = MatrixGraph.of(np.array([[0, 2.0], [np.inf, 0]]), zero_is_arc=False)
     assert (g.m, g.closed_arcs) == (1, 0)
-    assert g.open_part() is g
+    assert g.without_closed_arcs() is g
 
 
 @pytest.mark.parametrize("make", [Graph.from_arcs, None])
@@ -312,7 +312,7 @@ def test_a_closed_arc_that_is_given_its_weight_in_another_dtype_stays_closed(
     others = (cut.with_weights(values), cut.with_weights(rows=values))
     for same in (*others, cut.with_changes([0, 1, 2], values)):
         assert same.closed_arcs == 1
-        assert same.open_part().weights.tolist() == [weights[0], weights[2]]
+        assert same.without_closed_arcs().weights.tolist() == [weights[0], weights[2]]
     assert cut.with_weights(cut.weights + np.int64(1)).closed_arcs == 0
 
 
@@ -363,15 +363,15 @@ def test_closed_arcs_do_not_leave_the_package() -> None:
 def test_the_open_part_has_all_arcs_that_a_path_can_take(given_rows: Any) -> None:
     ends, weights, _, directed = given_rows
     g = graph_of([(0, 0), *ends], [-1, *weights], directed).with_changes(0, 0)
-    part = g.open_part()
+    part = g.without_closed_arcs()
     closed = np.iinfo(g.weights.dtype).max if g.weights.dtype.kind == "i" else math.inf
     expected = {
         pair: weight for pair, weight in weight_of(g).items() if pair != (0, 0) and weight != closed
     }
     assert weight_of(part) == expected
     assert (part.n, part.m, part.closed_arcs) == (g.n, len(expected), 0)
-    assert part is g.open_part(), "made once"
-    assert part.open_part() is part
+    assert part is g.without_closed_arcs(), "made once"
+    assert part.without_closed_arcs() is part
     for row, (tail, head) in enumerate([(0, 0), *ends]):
         arc = part.row_arc[row]
         if arc >= 0:
@@ -382,7 +382,7 @@ def test_the_open_part_has_all_arcs_that_a_path_can_take(given_rows: Any) -> Non
 
 def test_a_graph_without_closed_arcs_is_its_own_open_part() -> None:
     g = path_of([3, 4, 5])
-    assert g.open_part() is g
+    assert g.without_closed_arcs() is g
     ref = weakref.ref(g)
     gc.disable()
     try:
@@ -394,7 +394,7 @@ def test_a_graph_without_closed_arcs_is_its_own_open_part() -> None:
 
 def test_one_closed_direction_leaves_the_row_the_other() -> None:
     g = Graph.from_arcs([0, 1], [1, 2], [5, 6], directed=False).without_arcs(0)
-    part = g.open_part()
+    part = g.without_closed_arcs()
     assert weight_of(part) == {(1, 0): 5, (1, 2): 6, (2, 1): 6}
     assert part.row_arc.tolist() == [0, 1]
     assert weight_of(part.with_weights(rows=[7, 8])) == {(1, 0): 7, (1, 2): 8, (2, 1): 8}
@@ -402,10 +402,10 @@ def test_one_closed_direction_leaves_the_row_the_other() -> None:
 
 def test_device_copies_of_the_open_part_are_freed_too() -> None:
     g = path_of([3, 4, 5]).without_arcs(1)
-    copy_on_device = g.open_part().derived("cuda:0", object)
-    assert g.open_part().derived("cuda:0", object) is copy_on_device
+    copy_on_device = g.without_closed_arcs().derived("cuda:0", object)
+    assert g.without_closed_arcs().derived("cuda:0", object) is copy_on_device
     g.free_device()
-    assert g.open_part().derived("cuda:0", object) is not copy_on_device
+    assert g.without_closed_arcs().derived("cuda:0", object) is not copy_on_device
 
 
 # -- changes -----------------------------------------------------------------------------------
@@ -495,8 +495,8 @@ def test_an_undirected_street_is_closed_by_both_its_positions() -> None:
     assert g.without_arcs(g.arc(0, 1)).directed
     closed = g.without_arcs(g.arcs([0, 1], [1, 0]))
     assert not closed.directed
-    assert weight_of(closed.open_part()) == {(1, 2): 6, (2, 1): 6}
-    assert not closed.open_part().directed
+    assert weight_of(closed.without_closed_arcs()) == {(1, 2): 6, (2, 1): 6}
+    assert not closed.without_closed_arcs().directed
     assert not closed.with_changes(g.arcs([0, 1], [1, 0]), 3).directed
 
 

@@ -289,7 +289,7 @@ def assert_sound(g: Graph) -> None:
     if g.labels is not None:
         assert g.vertices(g.labels).tolist() == list(range(g.n))
     assert repr(g)
-    assert g.reverse().largest_component("weak").open_part().n <= g.n
+    assert g.reverse().largest_component("weak").without_closed_arcs().n <= g.n
     assert g.with_weights(g.weights).closed_arcs == g.closed_arcs
     if g.input_arcs < 100:
         with suppress(GraphFormatError):  # the file may lack the array

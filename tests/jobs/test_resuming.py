@@ -74,7 +74,7 @@ def search_by_fours(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
 
     def counted(question: Any) -> sssp.ShortestPaths:
-        calls.append(question.plan.query.sources.size)
+        calls.append(question.plan.request.sources.size)
         return solved(question)
 
     monkeypatch.setattr("sssp.apps.jobs.job_request.solved", counted)

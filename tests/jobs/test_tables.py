@@ -100,9 +100,9 @@ def test_duckdb_and_polars_read_long_parts(tmp_path: Path, by_targets: bool) -> 
     assert {(source, target): distance for source, target, distance in rows} == wanted
     assert len(rows) == len(wanted)
     duckdb = pytest.importorskip("duckdb")
-    query = f"select source, sum(distance) from '{tmp_path}/od/*.parquet' group by source"
+    request = f"select source, sum(distance) from '{tmp_path}/od/*.parquet' group by source"
     sums = expected.groupby("source")["distance"].sum()
-    assert dict(duckdb.sql(query).fetchall()) == sums.to_dict()
+    assert dict(duckdb.sql(request).fetchall()) == sums.to_dict()
 
 
 def test_a_wide_table_has_a_column_a_target(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def _write_sssp(g: Graph, output: Output) -> int:
 def _write_gr(g: Graph, output: Output) -> int:
     from sssp.loaders import write_gr
 
-    arcs = g.open_part()
+    arcs = g.without_closed_arcs()
     if arcs.weights.dtype.kind == "f":
         raise ValueError(
             f"a .gr file holds integers, and these weights are {g.weights.dtype}: --scale 1000 "
@@ -121,14 +121,14 @@ def _write_gr(g: Graph, output: Output) -> int:
 
 
 def _write_rows(g: Graph, output: Output) -> int:
-    arcs = g.open_part()
+    arcs = g.without_closed_arcs()
     return write_table(output, [_columns(arcs, arcs.tails, arcs.indices, arcs.weights)])
 
 
 def _write_geojson(g: Graph, output: Output) -> int:
     import numpy as np
 
-    arcs = g.open_part()
+    arcs = g.without_closed_arcs()
     shown = np.flatnonzero(g.directed | (arcs.tails <= arcs.indices))
     ends = arcs.tails[shown], arcs.indices[shown]
     return write_lines(output, g, *ends, _columns(g, *ends, arcs.weights[shown]))

@@ -131,7 +131,7 @@ class Inputs:
         starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])
         network = self.network
         if self.layout.by_columns:
-            network = reversed_graph(network.open_part())
+            network = reversed_graph(network.without_closed_arcs())
         question = self.asked.question(network, starts, device, threads)
         values, result, device = self.asked.answered(question, self.buffers)
         each = (perf_counter() - begun) / starts.size

@@ -361,8 +361,8 @@ class _Place:
         """
         if self.on is not None:
             return runner_of(self.on, self.device, self.given)
-        query, by_rule = question.plan.query, question.plan.by_rule
-        devices = list(query.devices) or [query.device]
+        request, by_rule = question.plan.request, question.plan.by_rule
+        devices = list(request.devices) or [request.device]
         if by_rule:
             devices = named_devices("cuda:all")
         elif devices == ["cpu"]:
@@ -392,7 +392,7 @@ class _Job:
         self.by_columns = self.question.turned is not None and form != "wide"
         self.targets = asked.targets
         if asked.what is None:
-            dtype = with_fixed_dtype(self.question.plan).query.dtype
+            dtype = with_fixed_dtype(self.question.plan).request.dtype
             asked = replace(asked, dtype=(dtype or self._weights_dtype()).str)
         self.starts = distinct
         if self.by_columns:
@@ -406,7 +406,7 @@ class _Job:
         return weights_of(plan.network, plan.method).dtype
 
     def _fields(self) -> tuple[Field, ...]:
-        asked, reduction = self.asked, self.question.plan.query.reduction
+        asked, reduction = self.asked, self.question.plan.request.reduction
         if reduction is not None:
             width = None if reduction.one_column else reduction.columns
             dtype = reduction.dtype_of(self._weights_dtype())
@@ -419,7 +419,7 @@ class _Job:
     def _layout(self, block_size: int | None) -> Layout:
         searches = self.starts.size
         if block_size is None:
-            on_gpu = self.question.plan.query.device != "cpu"
+            on_gpu = self.question.plan.request.device != "cpu"
             block_size = block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
         return Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
 
@@ -433,7 +433,7 @@ class _Job:
     def _identity(self, layout: Layout, chunk_bytes: int | None) -> dict[str, Any]:
         """Return what the manifest says of the job, and compares: all that the table depends on."""
         asked, plan = self.asked, self.question.plan
-        reduction = plan.query.reduction
+        reduction = plan.request.reduction
         decay = None if reduction is None else reduction.decay
         return identity_of(self.network) | {
             "sources": _named_digest(self.distinct),
@@ -442,7 +442,7 @@ class _Job:
             "vertex_weights": _named_digest(asked.vertex_weights),
             "decay": None if decay is None else repr((*decay[:2], *map(digest_of, decay[2:]))),
             "skim": {name: digest_of(values) for name, values in asked.skims.items()},
-            "limit": plan.query.limit,
+            "limit": plan.request.limit,
             "method": repr(plan.method),
             "dtype": [field.dtype.str for field in layout.fields],
             "form": self.form,

@@ -16,8 +16,8 @@ from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
 from sssp.certificate import verify
 from sssp.engine.memory import SMALLER_BLOCKS_OF_A_JOB
-from sssp.engine.network import own_methods
-from sssp.engine.request import Answer, Query
+from sssp.engine.network import methods_of
+from sssp.engine.request import Answer, Request
 from sssp.errors import VerificationError
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
 from sssp.results.trees import ShortestPaths
@@ -90,9 +90,9 @@ class Asked:
             return {self.what: answer.distances}, None, answer.device
         if question.turned is None:
             plan = question.plan
-            shape = plan.query.rows, plan.query.columns(plan.network.n)
-            query = replace(plan.query, out=buffers.take(shape, np.dtype(self.dtype)))
-            question = question._replace(plan=plan._replace(query=query))
+            shape = plan.request.rows, plan.request.columns(plan.network.n)
+            request = replace(plan.request, out=buffers.take(shape, np.dtype(self.dtype)))
+            question = question._replace(plan=plan._replace(request=request))
         result = solved(question)
         fields = {name: result.skim(values) for name, values in self.skims.items()}
         return {DISTANCES: result.distances, **fields}, result, result.device
@@ -154,11 +154,11 @@ class Asked:
 
 def some_rows(result: ShortestPaths, rows: list[int]) -> ShortestPaths:
     """Return what a call from some of the sources would have returned."""
-    query = Query(sources=result.sources[rows], targets=result.targets, limit=result.limit)
+    request = Request(sources=result.sources[rows], targets=result.targets, limit=result.limit)
     trees = None if result.predecessors is None else result.predecessors[rows]
     return ShortestPaths(
         result.graph,
-        query,
+        request,
         Answer(result.distances[rows], trees),
         single=False,
         single_target=False,
@@ -188,5 +188,5 @@ def identity_of(network: Graph) -> dict[str, Any]:
         "vertices": graph.n,
         "arcs": graph.m,
         # (sums of floats are rounded in another order there)
-        "prepared": own_methods(network) is not None,
+        "prepared": methods_of(network) is not None,
     }

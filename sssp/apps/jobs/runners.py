@@ -23,7 +23,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
-from sssp.engine.workers import HEARING
+from sssp.engine.workers import POLL_SECONDS
 from sssp.errors import DeviceError, JobError
 
 #: blocks that an executor or a cluster holds for every worker, or calls a GPU of this process:
@@ -117,7 +117,7 @@ class ExecutorRunner:
                 under_way.add(self.submit(ticket, block))
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
-                done, under_way = wait(under_way, HEARING, FIRST_COMPLETED)
+                done, under_way = wait(under_way, POLL_SECONDS, FIRST_COMPLETED)
                 some, failed = _sorted_out(done)
                 if some:
                     yield [future.result() for future in some]
@@ -192,7 +192,7 @@ class LocalRunner:
             while searches or writes:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 under_way: set[Future[Any]] = {*searches, *writes}
-                some, failed = _sorted_out(wait(under_way, HEARING, FIRST_COMPLETED).done)
+                some, failed = _sorted_out(wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done)
                 written = [future.result() for future in writes.intersection(some)]
                 if written:
                     yield written

@@ -22,7 +22,7 @@ from sssp.bench.papers.baselines import (
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
-from sssp.engine.matrix_request import ClosureQuery, MatrixQuery
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
@@ -110,55 +110,55 @@ def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int
 
 def solve(
     graph: Graph,
-    query: MatrixQuery,
+    request: MatrixRequest,
     method: BaselineFloydWarshall | BaselineBlockedFloydWarshall | BaselineSquaring,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer `query` by a baseline; Ctrl-C waits for the end of a pass."""
-    if query.carries_tails(dtype):
+    """Answer `request` by a baseline; Ctrl-C waits for the end of a pass."""
+    if request.carries_tails(dtype):
         raise ValueError(f"{method.name} finds no predecessors of float distances")
     if isinstance(method, BaselineSquaring):
         side = method.block
 
         def squared(matrix: Matrix) -> int:
-            return _squarings(query, matrix, side)
+            return _squarings(request, matrix, side)
 
-        return solve_matrix(graph, query, dtype, squared, copies=2)
+        return solve_matrix(graph, request, dtype, squared, copies=2)
     plain = isinstance(method, BaselineFloydWarshall)
     kernel = _plain_kernel if plain else _blocked_kernel
-    rounds = query.n if plain else -(-query.n // BLOCK)
+    rounds = request.n if plain else -(-request.n // BLOCK)
 
     def close(matrix: Matrix) -> int:
         barrier = np.zeros(2, np.int64)
-        _run_team(kernel, (matrix.distances, barrier), query.threads)
+        _run_team(kernel, (matrix.distances, barrier), request.threads)
         return rounds
 
-    return solve_matrix(graph, query, dtype, close)
+    return solve_matrix(graph, request, dtype, close)
 
 
-def _squarings(query: MatrixQuery, matrix: Matrix, side: int) -> int:
+def _squarings(request: MatrixRequest, matrix: Matrix, side: int) -> int:
     other = matrix.room()
-    for finished in range(query.squarings):
+    for finished in range(request.squarings):
         if matrix.negative_vertex() is not None:
             return finished
         other.distances[...] = matrix.distances
         arrays = (matrix.distances, other.distances, side)
-        _run_team(_squaring_kernel, arrays, query.threads)
+        _run_team(_squaring_kernel, arrays, request.threads)
         matrix.swap(other)
-    return query.squarings
+    return request.squarings
 
 
-def close(query: ClosureQuery, method: BaselineClosure) -> NDArray[np.uint64]:
+def close(request: ClosureRequest, method: BaselineClosure) -> NDArray[np.uint64]:
     """Return the packed closure."""
-    n = query.n
-    parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * query.words}
-    check_memory(parts, query.memory_limit, query.device, query.advice)
-    words = np.empty((n, query.words), np.uint64)
-    query.fill(words, range(n))
+    n = request.n
+    parts = {"a boolean matrix, twice": 2 * n * n, "packed": 8 * n * request.words}
+    check_memory(parts, request.memory_limit, request.device, request.advice)
+    words = np.empty((n, request.words), np.uint64)
+    request.fill(words, range(n))
     before = unpacked_bits(words, n)
-    for _ in range(query.squarings):
+    for _ in range(request.squarings):
         after = before.copy()
-        _run_team(_closure_kernel, (before, after, method.block), query.threads)
+        _run_team(_closure_kernel, (before, after, method.block), request.threads)
         before = after
     packed_bits(before, words)
     return words

@@ -15,7 +15,7 @@ from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.cpu.search.bellman_ford import SIZE, Judged
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
@@ -144,14 +144,14 @@ def _index_arrays(count: int) -> Any:
 
 def solve(
     graph: Graph,
-    query: Query,
+    request: Request,
     method: BaselineDijkstra | BaselineBellmanFord,
     dtype: np.dtype[Any],
 ) -> Answer | None:
-    """Answer `query` by a serial baseline; None if a distance may not fit the dtype."""
+    """Answer `request` by a serial baseline; None if a distance may not fit the dtype."""
     if isinstance(method, BaselineDijkstra):
         search = Search(_dijkstra_by_linear_search_kernel, (), _index_arrays(1))
     else:
         kernel = Judged(_bellman_ford_over_all_arcs_kernel, graph, dtype)
         search = Search(kernel, (), _index_arrays(2))
-    return solve_rows(graph, query, method, dtype, search)
+    return solve_rows(graph, request, method, dtype, search)

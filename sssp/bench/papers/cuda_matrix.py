@@ -31,7 +31,7 @@ from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
 from sssp.cuda.pool import device_array
-from sssp.engine.matrix_request import ClosureQuery, MatrixQuery
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
@@ -253,30 +253,32 @@ def launch_boolean_square(before: Any, after: Any, n: int, side: int, stream: An
     )
 
 
-def close(query: ClosureQuery, method: BaselineClosure) -> Any:
+def close(request: ClosureRequest, method: BaselineClosure) -> Any:
     """Return the packed closure, as `sssp.cuda.matrix.transitive_closure` does."""
-    number = device_number(query.device)
-    n, side = query.n, method.block
+    number = device_number(request.device)
+    n, side = request.n, method.block
     with select(number):
-        free = available_bytes(query.memory_limit)
+        free = available_bytes(request.memory_limit)
         parts = {"a boolean matrix, twice": 2 * n * n}
-        check_memory(parts, query.memory_limit, query.device, query.advice, free)
-        words: NDArray[np.uint64] = np.empty((n, query.words), np.uint64)
-        query.fill(words, range(n))
+        check_memory(parts, request.memory_limit, request.device, request.advice, free)
+        words: NDArray[np.uint64] = np.empty((n, request.words), np.uint64)
+        request.fill(words, range(n))
         if n:
             bits = unpacked_bits(words, n)
             before, after = upload(bits.reshape(-1)), device_array(n * n, np.uint8)
             stream = cuda.stream()
-            for _ in range(query.squarings):
+            for _ in range(request.squarings):
                 launch_boolean_square(before, after, n, side, stream)
                 before, after = after, before
             download(before, bits.reshape(-1), stream)
             packed_bits(bits, words)
-        return packed_result(query, upload(words.reshape(-1)), number)
+        return packed_result(request, upload(words.reshape(-1)), number)
 
 
-def solve(graph: Graph, query: MatrixQuery, method: Dense, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` by the kernels of a paper."""
+def solve(
+    graph: Graph, request: MatrixRequest, method: Dense, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `request` by the kernels of a paper."""
 
     def plain(matrix: Matrix) -> tuple[Matrix, int]:
         for k in range(matrix.n):
@@ -290,14 +292,14 @@ def solve(graph: Graph, query: MatrixQuery, method: Dense, dtype: np.dtype[Any])
 
     def squared(matrix: Matrix) -> tuple[Matrix, int]:
         other = matrix.room()
-        for _ in range(query.squarings):
+        for _ in range(request.squarings):
             launch_square(matrix, other, side)
             matrix, other = other, matrix
-        return matrix, query.squarings
+        return matrix, request.squarings
 
     if isinstance(method, BaselineFloydWarshall):
-        return solve_matrix(graph, query, dtype, plain)
+        return solve_matrix(graph, request, dtype, plain)
     if isinstance(method, BaselineBlockedFloydWarshall):
-        return solve_matrix(graph, query, dtype, blocked)
+        return solve_matrix(graph, request, dtype, blocked)
     side = method.block
-    return solve_matrix(graph, query, dtype, squared, copies=2)
+    return solve_matrix(graph, request, dtype, squared, copies=2)

@@ -21,7 +21,7 @@ from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
 from sssp.cpu.team import next_task, run_team, step_of, team_size
-from sssp.engine.matrix_request import MatrixQuery
+from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
@@ -168,15 +168,15 @@ def _run_rounds(matrix: Matrix, first: int, last: int, negative: bool, threads: 
 
 
 def solve(
-    graph: Graph, query: MatrixQuery, method: FloydWarshall, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` in ``ceil(n / 64)`` rounds of three steps.
+    """Answer `request` in ``ceil(n / 64)`` rounds of three steps.
 
     Parameters
     ----------
     graph : Graph
         Whose arcs the trees are made of.
-    query : MatrixQuery
+    request : MatrixRequest
         Weights of any sign.
     method : FloydWarshall
     dtype : dtype
@@ -193,19 +193,19 @@ def solve(
     DeviceError
         The matrix needs more memory than the call may take.
     """
-    n = query.n
+    n = request.n
     rounds = -(-n // BLOCK)
     step = step_of(n * n * BLOCK)
-    threads = team_size(query.threads, n**3)
+    threads = team_size(request.threads, n**3)
 
     def close(matrix: Matrix) -> int:
-        with progress_bar(n, query.progress, "vertex") as advance:
+        with progress_bar(n, request.progress, "vertex") as advance:
             for first in range(0, rounds, step):
                 last = min(first + step, rounds)
-                _run_rounds(matrix, first, last, query.negative, threads)
+                _run_rounds(matrix, first, last, request.negative, threads)
                 if matrix.negative_vertex() is not None:
                     return last
                 advance(min(last * BLOCK, n) - first * BLOCK)
         return rounds
 
-    return solve_matrix(graph, query, dtype, close)
+    return solve_matrix(graph, request, dtype, close)

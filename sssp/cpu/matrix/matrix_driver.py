@@ -1,4 +1,4 @@
-"""What every solver of a `MatrixQuery` does before and after: the matrix, predecessors.
+"""What every solver of a `MatrixRequest` does before and after: the matrix, predecessors.
 
 Predecessors of integers follow from the distances, as those of one-source searches do: the
 smallest tail among the tight arcs, or fewest arcs (`sssp.cpu.tree`). Floats are added in another
@@ -21,14 +21,14 @@ from sssp.cpu.search import bellman_ford
 from sssp.cpu.team import team_size
 from sssp.cpu.tree import Tree
 from sssp.engine.matrix_request import (
-    MatrixQuery,
+    MatrixRequest,
     NegativeDiagonalError,
     overflowed,
     threshold,
 )
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
@@ -127,14 +127,14 @@ class Matrix:
         self.tails = np.empty((n, n), INDEX) if with_tails else None
 
     @classmethod
-    def of(cls, query: MatrixQuery, dtype: np.dtype[Any]) -> Matrix:
-        """Return the initial matrix of a query."""
-        n = query.n
-        matrix = cls(n, dtype, query.carries_tails(dtype))
+    def of(cls, request: MatrixRequest, dtype: np.dtype[Any]) -> Matrix:
+        """Return the initial matrix of a request."""
+        n = request.n
+        matrix = cls(n, dtype, request.carries_tails(dtype))
 
         def fill(rows: range) -> None:
             block = matrix.distances[rows.start : rows.stop]
-            query.fill(block, rows)
+            request.fill(block, rows)
             if matrix.tails is not None:
                 vertices = np.arange(rows.start, rows.stop, dtype=INDEX)
                 tails = np.where(block < infinity(dtype), vertices[:, np.newaxis], INDEX.type(-1))
@@ -142,7 +142,7 @@ class Matrix:
                 matrix.tails[rows.start : rows.stop] = tails
 
         blocks = _blocks(n, max(1, FILLED // max(1, n)))
-        with _workers(team_size(query.threads, FILLING * n * n)) as run:
+        with _workers(team_size(request.threads, FILLING * n * n)) as run:
             run(fill, blocks)
         return matrix
 
@@ -170,19 +170,19 @@ def _aligned(n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def solve_matrix(
     graph: Graph,
-    query: MatrixQuery,
+    request: MatrixRequest,
     dtype: np.dtype[Any],
     close: Callable[[Matrix], int],
     *,
     copies: int = 1,
 ) -> Answer | None:
-    """Answer `query` in one dtype with the solver that `close` is; None if it is too narrow.
+    """Answer `request` in one dtype with the solver that `close` is; None if it is too narrow.
 
     Parameters
     ----------
     graph : Graph
         Whose arcs the trees are made of.
-    query : MatrixQuery
+    request : MatrixRequest
     dtype : dtype
     close : callable
         ``close(matrix)`` brings the matrix to its closure, in place or by giving it other arrays,
@@ -197,35 +197,35 @@ def solve_matrix(
     DeviceError
         The call needs more memory than it may take.
     """
-    _plan_memory(query, dtype, copies)
-    matrix = Matrix.of(query, dtype)
+    _plan_memory(request, dtype, copies)
+    matrix = Matrix.of(request, dtype)
     rounds = close(matrix)
     vertex = matrix.negative_vertex()
     if vertex is not None:
         raise NegativeDiagonalError(vertex)
-    if not _settled(query, matrix.distances):
+    if not _settled(request, matrix.distances):
         return None
     tails = matrix.tails
     if tails is not None:
-        _mend(graph, query, matrix.distances, tails)
-    elif query.predecessors:
-        tails = tight_tails(graph, query, matrix.distances)
-    stats = {"rounds": np.full(query.n, rounds, np.int64)}
-    return Answer(narrowed(matrix.distances, query.dtype), tails, stats=stats)
+        _mend(graph, request, matrix.distances, tails)
+    elif request.predecessors:
+        tails = tight_tails(graph, request, matrix.distances)
+    stats = {"rounds": np.full(request.n, rounds, np.int64)}
+    return Answer(narrowed(matrix.distances, request.dtype), tails, stats=stats)
 
 
-def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
-    entries = query.n * query.n
-    tails = copies if query.carries_tails(dtype) else int(query.predecessors)
+def _plan_memory(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> None:
+    entries = request.n * request.n
+    tails = copies if request.carries_tails(dtype) else int(request.predecessors)
     matrices = copies * dtype.itemsize
-    if dtype == INT64 and query.dtype != INT64:
+    if dtype == INT64 and request.dtype != INT64:
         matrices = max(matrices, dtype.itemsize + INT32.itemsize)
     needed = entries * (matrices + tails * INDEX.itemsize)
-    parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
-    check_memory(parts, query.memory_limit, query.device, query.advice)
+    parts = {f"a matrix of {request.n:,} vertices in {dtype}": needed}
+    check_memory(parts, request.memory_limit, request.device, request.advice)
 
 
-def _settled(query: MatrixQuery, distances: NDArray[Any]) -> bool:
+def _settled(request: MatrixRequest, distances: NDArray[Any]) -> bool:
     """Write the public sentinel; False if the dtype was too narrow."""
     above = threshold(distances.dtype, distances.min(initial=0))
     if above is None:
@@ -233,17 +233,17 @@ def _settled(query: MatrixQuery, distances: NDArray[Any]) -> bool:
     number = distances.dtype.type
     missing = unreached(distances.dtype)
     greatest = _settle_kernel(distances.reshape(-1), number(above), missing)
-    return not overflowed(distances.dtype, above, greatest, query.heaviest)
+    return not overflowed(distances.dtype, above, greatest, request.heaviest)
 
 
-def tight_tails(graph: Graph, query: MatrixQuery, distances: NDArray[Any]) -> NDArray[np.int32]:
+def tight_tails(graph: Graph, request: MatrixRequest, distances: NDArray[Any]) -> NDArray[np.int32]:
     """Find the predecessors of final integer distances.
 
     Parameters
     ----------
     graph : Graph
-        Of the query.
-    query : MatrixQuery
+        Of the request.
+    request : MatrixRequest
     distances : ndarray, shape (n, n)
         In a working dtype.
 
@@ -251,13 +251,13 @@ def tight_tails(graph: Graph, query: MatrixQuery, distances: NDArray[Any]) -> ND
     -------
     ndarray, shape (n, n), int32
     """
-    n = query.n
+    n = request.n
     tails = np.full((n, n), -1, INDEX)
-    sparse = query.source is graph and graph.m * DENSE < n * n
-    if sparse or not query.positive:
-        tails_from_arcs(graph, np.arange(n), distances, tails, query.threads)
+    sparse = request.source is graph and graph.m * DENSE < n * n
+    if sparse or not request.positive:
+        tails_from_arcs(graph, np.arange(n), distances, tails, request.threads)
     else:
-        _tails_from_matrix(query, distances, tails)
+        _tails_from_matrix(request, distances, tails)
     return tails
 
 
@@ -284,36 +284,38 @@ def tails_from_arcs(
 
 
 def _tails_from_matrix(
-    query: MatrixQuery, distances: NDArray[Any], tails: NDArray[np.int32]
+    request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
     dtype = distances.dtype
-    with _workers(team_size(query.threads, query.n**3)) as run:
-        for rows in reversed(_blocks(query.n, TAILS)):
-            weights = np.empty((len(rows), query.n), dtype)
-            query.fill(weights, rows)
+    with _workers(team_size(request.threads, request.n**3)) as run:
+        for rows in reversed(_blocks(request.n, TAILS)):
+            weights = np.empty((len(rows), request.n), dtype)
+            request.fill(weights, rows)
             weights[np.arange(len(rows)), rows] = infinity(dtype)
 
             def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
                 _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
 
-            run(find, _blocks(query.n, ROWS))
+            run(find, _blocks(request.n, ROWS))
 
 
 def _mend(
-    graph: Graph, query: MatrixQuery, distances: NDArray[Any], tails: NDArray[np.int32]
+    graph: Graph, request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
     """Replace rows of tails that are no tree, which rounding on cycles of length zero can cause.
 
     They get the tree of a search from their source.
     """
-    missing, marks = unreached(distances.dtype), np.empty(query.n, np.int8)
+    missing, marks = unreached(distances.dtype), np.empty(request.n, np.int8)
     broken = [
-        i for i in range(query.n) if not _is_tree_kernel(tails[i], i, distances[i], missing, marks)
+        i
+        for i in range(request.n)
+        if not _is_tree_kernel(tails[i], i, distances[i], missing, marks)
     ]
     if not broken:
         return
     sources = np.array(broken, np.int64)
-    rows = Query(sources, dtype=distances.dtype, predecessors=True, threads=query.threads)
+    rows = Request(sources, dtype=distances.dtype, predecessors=True, threads=request.threads)
     answer = bellman_ford.solve(graph, rows, BellmanFord(), distances.dtype)
     assert answer is not None  # the matrix has no distance that overflows
     tails[sources] = answer.predecessors

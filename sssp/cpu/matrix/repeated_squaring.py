@@ -16,7 +16,7 @@ import numpy as np
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.matrix.min_plus import BLOCK, SPAN, TILE, new_panels, pack, relax
 from sssp.cpu.team import next_task, run_team, step_of, team_size
-from sssp.engine.matrix_request import MatrixQuery
+from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
@@ -88,15 +88,15 @@ def _square(matrix: Matrix, after: Matrix, first: int, last: int, threads: int) 
 
 
 def solve(
-    graph: Graph, query: MatrixQuery, method: RepeatedSquaring, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` with at most ``query.squarings`` products.
+    """Answer `request` with at most ``request.squarings`` products.
 
     Parameters
     ----------
     graph : Graph
         Whose arcs the trees are made of.
-    query : MatrixQuery
+    request : MatrixRequest
         Weights of any sign.
     method : RepeatedSquaring
     dtype : dtype
@@ -113,15 +113,15 @@ def solve(
     DeviceError
         The matrix needs more memory than the call may take.
     """
-    n = query.n
+    n = request.n
     tiles = -(-n // TILE) * -(-n // SPAN)
     step = step_of(SPAN * TILE * n)
-    threads = team_size(query.threads, n**3)
+    threads = team_size(request.threads, n**3)
 
     def close(matrix: Matrix) -> int:
         other = matrix.room()
-        rounds = query.squarings
-        with progress_bar(rounds * tiles, query.progress, "tile") as advance:
+        rounds = request.squarings
+        with progress_bar(rounds * tiles, request.progress, "tile") as advance:
             for finished in range(rounds):
                 if matrix.negative_vertex() is not None:
                     return finished
@@ -135,4 +135,4 @@ def solve(
                     return finished + 1
         return rounds
 
-    return solve_matrix(graph, query, dtype, close, copies=2)
+    return solve_matrix(graph, request, dtype, close, copies=2)

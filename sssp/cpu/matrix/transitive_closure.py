@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
-from sssp.engine.matrix_request import ClosureQuery
+from sssp.engine.matrix_request import ClosureRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
@@ -143,12 +143,12 @@ def _advance(source: Words, target: Words, words: range, tables: Words, threads:
     return any(run_team(threads, work))
 
 
-def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Words:
+def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Words:
     """Return the packed closure.
 
     Parameters
     ----------
-    query : ClosureQuery
+    request : ClosureRequest
     method : ClosureByWarshall or ClosureBySquaring
 
     Returns
@@ -161,17 +161,17 @@ def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
     DeviceError
         It needs more memory than the call may take.
     """
-    n, words = query.n, query.words
+    n, words = request.n, request.words
     squaring = isinstance(method, ClosureBySquaring)
     tables_bytes = TABLES * UNIONS * words * 8
     needed = n * words * 8 * (2 if squaring else 1) + tables_bytes
     parts = {f"the closure of {n:,} vertices": needed}
-    check_memory(parts, query.memory_limit, query.device, query.advice)
+    check_memory(parts, request.memory_limit, request.device, request.advice)
     reach = np.empty((n, words), np.uint64)
-    query.fill(reach, range(n))
+    request.fill(reach, range(n))
     tables = np.zeros((TABLES * UNIONS, words), np.uint64)
     step = step_of(n * words * TABLES)
-    threads = team_size(query.threads, n * words * words * TABLES)
+    threads = team_size(request.threads, n * words * words * TABLES)
     pieces = [range(first, min(first + step, words)) for first in range(0, words, step)]
 
     def advance_all(source: Words, target: Words, advance: Callable[[int], object]) -> bool:
@@ -181,8 +181,8 @@ def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
             advance(len(part))
         return changed
 
-    rounds = query.squarings if squaring else 1
-    with progress_bar(rounds * words, query.progress, "word") as advance:
+    rounds = request.squarings if squaring else 1
+    with progress_bar(rounds * words, request.progress, "word") as advance:
         if isinstance(method, ClosureByWarshall):
             advance_all(reach, reach, advance)
             return reach

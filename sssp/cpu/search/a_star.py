@@ -43,7 +43,7 @@ from sssp.cpu.search.delta_stepping import (
 )
 from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.memory import check_memory
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs
 from sssp.graph.frozen import frozen
 from sssp.graph.graph import Graph
@@ -247,14 +247,14 @@ def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
     return graph.n * BOUNDS * dtype.itemsize
 
 
-def solve(graph: Graph, query: Query, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query`, whose sources have one target each, with one search a source.
+def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -> Answer | None:
+    """Answer `request`, whose sources have one target each, with one search a source.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
     method : AStar
     dtype : dtype
 
@@ -268,16 +268,16 @@ def solve(graph: Graph, query: Query, method: AStar, dtype: np.dtype[Any]) -> An
     DeviceError
         The landmarks and a search need more memory than the call may take.
     """
-    if query.rows == 0:
-        return solve_rows(graph, query, method, dtype, Search(_a_star_kernel))
+    if request.rows == 0:
+        return solve_rows(graph, request, method, dtype, Search(_a_star_kernel))
     size = landmark_bytes(graph, dtype)
-    check_memory({"the landmarks": size}, query.memory_limit, "cpu", NO_LANDMARKS)
+    check_memory({"the landmarks": size}, request.memory_limit, "cpu", NO_LANDMARKS)
     landmarks = graph.derived(
-        f"landmarks, {dtype}", lambda: _Landmarks(graph, dtype, query.sources)
+        f"landmarks, {dtype}", lambda: _Landmarks(graph, dtype, request.sources)
     )
     # keys are sums of two distances: buckets for twice the range
     width = max(typical_weight(graph) / FINER, 2 * finest_width(graph, dtype))
-    bound = query.bound(dtype)
+    bound = request.bound(dtype)
     rounding = 0.0 if dtype.kind == "i" else 8.0 * graph.n * float(np.finfo(dtype).eps)
     options = (
         1.0 / width,
@@ -287,5 +287,5 @@ def solve(graph: Graph, query: Query, method: AStar, dtype: np.dtype[Any]) -> An
         landmarks.highest,
     )
     search = Search(_a_star_kernel, options, lambda n: (*make_links(n), np.empty(n, dtype)))
-    left = replace(query, memory_limit=query.memory_limit - size)
+    left = replace(request, memory_limit=request.memory_limit - size)
     return solve_rows(graph, left, method, dtype, search)

@@ -10,7 +10,7 @@ cycle is negative decides the exact sum of its weights (`sssp.engine.cycles`): r
 the distances around a cycle of length zero, a few times or for ever. So a search that finds none
 but such cycles goes on, and ends with the n-th round at the latest.
 
-A path may not leave the limit of a query, even where negative arcs lead back below it: what is
+A path may not leave the limit of a request, even where negative arcs lead back below it: what is
 not reached leads nowhere, so that a limited result can be certified like any other.
 """
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
@@ -229,14 +229,16 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
     return tuple(np.empty(n, INDEX) for _ in range(5))
 
 
-def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` round by round, in one dtype.
+def solve(
+    graph: Graph, request: Request, method: BellmanFord, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `request` round by round, in one dtype.
 
     Parameters
     ----------
     graph : Graph
         Weights of any sign.
-    query : Query
+    request : Request
     method : BellmanFord
     dtype : dtype
 
@@ -251,4 +253,4 @@ def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any])
         A source reaches a cycle of negative length.
     """
     kernel = Judged(bellman_ford_kernel, graph, dtype)
-    return solve_rows(graph, query, method, dtype, Search(kernel, (), _arrays))
+    return solve_rows(graph, request, method, dtype, Search(kernel, (), _arrays))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sssp.cpu.search_driver import Search, solve_rows
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32
 from sssp.kernels.jit import njit
@@ -57,14 +57,16 @@ def _breadth_first_kernel(
     return status, count
 
 
-def solve(graph: Graph, query: Query, method: BreadthFirst, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` in numbers of arcs: int32 unless the query fixes another dtype.
+def solve(
+    graph: Graph, request: Request, method: BreadthFirst, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `request` in numbers of arcs: int32 unless the request fixes another dtype.
 
     Parameters
     ----------
     graph : Graph
         Weights of any sign; ignored.
-    query : Query
+    request : Request
     method : BreadthFirst
     dtype : dtype
 
@@ -74,4 +76,4 @@ def solve(graph: Graph, query: Query, method: BreadthFirst, dtype: np.dtype[Any]
         None: a distance may not fit the dtype.
     """
     units = graph.derived("unit weights", lambda: graph.with_weights(np.ones(graph.m, INT32)))
-    return solve_rows(units, query, method, dtype, Search(_breadth_first_kernel))
+    return solve_rows(units, request, method, dtype, Search(_breadth_first_kernel))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.intrinsics import prefetch
 from sssp.cpu.search_driver import Search, solve_rows
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
@@ -259,14 +259,16 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> f
     return max(method.delta, finest)
 
 
-def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` with one bucket search a row.
+def solve(
+    graph: Graph, request: Request, method: DeltaStepping, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `request` with one bucket search a row.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
     method : DeltaStepping
     dtype : dtype
 
@@ -277,5 +279,5 @@ def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any
     """
     scale = 1.0 / bucket_width(graph, method, dtype)
     return solve_rows(
-        graph, query, method, dtype, Search(delta_stepping_kernel, (scale,), make_links)
+        graph, request, method, dtype, Search(delta_stepping_kernel, (scale,), make_links)
     )

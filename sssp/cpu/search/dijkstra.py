@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sssp.cpu.search_driver import Search, solve_rows
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE
@@ -130,14 +130,14 @@ def dijkstra_kernel(
     return status, count
 
 
-def solve(graph: Graph, query: Query, method: Dijkstra, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` with one heap search a row.
+def solve(graph: Graph, request: Request, method: Dijkstra, dtype: np.dtype[Any]) -> Answer | None:
+    """Answer `request` with one heap search a row.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
     method : Dijkstra
     dtype : dtype
 
@@ -146,4 +146,4 @@ def solve(graph: Graph, query: Query, method: Dijkstra, dtype: np.dtype[Any]) ->
     Answer or None
         None: a distance may not fit the dtype.
     """
-    return solve_rows(graph, query, method, dtype, Search(dijkstra_kernel))
+    return solve_rows(graph, request, method, dtype, Search(dijkstra_kernel))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.search.dijkstra import grown
 from sssp.engine.overflow import wide_limit
-from sssp.engine.request import Query
+from sssp.engine.request import Request
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, largest_distance, unreached
@@ -221,14 +221,14 @@ def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:
     return bool(_leads_on_kernel(*unsigned_arcs(graph, dtype), *table, limit))
 
 
-def solve(graph: Graph, query: Query, k: int, dtype: np.dtype[Any]) -> tuple[Table, int] | None:
+def solve(graph: Graph, request: Request, k: int, dtype: np.dtype[Any]) -> tuple[Table, int] | None:
     """Find the k nearest sources of every vertex, in one dtype.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
         Its sources are the facilities.
     k : int
     dtype : dtype
@@ -239,9 +239,9 @@ def solve(graph: Graph, query: Query, k: int, dtype: np.dtype[Any]) -> tuple[Tab
         And how many labels were settled. None: a distance may not fit the dtype.
     """
     table = empty_table(graph.n, k, dtype)
-    bound = query.bound(dtype)
+    bound = request.bound(dtype)
     arcs = unsigned_arcs(graph, dtype)
-    settled, clipped = _labels_kernel(*arcs, query.sources, bound, *table)
-    if clipped and bound == largest_distance(dtype) and leads_on(graph, table, query.limit):
+    settled, clipped = _labels_kernel(*arcs, request.sources, bound, *table)
+    if clipped and bound == largest_distance(dtype) and leads_on(graph, table, request.limit):
         return None
     return table, settled

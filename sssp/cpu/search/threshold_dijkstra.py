@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import Search, solve_rows
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET
@@ -160,15 +160,15 @@ def _arrays(n: int) -> tuple[NDArray[Any], ...]:
 
 
 def solve(
-    graph: Graph, query: Query, method: ThresholdDijkstra, dtype: np.dtype[Any]
+    graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` phase by phase.
+    """Answer `request` phase by phase.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
     method : ThresholdDijkstra
     dtype : dtype
 
@@ -190,4 +190,4 @@ def solve(
         in_out,
     )
     search = Search(_threshold_dijkstra_kernel, options, _arrays)
-    return solve_rows(graph, query, method, dtype, search)
+    return solve_rows(graph, request, method, dtype, search)

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.workers import in_order
+from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.order.structure import NO_SLOT, Structure
@@ -493,10 +493,10 @@ class _Customization:
         def bring(arcs: tuple[int, int]) -> None:
             _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
 
-        for _ in in_order(clear, self._pieces(), self.threads):
+        for _ in ordered_map(clear, self._pieces(), self.threads):
             pass
         cuts = np.linspace(0, slots.size, PARTS * self.threads + 1).astype(int).tolist()
-        for _ in in_order(bring, pairwise(cuts), self.threads):
+        for _ in ordered_map(bring, pairwise(cuts), self.threads):
             pass
 
     def find_basic(self, *, signed: bool) -> None:
@@ -578,7 +578,7 @@ class _Customization:
     def packed(self, potentials: NDArray[Any] | None) -> Metric:
         """Pack what is kept."""
         pieces = self._pieces()
-        counts = list(in_order(self._count, pieces, self.threads))
+        counts = list(ordered_map(self._count, pieces, self.threads))
         begins: NDArray[np.int64] = np.zeros((len(pieces) + 1, 2), np.int64)
         for piece, (ups, downs, _) in enumerate(counts):
             begins[piece + 1] = begins[piece] + (ups, downs)
@@ -591,7 +591,7 @@ class _Customization:
                 up_place, up_end, *up, down_place, down_end, *down,
             )  # fmt: skip
 
-        for _ in in_order(pack, range(len(pieces)), self.threads):
+        for _ in ordered_map(pack, range(len(pieces)), self.threads):
             pass
         below = 0.0 if potentials is None else float(potentials.min(initial=0))
         greatest = float(max(count[2] for count in counts))

@@ -120,7 +120,7 @@ def paths_kernel(
 
 @njit
 def trips_kernel(
-    sources, shares, targets, parent, up, down, climbed, inf, bound, rank_of, back, row, unseen,
+    sources, offsets, targets, parent, up, down, climbed, inf, bound, rank_of, back, row, unseen,
     reached, predecessors, visited, known, distances, firsts, counters,
 ):  # fmt: skip
     """Find the trips of some sources, and write down their paths, one behind the other.
@@ -128,7 +128,7 @@ def trips_kernel(
     Arguments
     ---------
     sources : ranks
-    shares : where the targets of every source begin, and where the last ones end
+    offsets : where the targets of every source begin, and where the last ones end
     targets : vertices
     parent : of every rank in the elimination tree
     up, down : the arcs up from every rank, and down to it
@@ -151,7 +151,7 @@ def trips_kernel(
     size = 0
     firsts[0] = 0
     for i in range(sources.size):
-        low, high = shares[i] - shares[0], shares[i + 1] - shares[0]
+        low, high = offsets[i] - offsets[0], offsets[i + 1] - offsets[0]
         counters[0, i] = climb_kernel(sources[i], parent, *up, inf, climbed)
         count, looked_at = paths_kernel(
             sources[i], targets[low:high], parent, *down, climbed, inf, bound, rank_of, *back, row,

@@ -90,7 +90,7 @@ class SweptLanes:
     Parameters
     ----------
     rows : range
-        Which rows of the query.
+        Which rows of the request.
     block : ndarray, shape (places, lanes)
         Their distances,
     start : int
@@ -99,7 +99,7 @@ class SweptLanes:
         What is farther is not reached, whatever stands there: whole rows that are copied hold
         what results do.
     columns : ndarray, int64
-        The places that the query wants, in its order; if that is all, they are in order of vertex.
+        The places that the request wants, in its order; all of them are in order of vertex.
 
     What vertices weigh in a reduction stands in the same order.
     """
@@ -119,7 +119,7 @@ class SweptLanes:
         self._bound, self._columns = bound, columns
 
     def copy_distances(self, out: NDArray[Any]) -> None:
-        """Write the columns that the query wants."""
+        """Write the columns that the request wants."""
         if np.may_share_memory(out, self._block):
             return  # they were found in place
         in_place = out.dtype == self._block.dtype and out.flags.c_contiguous

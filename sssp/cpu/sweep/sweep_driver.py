@@ -44,7 +44,7 @@ from sssp.cpu.sweep.sweeps import (
 from sssp.cpu.tree import may_tie, reset
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, convert_into, narrowed
-from sssp.engine.request import Answer, Query, Walks
+from sssp.engine.request import Answer, Request, Walks
 from sssp.graph.arc_orders import arcs_by_head
 from sssp.kernels.dtypes import INDEX, INT64, infinity
 from sssp.methods import Method
@@ -70,38 +70,43 @@ NEAR = 1 / 16
 
 
 def solve(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` in one dtype; None if a distance may be too long for it."""
-    return solve_by_sweeps(_swept, _fits, hierarchy, query, method, dtype)
+    """Answer `request` in one dtype; None if a distance may be too long for it."""
+    return solve_by_sweeps(_swept, _fits, hierarchy, request, method, dtype)
 
 
 def _swept(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, or trips by climbs."""
-    if query.shares is not None and not query.predecessors:
-        return solve_trips(hierarchy, query, method, dtype)
-    if query.wants_tree or query.nearest or query.predecessors:
-        kind = _TripRows if _are_trips_back(hierarchy.graph, query, dtype) else _SweptRows
-        return kind(hierarchy, query, method, dtype).run()
-    if _is_small_table(hierarchy, query):
-        return _solve_as_trips(hierarchy, query, method, dtype)
-    if query.rows <= FEW or _stays_near(hierarchy, query, method, dtype):
-        return _SweptRows(hierarchy, query, method, dtype).run()
-    return _LaneRows(hierarchy, query, method, dtype).run()
+    if request.target_offsets is not None and not request.predecessors:
+        return solve_trips(hierarchy, request, method, dtype)
+    if request.wants_tree or request.nearest or request.predecessors:
+        kind = _TripRows if _are_trips_back(hierarchy.graph, request, dtype) else _SweptRows
+        return kind(hierarchy, request, method, dtype).run()
+    if _is_small_table(hierarchy, request):
+        return _solve_as_trips(hierarchy, request, method, dtype)
+    if request.rows <= FEW or _stays_near(hierarchy, request, method, dtype):
+        return _SweptRows(hierarchy, request, method, dtype).run()
+    return _LaneRows(hierarchy, request, method, dtype).run()
 
 
-def _fits(hierarchy: PreparedMap, query: Query, dtype: np.dtype[Any]) -> bool:
+def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype."""
     return bool(hierarchy.layered(dtype).fits)
 
 
-def _may_go_back(graph: Graph, query: Query, dtype: np.dtype[Any]) -> bool:
+def _may_go_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
     """Whether paths to targets may be found from their ends."""
-    if query.targets is None or query.nearest or query.fewest_arcs or not query.predecessors:
+    if (
+        request.targets is None
+        or request.nearest
+        or request.fewest_arcs
+        or not request.predecessors
+    ):
         return False
-    return not may_tie(graph, query.bound(dtype), dtype)
+    return not may_tie(graph, request.bound(dtype), dtype)
 
 
 def _are_few(targets: int, n: int) -> bool:
@@ -109,42 +114,47 @@ def _are_few(targets: int, n: int) -> bool:
     return targets <= BACKWARD * n
 
 
-def _are_trips_back(graph: Graph, query: Query, dtype: np.dtype[Any]) -> bool:
+def _are_trips_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
     """Whether trips are wanted whose paths are all found from their ends."""
-    if query.shares is None or not _may_go_back(graph, query, dtype):
+    if request.target_offsets is None or not _may_go_back(graph, request, dtype):
         return False
-    return _are_few(int(np.diff(query.shares).max(initial=0)), graph.n)
+    return _are_few(int(np.diff(request.target_offsets).max(initial=0)), graph.n)
 
 
-def _is_small_table(hierarchy: PreparedMap, query: Query) -> bool:
+def _is_small_table(hierarchy: PreparedMap, request: Request) -> bool:
     """Whether its entries, one by one, take less time than a sweep."""
-    if query.targets is None or query.reduction is not None:
+    if request.targets is None or request.reduction is not None:
         return False
-    return TRIPS_A_VERTEX * hierarchy.n >= query.rows * query.targets.size
+    return TRIPS_A_VERTEX * hierarchy.n >= request.rows * request.targets.size
 
 
 def _solve_as_trips(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer:
     """Find every entry of a table as a trip."""
-    assert query.targets is not None
-    rows, columns = query.rows, query.targets.size
+    assert request.targets is not None
+    rows, columns = request.rows, request.targets.size
     trips = replace(
-        query, targets=np.tile(query.targets, rows), shares=np.arange(rows + 1) * columns, out=None
+        request,
+        targets=np.tile(request.targets, rows),
+        target_offsets=np.arange(rows + 1) * columns,
+        out=None,
     )
     answer = solve_trips(hierarchy, trips, method, dtype)
     answer.distances = answer.distances.reshape(rows, columns)
-    if query.out is not None:
-        convert_into(answer.distances, query.out)
-        answer.distances = query.out
+    if request.out is not None:
+        convert_into(answer.distances, request.out)
+        answer.distances = request.out
     return answer
 
 
-def _stays_near(hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]) -> bool:
+def _stays_near(
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+) -> bool:
     """Whether the first row tells that rows end long before all vertices are swept."""
-    if query.limit is None or query.targets is not None:
+    if request.limit is None or request.targets is not None:
         return False
-    probe = replace(query, sources=query.sources[:1], output="sparse", reduction=None, out=None)
+    probe = replace(request, sources=request.sources[:1], output="sparse", reduction=None, out=None)
     answer = _SweptRows(hierarchy, probe, method, dtype).run()
     return answer is not None and answer.stats["swept"][0] <= NEAR * hierarchy.n
 
@@ -153,17 +163,17 @@ class _SweptRows(SingleRows):
     """Rows that are swept one by one: trees, nearest sources, a row or two."""
 
     def __init__(
-        self, hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+        self, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
     ) -> None:
         # (trees go along the arcs of the part that is open; nobody else looks at them)
         graph = hierarchy.graph
-        if query.wants_tree or query.predecessors:
-            graph = graph.open_part()
-        super().__init__(graph, query, method, dtype)
+        if request.wants_tree or request.predecessors:
+            graph = graph.without_closed_arcs()
+        super().__init__(graph, request, method, dtype)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
         self.inf = infinity(dtype)
         self.back: tuple[NDArray[Any], ...] | None = None
-        if _may_go_back(graph, query, dtype):
+        if _may_go_back(graph, request, dtype):
             self.back = arcs_by_head(graph, dtype)
         self.extra = _climbs(dtype, backward=self.back is not None)
 
@@ -177,7 +187,7 @@ class _SweptRows(SingleRows):
         sources = structure.rank[self.sources_of(rows.start)]
         shifts = self.metric.potentials
         shift = 0 if shifts is None else shifts[self.sources_of(rows.start)].max()
-        if self.query.nearest:
+        if self.request.nearest:
             climbed[sources] = 0
             if shifts is not None:
                 # (those at a higher potential have the advantage that their rows are shifted by)
@@ -186,7 +196,7 @@ class _SweptRows(SingleRows):
             passed = climbed.size
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
-        targets = self.query.targets_of(rows.start)
+        targets = self.request.targets_of(rows.start)
         few = targets is not None and _are_few(targets.size, self.graph.n)
         back = self.back if few else None
         if back is not None:
@@ -196,7 +206,7 @@ class _SweptRows(SingleRows):
                 known,
             )  # fmt: skip
             reached = scratch.reached[:count]
-        elif self.query.limit is None or self.query.nearest:
+        elif self.request.limit is None or self.request.nearest:
             count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
             reached, swept = scratch.reached[:count], climbed.size
             reached_in_order(row, self.unseen, reached)
@@ -222,22 +232,22 @@ class _TripRows(_SweptRows):
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield sources whose trips are found in one call."""
-        rows = self.query.rows
+        rows = self.request.rows
         step = max(1, min(TRIPS_TOGETHER, -(-rows // threads)))
         return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Find the trips of some sources."""
-        query, structure = self.query, self.structure
-        assert query.shares is not None
-        assert query.targets is not None
+        request, structure = self.request, self.structure
+        assert request.target_offsets is not None
+        assert request.targets is not None
         assert self.back is not None
-        shares = query.shares[rows.start : rows.stop + 1]
-        targets = query.targets[shares[0] : shares[-1]]
+        offsets = request.target_offsets[rows.start : rows.stop + 1]
+        targets = request.targets[offsets[0] : offsets[-1]]
         distances = np.empty((1, targets.size), self.dtype)
         firsts = np.empty(targets.size + 1, INT64)
         vertices = trips_kernel(
-            structure.rank[query.sources[rows.start : rows.stop]], shares, targets,
+            structure.rank[request.sources[rows.start : rows.stop]], offsets, targets,
             structure.parent, self.metric.up, self.metric.down, scratch.extra[0], self.inf,
             self.bound, structure.rank, tuple(self.back), scratch.distances[0], self.unseen,
             scratch.reached, scratch.predecessors[0], *scratch.extra[1:], distances[0], firsts,
@@ -292,16 +302,16 @@ class _LaneRows(Rows):
     """
 
     def __init__(
-        self, hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+        self, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
     ) -> None:
-        self.asked, self.memory = query.dtype, None
-        whole = query.targets is None and query.reduction is None
+        self.asked, self.memory = request.dtype, None
+        whole = request.targets is None and request.reduction is None
         # (of a few rows most lanes would be empty, and kept with the answer)
-        fills = 2 * query.rows >= LANES
-        if whole and fills and query.out is None and query.output == "host":
-            self.memory = _memory_for(query, hierarchy.n, dtype)
-            query = replace(query, out=self.memory[:, : query.rows].T)
-        super().__init__(hierarchy.graph, weigh_targets(query), method, dtype)
+        fills = 2 * request.rows >= LANES
+        if whole and fills and request.out is None and request.output == "host":
+            self.memory = _memory_for(request, hierarchy.n, dtype)
+            request = replace(request, out=self.memory[:, : request.rows].T)
+        super().__init__(hierarchy.graph, weigh_targets(request), method, dtype)
         if self.memory is not None:
             self.form.nbytes = self.memory.size * bytes_of_entry(dtype, self.asked)
         self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
@@ -312,13 +322,13 @@ class _LaneRows(Rows):
         self.shared_bytes = self._shared_bytes
         group = max(1, self.places * LANES * dtype.itemsize)
         # (what reads lanes itself sees what is too far; potentials must not bring it near)
-        reads = query.reduction is not None or query.output == "sparse"
-        leaves_some = query.limit is not None or not self.metric.joined
+        reads = request.reduction is not None or request.output == "sparse"
+        leaves_some = request.limit is not None or not self.metric.joined
         self.cuts = leaves_some and not (reads and self.metric.potentials is None)
         # (no wider than a worker's share, for pages of a block are touched as a whole)
-        share = -(-query.rows // (LANES * query.threads))
-        held = self.form.nbytes + self.counts.nbytes + self.query.nbytes + self.shared_bytes
-        room = query.memory_limit - held - hierarchy.n * dtype.itemsize - self.places
+        share = -(-request.rows // (LANES * request.threads))
+        held = self.form.nbytes + self.counts.nbytes + self.request.nbytes + self.shared_bytes
+        room = request.memory_limit - held - hierarchy.n * dtype.itemsize - self.places
         fitting = min(MOST_LANES // LANES, BLOCK_BYTES // group, share, room // group)
         self.together = max(1, fitting) * LANES
 
@@ -326,7 +336,7 @@ class _LaneRows(Rows):
     def _shared_bytes(self) -> int:
         """What is there for this question; the selection of all vertices is kept with the map."""
         own = self.columns.nbytes
-        if self.query.targets is not None:
+        if self.request.targets is not None:
             own += self.selection.nbytes + (0 if self.heights is None else self.heights.nbytes)
         return own
 
@@ -334,7 +344,7 @@ class _LaneRows(Rows):
         """Return the potential of every place, if weights are between potentials."""
         shifts: NDArray[Any] | None = self.metric.potentials
         places = self.selection.places
-        if shifts is None or self.query.targets is None:
+        if shifts is None or self.request.targets is None:
             return shifts
         heights: NDArray[Any] = np.empty(self.selection.order.size, self.dtype)
         swept = places >= 0
@@ -342,12 +352,12 @@ class _LaneRows(Rows):
         return heights
 
     def _select(self, hierarchy: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
-        targets = self.query.targets
+        targets = self.request.targets
         if targets is None:
             columns = np.arange(hierarchy.n if self.memory is None else 0)
             return hierarchy.everything(self.dtype), columns
         ranks = self.structure.rank[targets]
-        limit, advice = self.query.memory_limit, self.query.advice
+        limit, advice = self.request.memory_limit, self.request.advice
 
         def check(nbytes: int) -> None:
             check_memory({"arcs down to the targets": nbytes}, limit, "cpu", advice)
@@ -364,7 +374,7 @@ class _LaneRows(Rows):
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield rows that are swept together: whole groups of lanes."""
-        rows, step = self.query.rows, self.together
+        rows, step = self.request.rows, self.together
         return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
     @property
@@ -394,7 +404,7 @@ class _LaneRows(Rows):
             assert self.memory is not None
             block, start = self.memory, rows.start
         lanes = -(-len(rows) // LANES) * LANES
-        ranks = self.structure.rank[self.query.sources[rows.start : rows.stop]]
+        ranks = self.structure.rank[self.request.sources[rows.start : rows.stop]]
         climbed, swept = self.counts
         climb_lanes_kernel(
             ranks, parent, *self.metric.up, self.inf, scratch.climbed, selection.places,
@@ -409,14 +419,14 @@ class _LaneRows(Rows):
         if self.cuts:
             cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
-            starts = self.metric.potentials[self.query.sources[rows.start : rows.stop]]
+            starts = self.metric.potentials[self.request.sources[rows.start : rows.stop]]
             shift_kernel(block, start, self.heights, starts, self.unseen)
         self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
 
 
-def _memory_for(query: Query, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _memory_for(request: Request, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return memory for all rows side by side."""
-    lanes = -(-query.rows // LANES) * LANES
-    needed = {"the answer": n * lanes * bytes_of_entry(dtype, query.dtype)}
-    check_memory(needed, query.memory_limit, "cpu", query.advice)
+    lanes = -(-request.rows // LANES) * LANES
+    needed = {"the answer": n * lanes * bytes_of_entry(dtype, request.dtype)}
+    check_memory(needed, request.memory_limit, "cpu", request.advice)
     return lanes_memory(n, lanes, dtype)

@@ -22,8 +22,8 @@ from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Query
-from sssp.engine.workers import in_order
+from sssp.engine.request import Answer, Request
+from sssp.engine.workers import ordered_map
 from sssp.kernels.dtypes import INT64, infinity, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import Method
@@ -192,25 +192,27 @@ class _Climbs:
 
 
 def solve_trips(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer:
     """Find the distances of trips, those of every source together.
 
     O(arcs to ancestors) time a source and a target, `LANES` at a time, and O(depth) a trip.
     """
-    assert query.targets is not None
-    assert query.shares is not None
+    assert request.targets is not None
+    assert request.target_offsets is not None
     structure, metric, inf = hierarchy.structure, hierarchy.layered(dtype), infinity(dtype)
-    targets = structure.rank[query.targets]
-    sources = np.repeat(structure.rank[query.sources], np.diff(query.shares))
+    targets = structure.rank[request.targets]
+    sources = np.repeat(structure.rank[request.sources], np.diff(request.target_offsets))
     found: NDArray[Any] = np.empty(targets.size, dtype)
     label_bytes = 2 * structure.height * dtype.itemsize
     piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
     each = hierarchy.n * (LANES * dtype.itemsize + 4) + min(piece, targets.size) * label_bytes
-    held = found.nbytes + query.beside
-    check_memory({"the trips": held, "the climbs": each}, query.memory_limit, "cpu", query.advice)
+    held = found.nbytes + request.reserved_bytes
+    check_memory(
+        {"the trips": held, "the climbs": each}, request.memory_limit, "cpu", request.advice
+    )
     pieces = range(0, targets.size, piece)
-    threads = min(query.threads, len(pieces), (query.memory_limit - held) // max(each, 1))
+    threads = min(request.threads, len(pieces), (request.memory_limit - held) // max(each, 1))
     spare: list[_Climbs] = []
 
     def solve(low: int) -> int:
@@ -222,23 +224,23 @@ def solve_trips(
             start_of, end_of, starts, ends, structure.parent, structure.depth, structure.chain,
             climbs.labels(structure, metric.up, starts, inf),
             climbs.labels(structure, metric.down, ends, inf),
-            inf, query.bound(dtype), unreached(dtype), found[part],
+            inf, request.bound(dtype), unreached(dtype), found[part],
         )  # fmt: skip
         spare.append(climbs)
         return part.stop - low
 
-    with progress_bar(targets.size, query.progress, "trip") as advance:
-        for done in in_order(solve, pieces, max(1, int(threads))):
+    with progress_bar(targets.size, request.progress, "trip") as advance:
+        for done in ordered_map(solve, pieces, max(1, int(threads))):
             advance(done)
     if metric.potentials is not None:
-        ends = metric.potentials[query.targets]
-        starts = np.repeat(metric.potentials[query.sources], np.diff(query.shares))
+        ends = metric.potentials[request.targets]
+        starts = np.repeat(metric.potentials[request.sources], np.diff(request.target_offsets))
         reached = found != unreached(dtype)
         found[reached] += (ends - starts)[reached]
-    counts = np.zeros((len(method.statistics), query.rows), INT64)
-    if query.rows:
+    counts = np.zeros((len(method.statistics), request.rows), INT64)
+    if request.rows:
         passed = structure.depth[targets] + 1
-        counts[0] = structure.depth[structure.rank[query.sources]] + 1
-        counts[0] += np.add.reduceat(np.append(passed, 0), query.shares[:-1])
+        counts[0] = structure.depth[structure.rank[request.sources]] + 1
+        counts[0] += np.add.reduceat(np.append(passed, 0), request.target_offsets[:-1])
     stats = dict(zip(method.statistics, counts, strict=True))
-    return Answer(narrowed(found, query.dtype), stats=stats)
+    return Answer(narrowed(found, request.dtype), stats=stats)

@@ -24,7 +24,7 @@ from numba import from_dtype, int32, int64, uint32
 from sssp.cuda.compiler import cuda, kernel, part
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
-from sssp.engine.matrix_request import MatrixQuery
+from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
@@ -277,15 +277,15 @@ def _launch_tiles(matrix: Matrix, first: int, tile: int, *, closes: bool) -> Non
 
 
 def solve(
-    graph: Graph, query: MatrixQuery, method: FloydWarshall, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: FloydWarshall, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` in ``ceil(n / tile)`` rounds of three kernels.
+    """Answer `request` in ``ceil(n / tile)`` rounds of three kernels.
 
     Parameters
     ----------
     graph : Graph
         Whose arcs the trees are made of.
-    query : MatrixQuery
+    request : MatrixRequest
         Weights of any sign.
     method : FloydWarshall
     dtype : dtype
@@ -307,7 +307,7 @@ def solve(
         n, dtype = matrix.n, np.dtype(matrix.flat.dtype)
         tile = tile_side(dtype, with_tails=matrix.tails is not None)
         looked = 0
-        with progress_bar(n, query.progress, "vertex") as advance:
+        with progress_bar(n, request.progress, "vertex") as advance:
             for first in range(0, n, tile):
                 launch_round(matrix, first, tile)
                 done = min(first + tile, n)
@@ -318,4 +318,4 @@ def solve(
                     looked = done
         return matrix, -(-done // tile)
 
-    return solve_matrix(graph, query, dtype, close)
+    return solve_matrix(graph, request, dtype, close)

@@ -1,4 +1,4 @@
-"""What every CUDA solver of a `MatrixQuery` does before and after: the matrix, the tree.
+"""What every CUDA solver of a `MatrixRequest` does before and after: the matrix, the tree.
 
 The twin of `sssp.cpu.matrix.matrix_driver`. The initial matrix is made on the device where a graph
 is given, for its arcs are few beside n^2 entries; a matrix of the user's travels in blocks of rows.
@@ -30,13 +30,13 @@ from sssp.cuda.narrow_device import narrowed_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_request import (
-    MatrixQuery,
+    MatrixRequest,
     NegativeDiagonalError,
     overflowed,
     threshold,
 )
 from sssp.engine.memory import check_memory
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
 
@@ -165,16 +165,16 @@ class Matrix:
         self.flags = device_array(3, INDEX)
 
     @classmethod
-    def of(cls, query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Matrix:
-        """Return the initial matrix of a query, negative entries of its diagonal noted."""
-        matrix = cls(query.n, dtype, cuda.stream(), with_tails=query.carries_tails(dtype))
-        if query.stream is not None:
-            after(query.stream, [matrix.stream])
+    def of(cls, request: MatrixRequest, dtype: np.dtype[Any], number: int) -> Matrix:
+        """Return the initial matrix of a request, negative entries of its diagonal noted."""
+        matrix = cls(request.n, dtype, cuda.stream(), with_tails=request.carries_tails(dtype))
+        if request.stream is not None:
+            after(request.stream, [matrix.stream])
         fill(matrix.flags, INDEX.type(0), matrix.stream)
-        if not isinstance(query.source, Graph):
-            matrix._travel(query)
+        if not isinstance(request.source, Graph):
+            matrix._travel(request)
         else:
-            arcs = device_graph(query.source, number).arcs(query.source, dtype)
+            arcs = device_graph(request.source, number).arcs(request.source, dtype)
             fill(matrix.flat, infinity(dtype), matrix.stream)
             blocks = 1 if SIMULATOR else min(matrix.n, 1 << 16)
             _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.flat)
@@ -186,14 +186,14 @@ class Matrix:
             )
         return matrix
 
-    def _travel(self, query: MatrixQuery) -> None:
-        """Bring the rows of the query's matrix here, block by block."""
+    def _travel(self, request: MatrixRequest) -> None:
+        """Bring the rows of the request's matrix here, block by block."""
         dtype, n = np.dtype(self.flat.dtype), self.n
         step = max(1, TRAVELLING // (n * dtype.itemsize))
         for first in range(0, n, step):
             rows = range(first, min(first + step, n))
             block = np.empty((len(rows), n), dtype)
-            query.fill(block, rows)
+            request.fill(block, rows)
             part = self.flat[first * n : rows.stop * n]
             part.copy_to_device(upload(block.reshape(-1)), stream=self.stream)
             self.stream.synchronize()
@@ -227,19 +227,19 @@ class Matrix:
 
 def solve_matrix(
     graph: Graph,
-    query: MatrixQuery,
+    request: MatrixRequest,
     dtype: np.dtype[Any],
     close: Callable[[Matrix], tuple[Matrix, int]],
     *,
     copies: int = 1,
 ) -> Answer | None:
-    """Answer `query` in one dtype with the solver that `close` is; None if it is too narrow.
+    """Answer `request` in one dtype with the solver that `close` is; None if it is too narrow.
 
     Parameters
     ----------
     graph : Graph
         Whose arcs the trees are made of.
-    query : MatrixQuery
+    request : MatrixRequest
     dtype : dtype
     close : callable
         ``close(matrix)`` returns the closure, in the same matrix or another, and how many rounds
@@ -254,16 +254,16 @@ def solve_matrix(
     DeviceError
         The device cannot be used, or the call needs more memory than it may take.
     """
-    number = device_number(query.device)
+    number = device_number(request.device)
     with select(number):
-        _plan_memory(query, dtype, copies)
-        if query.n == 0:
-            return _empty(query, dtype, number)
-        matrix, rounds = close(Matrix.of(query, dtype, number))
+        _plan_memory(request, dtype, copies)
+        if request.n == 0:
+            return _empty(request, dtype, number)
+        matrix, rounds = close(Matrix.of(request, dtype, number))
         vertex = matrix.negative_vertex()
         if vertex is not None:
             raise NegativeDiagonalError(vertex)
-        extremes = _settled(query, matrix)
+        extremes = _settled(request, matrix)
         if extremes is None:
             return None
         tails = None
@@ -271,42 +271,42 @@ def solve_matrix(
             row = _broken_row(matrix)
             if row is not None:
                 raise NegativeDiagonalError(row)
-            tails = _result(query, matrix.tails, query.n, number)
-        elif query.predecessors:
-            tails = _Trees(graph, query, matrix, number).found()
-        flat = narrowed_device(matrix.flat, query.dtype, matrix.stream, extremes)
-        distances = _result(query, flat, query.n, number)
-        return Answer(distances, tails, stats={"rounds": np.full(query.n, rounds, np.int64)})
+            tails = _result(request, matrix.tails, request.n, number)
+        elif request.predecessors:
+            tails = _Trees(graph, request, matrix, number).found()
+        flat = narrowed_device(matrix.flat, request.dtype, matrix.stream, extremes)
+        distances = _result(request, flat, request.n, number)
+        return Answer(distances, tails, stats={"rounds": np.full(request.n, rounds, np.int64)})
 
 
-def _plan_memory(query: MatrixQuery, dtype: np.dtype[Any], copies: int) -> None:
-    entries = query.n * query.n
+def _plan_memory(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> None:
+    entries = request.n * request.n
     tails = trees = 0
-    if query.carries_tails(dtype):
+    if request.carries_tails(dtype):
         tails = copies * INDEX.itemsize
-    elif query.predecessors:
-        tails = INDEX.itemsize if query.output == "device" else 0
-        trees = query.n * ROW_WORDS * INDEX.itemsize
+    elif request.predecessors:
+        tails = INDEX.itemsize if request.output == "device" else 0
+        trees = request.n * ROW_WORDS * INDEX.itemsize
     needed = entries * (copies * dtype.itemsize + tails) + trees
-    parts = {f"a matrix of {query.n:,} vertices in {dtype}": needed}
-    room = available_bytes(query.memory_limit)
-    check_memory(parts, query.memory_limit, query.device, query.advice, room)
+    parts = {f"a matrix of {request.n:,} vertices in {dtype}": needed}
+    room = available_bytes(request.memory_limit)
+    check_memory(parts, request.memory_limit, request.device, request.advice, room)
 
 
-def _empty(query: MatrixQuery, dtype: np.dtype[Any], number: int) -> Answer:
+def _empty(request: MatrixRequest, dtype: np.dtype[Any], number: int) -> Answer:
     """Return the answer for a graph without vertices."""
-    kind = query.dtype or dtype
+    kind = request.dtype or dtype
 
     def nothing(dtype: np.dtype[Any]) -> Any:
-        if query.output == "device":
+        if request.output == "device":
             return DeviceArray(device_array(0, dtype), (0, 0), number)
         return np.empty((0, 0), dtype)
 
-    tails = nothing(INDEX) if query.predecessors else None
+    tails = nothing(INDEX) if request.predecessors else None
     return Answer(nothing(kind), tails, stats={"rounds": np.zeros(0, np.int64)})
 
 
-def _settled(query: MatrixQuery, matrix: Matrix) -> tuple[Any, Any] | None:
+def _settled(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
     """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
     dtype, launch = np.dtype(matrix.flat.dtype), (BLOCKS, THREADS, matrix.stream)
     least = matrix.partials(lambda found: _least_kernel[launch](matrix.flat, found)).min()
@@ -318,7 +318,7 @@ def _settled(query: MatrixQuery, matrix: Matrix) -> tuple[Any, Any] | None:
             matrix.flat, dtype.type(above), unreached(dtype), found
         )
     ).max()
-    if overflowed(dtype, above, greatest, query.heaviest):
+    if overflowed(dtype, above, greatest, request.heaviest):
         return None
     return least, greatest
 
@@ -332,9 +332,9 @@ def _broken_row(matrix: Matrix) -> int | None:
     return found - 1 if found else None
 
 
-def _result(query: MatrixQuery, flat: Any, n: int, number: int) -> Any:
+def _result(request: MatrixRequest, flat: Any, n: int, number: int) -> Any:
     """Return a matrix where the call wants it."""
-    if query.output == "device":
+    if request.output == "device":
         wait_for_device()
         return DeviceArray(flat, (n, n), number)
     host: NDArray[Any] = np.empty(n * n, flat.dtype)
@@ -346,23 +346,23 @@ def _result(query: MatrixQuery, flat: Any, n: int, number: int) -> Any:
 class _Trees:
     """Predecessors of final integer distances, from the tight arcs of the graph."""
 
-    def __init__(self, graph: Graph, query: MatrixQuery, matrix: Matrix, number: int) -> None:
-        self.graph, self.query, self.matrix, self.number = graph, query, matrix, number
+    def __init__(self, graph: Graph, request: MatrixRequest, matrix: Matrix, number: int) -> None:
+        self.graph, self.request, self.matrix, self.number = graph, request, matrix, number
         self.dtype = np.dtype(matrix.flat.dtype)
         self.arcs = device_graph(self.graph, number).arcs(self.graph, self.dtype)
-        self.tree_query = Query(
-            np.empty(0, np.int64), predecessors=True, output=query.output, device=query.device
+        self.tree_query = Request(
+            np.empty(0, np.int64), predecessors=True, output=request.output, device=request.device
         )
-        n = query.n
-        flat = query.output == "device"
+        n = request.n
+        flat = request.output == "device"
         self.on_device = device_array(n * n, INDEX) if flat else None
         self.on_host = None if flat else np.empty((n, n), INDEX)
 
     def found(self) -> Any:
         """Return them where the call wants them."""
-        n = self.query.n
+        n = self.request.n
         row = tree_bytes(self.graph, self.tree_query)
-        free = available_bytes(self.query.memory_limit)
+        free = available_bytes(self.request.memory_limit)
         size = max(1, min(n, TREES, free // max(1, row)))
         scratch = allocate_tree(self.graph, self.tree_query, size, self.dtype)
         for first in range(0, n, size):
@@ -373,7 +373,7 @@ class _Trees:
         return self.on_host
 
     def _find(self, rows: range, scratch: Any) -> None:
-        n, stream = self.query.n, self.matrix.stream
+        n, stream = self.request.n, self.matrix.stream
         shape, part = (len(rows), n), slice(rows.start * n, rows.stop * n)
         batch = Batch(
             len(rows),

@@ -17,7 +17,7 @@ from sssp.cuda.compiler import cuda, kernel
 from sssp.cuda.fill import fill
 from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
-from sssp.engine.matrix_request import MatrixQuery
+from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
@@ -83,15 +83,15 @@ def launch_square(matrix: Matrix, after: Matrix) -> None:
 
 
 def solve(
-    graph: Graph, query: MatrixQuery, method: RepeatedSquaring, dtype: np.dtype[Any]
+    graph: Graph, request: MatrixRequest, method: RepeatedSquaring, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` with at most ``query.squarings`` products.
+    """Answer `request` with at most ``request.squarings`` products.
 
     Parameters
     ----------
     graph : Graph
         Whose arcs the trees are made of.
-    query : MatrixQuery
+    request : MatrixRequest
         Weights of any sign.
     method : RepeatedSquaring
     dtype : dtype
@@ -110,10 +110,10 @@ def solve(
     """
 
     def close(matrix: Matrix) -> tuple[Matrix, int]:
-        rounds = query.squarings
+        rounds = request.squarings
         other = matrix.room()
         looks = method.early_stop or matrix.n**3 >= QUEUED
-        with progress_bar(rounds, query.progress, "round") as advance:
+        with progress_bar(rounds, request.progress, "round") as advance:
             for finished in range(1, rounds + 1):
                 fill(matrix.flags[CHANGED : CHANGED + 1], INDEX.type(0), matrix.stream)
                 launch_square(matrix, other)
@@ -126,4 +126,4 @@ def solve(
                 advance(1)
         return matrix, rounds
 
-    return solve_matrix(graph, query, dtype, close, copies=2)
+    return solve_matrix(graph, request, dtype, close, copies=2)

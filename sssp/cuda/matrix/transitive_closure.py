@@ -40,7 +40,7 @@ from sssp.cuda.device.warp import from_lane
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.fill import fill
 from sssp.cuda.pool import device_array
-from sssp.engine.matrix_request import ClosureQuery
+from sssp.engine.matrix_request import ClosureRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
@@ -290,42 +290,42 @@ def square(before: Any, after: Any, n: int, changed: Any, stream: Any) -> None:
     _square_kernel[grid, THREADS, stream](before, after, np.uint32(n), np.uint32(words), changed)
 
 
-def packed_matrix(query: ClosureQuery) -> Any:
-    """Bring the initial matrix of a query to the current device, row by row in one axis."""
-    host: NDArray[np.uint64] = np.empty((query.n, query.words), np.uint64)
-    query.fill(host, range(query.n))
+def packed_matrix(request: ClosureRequest) -> Any:
+    """Bring the initial matrix of a request to the current device, row by row in one axis."""
+    host: NDArray[np.uint64] = np.empty((request.n, request.words), np.uint64)
+    request.fill(host, range(request.n))
     return upload(host.reshape(-1))
 
 
-def packed_result(query: ClosureQuery, reach: Any, number: int) -> Any:
+def packed_result(request: ClosureRequest, reach: Any, number: int) -> Any:
     """Return a packed matrix of the current device where the call wants it."""
-    shape = query.n, query.words
+    shape = request.n, request.words
     wait_for_device()
-    if query.output == "device":
+    if request.output == "device":
         return DeviceArray(reach, shape, number)
     host: NDArray[np.uint64] = np.empty(shape, np.uint64)
     download(reach, host.reshape(-1), cuda.stream())
     return host
 
 
-def _sweep_all(query: ClosureQuery, reach: Any, stream: Any) -> Any:
-    words = query.words
-    step = max(1, QUEUED // (query.n * words * TABLES))
-    with progress_bar(words, query.progress, "word") as advance:
+def _sweep_all(request: ClosureRequest, reach: Any, stream: Any) -> Any:
+    words = request.words
+    step = max(1, QUEUED // (request.n * words * TABLES))
+    with progress_bar(words, request.progress, "word") as advance:
         for first in range(0, words, step):
             part = range(first, min(first + step, words))
-            sweep(reach, query.n, part, stream)
+            sweep(reach, request.n, part, stream)
             stream.synchronize()
             advance(len(part))
     return reach
 
 
-def _square_all(query: ClosureQuery, reach: Any, stream: Any, *, early_stop: bool) -> Any:
+def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop: bool) -> Any:
     after, changed = device_array(reach.size, np.uint64), device_array(1, INDEX)
-    with progress_bar(query.squarings, query.progress, "round") as advance:
-        for _ in range(query.squarings):
+    with progress_bar(request.squarings, request.progress, "round") as advance:
+        for _ in range(request.squarings):
             fill(changed, INDEX.type(0), stream)
-            square(reach, after, query.n, changed, stream)
+            square(reach, after, request.n, changed, stream)
             reach, after = after, reach
             if early_stop:
                 news = changed.copy_to_host(stream=stream)
@@ -336,12 +336,12 @@ def _square_all(query: ClosureQuery, reach: Any, stream: Any, *, early_stop: boo
     return reach
 
 
-def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) -> Any:
+def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
     """Return the packed closure.
 
     Parameters
     ----------
-    query : ClosureQuery
+    request : ClosureRequest
     method : ClosureByWarshall or ClosureBySquaring
 
     Returns
@@ -354,18 +354,18 @@ def close(query: ClosureQuery, method: ClosureByWarshall | ClosureBySquaring) ->
     DeviceError
         The device cannot be used, or it needs more memory than the call may take.
     """
-    number = device_number(query.device)
+    number = device_number(request.device)
     squaring = isinstance(method, ClosureBySquaring)
     with select(number):
-        needed = query.n * query.words * 8 * (2 if squaring else 1)
-        free = available_bytes(query.memory_limit)
-        parts = {f"the closure of {query.n:,} vertices": needed}
-        check_memory(parts, query.memory_limit, query.device, query.advice, free)
-        reach, stream = packed_matrix(query), cuda.stream()
-        if query.stream is not None:
-            after(query.stream, [stream])
-        if query.n and isinstance(method, ClosureBySquaring):
-            reach = _square_all(query, reach, stream, early_stop=method.early_stop)
-        elif query.n:
-            reach = _sweep_all(query, reach, stream)
-        return packed_result(query, reach, number)
+        needed = request.n * request.words * 8 * (2 if squaring else 1)
+        free = available_bytes(request.memory_limit)
+        parts = {f"the closure of {request.n:,} vertices": needed}
+        check_memory(parts, request.memory_limit, request.device, request.advice, free)
+        reach, stream = packed_matrix(request), cuda.stream()
+        if request.stream is not None:
+            after(request.stream, [stream])
+        if request.n and isinstance(method, ClosureBySquaring):
+            reach = _square_all(request, reach, stream, early_stop=method.early_stop)
+        elif request.n:
+            reach = _sweep_all(request, reach, stream)
+        return packed_result(request, reach, number)

@@ -41,7 +41,7 @@ from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.fill import THREADS, blocks_for
 from sssp.cuda.pool import device_array
 from sssp.cuda.search_driver import solve_rows
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -979,14 +979,16 @@ class _DeltaSearch(Search):
         return bound if delta >= bound else self.dtype.type(delta)
 
 
-def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` with near and far piles.
+def solve(
+    graph: Graph, request: Request, method: DeltaStepping, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `request` with near and far piles.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
     method : DeltaStepping
     dtype : dtype
 
@@ -997,7 +999,7 @@ def solve(graph: Graph, query: Query, method: DeltaStepping, dtype: np.dtype[Any
     """
     return solve_rows(
         graph,
-        query,
+        request,
         method,
         dtype,
         lambda on_device: _DeltaSearch(graph, on_device, dtype, method.delta),

@@ -39,7 +39,7 @@ from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_ba
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
 from sssp.cuda.search_driver import solve_rows
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_weight
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -828,15 +828,15 @@ class _ThresholdSearch(Search):
 
 
 def solve(
-    graph: Graph, query: Query, method: ThresholdDijkstra, dtype: np.dtype[Any]
+    graph: Graph, request: Request, method: ThresholdDijkstra, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` phase by phase, a thread block a source.
+    """Answer `request` phase by phase, a thread block a source.
 
     Parameters
     ----------
     graph : Graph
         Weights >= 0.
-    query : Query
+    request : Request
     method : ThresholdDijkstra
     dtype : dtype
 
@@ -848,7 +848,7 @@ def solve(
     in_out = method.criterion == "in-out"
     return solve_rows(
         graph,
-        query,
+        request,
         method,
         dtype,
         lambda on_device: _ThresholdSearch(graph, on_device, dtype, in_out=in_out),

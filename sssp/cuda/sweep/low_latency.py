@@ -24,7 +24,7 @@ from sssp.cuda.solved_rows import DeviceRows, FormScratch
 from sssp.cuda.sweep.graph_replay import Launches
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
 from sssp.engine.outputs import make_form
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INT64, unreached
 from sssp.methods import Method
 
@@ -36,7 +36,7 @@ class Ready:
     ----------
     search : LanesSearch
         Of the map: it fills the distances of a batch.
-    query : Query
+    request : Request
         For so many rows; others like it may follow.
 
     Attributes
@@ -44,20 +44,20 @@ class Ready:
     rows, together : int
         How many there are, and how many are swept side by side, batch by batch.
     nothing : FormScratch
-        What the form of such a query asks for.
+        What the form of such a request asks for.
     distances : device array, shape (rows, columns)
     nbytes : int
         Bytes of the device.
     """
 
-    def __init__(self, search: Any, query: Query) -> None:
-        self.rows, self.together = query.rows, _together(search, query.rows)
+    def __init__(self, search: Any, request: Request) -> None:
+        self.rows, self.together = request.rows, _together(search, request.rows)
         self.scratch, self.launches = search.allocate(self.together), Launches()
         weights = None
-        if query.reduction is not None:
-            weights = reduce.on_device(query.reduction, search.dtype)
+        if request.reduction is not None:
+            weights = reduce.on_device(request.reduction, search.dtype)
         # (of targets there are no other columns)
-        whole = replace(query, targets=None)
+        whole = replace(request, targets=None)
         self.nothing = FormScratch.allocate(search.n, whole, search.dtype, self.rows, weights)
         self.given = cuda.pinned_array(self.rows, INT64)
         self.sources = device_array(self.rows, INT64)
@@ -71,9 +71,9 @@ class Ready:
         parts = (*self.scratch, self.sources, self.counters, self.distances)
         self.nbytes = sum(getattr(part, "nbytes", 0) for part in parts)
 
-    def launch(self, search: Any, query: Query) -> Batch:
+    def launch(self, search: Any, request: Request) -> Batch:
         """Queue all that is to be done on the device."""
-        bound = query.bound(search.dtype)
+        bound = request.bound(search.dtype)
         everything = Batch(
             self.rows, self.sources, None, search.map.nothing[1], bound, unreached(search.dtype),
             self.distances, self.counters, self.stream,
@@ -91,7 +91,7 @@ class Ready:
                 search.hand_over(some, self.scratch)
             fetch(self.counters, self.counted, stream)
 
-        self.given[:] = query.sources
+        self.given[:] = request.sources
         self.launches.do((search.serial, bound, search.direct), self.stream, launches)
         return everything
 
@@ -109,14 +109,14 @@ def _together(search: Any, rows: int) -> int:
     return rows if rows <= most else alike
 
 
-def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
+def answer_at_once(search: Any, request: Request, method: Method) -> Answer | None:
     """Answer for some rows; None if there is no room for that.
 
     Parameters
     ----------
     search : LanesSearch
         Of the map; its device is current.
-    query : Query
+    request : Request
     method : Method
         Whose ``statistics`` the search counts.
 
@@ -125,34 +125,34 @@ def answer_at_once(search: Any, query: Query, method: Method) -> Answer | None:
     DeviceError
         The answer does not fit into the memory of the host.
     """
-    n, dtype, rows, shelf = search.n, search.dtype, query.rows, search.map.shelf
-    reduction, on_host = query.reduction, query.output == "host"
+    n, dtype, rows, shelf = search.n, search.dtype, request.rows, search.map.shelf
+    reduction, on_host = request.reduction, request.output == "host"
     form: Any = (
-        make_form(n, query, dtype)
+        make_form(n, request, dtype)
         if on_host
-        else DeviceForm(n, query, dtype, device_number(query.device))
+        else DeviceForm(n, request, dtype, device_number(request.device))
     )
     needed = search.fixed_bytes + _together(search, rows) * search.row_bytes
     needed += rows * _columns(search) * dtype.itemsize
     needed += 0 if on_host else form.device_bytes
     needed += 0 if reduction is None else rows * reduce.row_bytes(reduction)
-    if needed > query.memory_limit:
+    if needed > request.memory_limit:
         return None
     selected = 0 if search.packed is None else search.packed.selection.serial
-    key = Ready, type(search), selected, rows, query.output, reduction and reduction.what
+    key = Ready, type(search), selected, rows, request.output, reduction and reduction.what
     ready = shelf.take(key)
     if ready is None and needed - search.map.nbytes > free_bytes() * SHARE:
         return None
-    ready = ready or Ready(search, query)
+    ready = ready or Ready(search, request)
     try:
-        batch = ready.launch(search, query)
+        batch = ready.launch(search, request)
         # (what follows is done while the device works)
         needs = {"the answer on the host": form.nbytes}
-        check_memory(needs, NO_LIMIT, "cpu", query.advice, physical_memory())
+        check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
         if not on_host:
             form.reserve()
             move(batch.distances, form.flat, ready.stream)
-        found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, query.threads)
+        found = DeviceRows(range(rows), batch, ready.nothing, None, None, False, request.threads)
         form.take(search.finished(found, ready.scratch))
     finally:
         # (whatever has happened: the memory may go, or be used by others)

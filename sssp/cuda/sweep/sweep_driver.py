@@ -22,7 +22,7 @@ from sssp.cuda.sweep.low_latency import answer_at_once
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
 from sssp.cuda.sweep.sweep_trips import found_trips
-from sssp.engine.request import Answer, Query, Reduction
+from sssp.engine.request import Answer, Reduction, Request
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
 from sssp.order.prepared_map import (
@@ -40,46 +40,46 @@ TABLE_BYTES = 512 << 20
 
 
 def solve(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer `query` in one dtype; None if a distance may be too long for it.
+    """Answer `request` in one dtype; None if a distance may be too long for it.
 
     Raises
     ------
     DeviceError
         The device cannot be used, or one row does not fit into what it may take.
     """
-    with select(device_number(query.device)):
-        return solve_by_sweeps(_swept, _fits, hierarchy, query, method, dtype)
+    with select(device_number(request.device)):
+        return solve_by_sweeps(_swept, _fits, hierarchy, request, method, dtype)
 
 
 def _swept(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, but for nearest sources; the device is current."""
-    if query.nearest:
-        return search_graph(hierarchy, query, method, dtype)
-    graph = hierarchy.graph.open_part() if query.predecessors else hierarchy.graph
-    number = device_number(query.device)
+    if request.nearest:
+        return search_graph(hierarchy, request, method, dtype)
+    graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
+    number = device_number(request.device)
 
     def make_search(on_device: DeviceGraph) -> Search:
         there, trees = device_map(hierarchy, dtype, number), None
-        if query.predecessors and graph.least_weight > 0:
+        if request.predecessors and graph.least_weight > 0:
             trees = on_device.arcs(graph, dtype, reverse=True)
-        return _search_for(there, query, trees)
+        return _search_for(there, request, trees)
 
-    if query.rows and query.stream is None and not query.predecessors:
-        search = _ready_search(device_map(hierarchy, dtype, number), query)
-        answer = None if search is None else answer_at_once(search, query, method)
+    if request.rows and request.stream is None and not request.predecessors:
+        search = _ready_search(device_map(hierarchy, dtype, number), request)
+        answer = None if search is None else answer_at_once(search, request, method)
         if answer is not None:
             return answer
-    if _ends_at_targets(query):
-        query = weigh_targets(query)
-    return solve_rows(graph, query, method, dtype, make_search)
+    if _ends_at_targets(request):
+        request = weigh_targets(request)
+    return solve_rows(graph, request, method, dtype, make_search)
 
 
 def solve_trips(
-    hierarchy: PreparedMap, query: Query, method: Method, dtype: np.dtype[Any]
+    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Find the distances of trips by climbs that meet; None if sums may leave the dtype.
 
@@ -88,76 +88,82 @@ def solve_trips(
     DeviceError
         As `solve` does.
     """
-    number = device_number(query.device)
+    number = device_number(request.device)
     with select(number):
         on_device = device_map(hierarchy, dtype, number)
-        return found_trips(on_device, hierarchy, query, method) if on_device.fits else None
+        return found_trips(on_device, hierarchy, request, method) if on_device.fits else None
 
 
-def _fits(hierarchy: PreparedMap, query: Query, dtype: np.dtype[Any]) -> bool:
+def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype; of a search on the graph that is for the search to tell."""
-    if query.nearest:
+    if request.nearest:
         return True
-    return device_map(hierarchy, dtype, device_number(query.device)).fits
+    return device_map(hierarchy, dtype, device_number(request.device)).fits
 
 
-def _ready_search(on_device: DeviceMap, query: Query) -> LanesSearch | None:
+def _ready_search(on_device: DeviceMap, request: Request) -> LanesSearch | None:
     """Return the search for what is answered at once; None: it is not.
 
     Those are whole rows of a few sources, on the host, and what comes of targets that have been
     selected before.
     """
-    if query.targets is None:
-        plain = query.rows <= FEW and query.output == "host" and query.reduction is None
-        return Turned(on_device, None, direct=_is_whole(on_device, query)) if plain else None
-    selection = on_device.tree.selections.known(query.targets)
-    nbytes = query.rows * query.targets.size * on_device.dtype.itemsize
-    if selection is None or query.output == "sparse" or not _is_light(query):
+    if request.targets is None:
+        plain = request.rows <= FEW and request.output == "host" and request.reduction is None
+        return Turned(on_device, None, direct=_is_whole(on_device, request)) if plain else None
+    selection = on_device.tree.selections.known(request.targets)
+    nbytes = request.rows * request.targets.size * on_device.dtype.itemsize
+    if selection is None or request.output == "sparse" or not _is_light(request):
         return None
-    search = _targets_search(on_device, query, on_device.selected.of(selection))
+    search = _targets_search(on_device, request, on_device.selected.of(selection))
     assert search.rows_at_once is not None
-    fits = query.rows <= search.rows_at_once if query.reduction is not None else True
+    fits = request.rows <= search.rows_at_once if request.reduction is not None else True
     return search if fits and nbytes <= TABLE_BYTES else None
 
 
-def _search_for(on_device: DeviceMap, query: Query, trees: tuple[Any, ...] | None) -> Search:
+def _search_for(on_device: DeviceMap, request: Request, trees: tuple[Any, ...] | None) -> Search:
     """Choose what becomes of the lanes; with arcs to find trees by, if lanes do for that."""
-    whole = _is_whole(on_device, query)
-    if query.predecessors and (trees is None or query.targets is not None):
+    whole = _is_whole(on_device, request)
+    if request.predecessors and (trees is None or request.targets is not None):
         return Turned(on_device, None, trees, direct=whole)
-    if _ends_at_targets(query):
-        assert query.targets is not None
-        return _targets_search(on_device, query, _packed(on_device, query.targets, query.rows))
-    if query.reduction is not None and query.targets is None and _folds(on_device, query.reduction):
-        return Folded(on_device, query.reduction)
-    if not _is_light(query):
+    if _ends_at_targets(request):
+        assert request.targets is not None
+        return _targets_search(
+            on_device, request, _packed(on_device, request.targets, request.rows)
+        )
+    if (
+        request.reduction is not None
+        and request.targets is None
+        and _folds(on_device, request.reduction)
+    ):
+        return Folded(on_device, request.reduction)
+    if not _is_light(request):
         return Turned(on_device, None, trees, direct=whole)
-    filled = query.rows > FEW and on_device.dtype != INT64
-    if query.output == "device" and query.reduction is None and whole and filled:
-        return SideBySide(on_device, query.rows, trees)
+    filled = request.rows > FEW and on_device.dtype != INT64
+    if request.output == "device" and request.reduction is None and whole and filled:
+        return SideBySide(on_device, request.rows, trees)
     return Turned(on_device, None, trees, direct=whole)
 
 
-def _targets_search(on_device: DeviceMap, query: Query, packed: Packed | None) -> LanesSearch:
+def _targets_search(on_device: DeviceMap, request: Request, packed: Packed | None) -> LanesSearch:
     """Choose what becomes of lanes that targets are found in."""
-    assert query.targets is not None
-    reduction = query.reduction
+    assert request.targets is not None
+    reduction = request.reduction
     if reduction is not None and packed is not None and _folds(on_device, reduction):
         return Folded(on_device, reduction, packed)
-    return Turned(on_device, query.targets, packed=packed)
+    return Turned(on_device, request.targets, packed=packed)
 
 
-def _ends_at_targets(query: Query) -> bool:
+def _ends_at_targets(request: Request) -> bool:
     """Whether rows have the columns of its targets alone."""
-    if query.targets is None or query.predecessors:
+    if request.targets is None or request.predecessors:
         return False
     # (a row has one column at least, and of no targets that holds anything)
-    return query.reduction is None or query.targets.size > 0
+    return request.reduction is None or request.targets.size > 0
 
 
-def _is_light(query: Query) -> bool:
+def _is_light(request: Request) -> bool:
     """Whether it asks for distances, or only how many there are, their sum, and the greatest."""
-    reduction = query.reduction
+    reduction = request.reduction
     return reduction is None or (reduction.vertex_weights is None and reduction.decay is None)
 
 
@@ -184,6 +190,6 @@ def _packed(on_device: DeviceMap, targets: NDArray[np.int64], rows: int) -> Pack
     return on_device.selected.of(tree.selections.of(tree, targets))
 
 
-def _is_whole(on_device: DeviceMap, query: Query) -> bool:
+def _is_whole(on_device: DeviceMap, request: Request) -> bool:
     """Whether lanes are rows: what is not reached, or too far, is told where rows are turned."""
-    return on_device.joined and not on_device.shifts.size and query.limit is None
+    return on_device.joined and not on_device.shifts.size and request.limit is None

@@ -30,7 +30,7 @@ from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
 from sssp.methods import Method
 
@@ -252,7 +252,7 @@ class _Scratch:
 
 
 def found_trips(
-    on_device: DeviceMap, hierarchy: PreparedMap, query: Query, method: Method
+    on_device: DeviceMap, hierarchy: PreparedMap, request: Request, method: Method
 ) -> Answer:
     """Find the distances of trips on the map of a hierarchy on a device, which is current.
 
@@ -263,33 +263,35 @@ def found_trips(
     DeviceError
         There is no room for a climb from both ends.
     """
-    assert query.targets is not None
-    assert query.shares is not None
+    assert request.targets is not None
+    assert request.target_offsets is not None
     # (no source is without a target)
-    alone = query.rows == query.targets.size
-    stats = {name: np.zeros(query.rows, INT64) for name in method.statistics}
-    if query.targets.size == 0:
-        return Answer(narrowed(np.empty(0, on_device.dtype), query.dtype), stats=stats)
-    sources = query.sources if alone else np.repeat(query.sources, np.diff(query.shares))
-    found, climbed = _Trips(on_device, hierarchy, query, sources).found()
-    stats["climbed"] = climbed if alone else np.add.reduceat(climbed, query.shares[:-1])
-    return Answer(narrowed(found, query.dtype), stats=stats)
+    alone = request.rows == request.targets.size
+    stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
+    if request.targets.size == 0:
+        return Answer(narrowed(np.empty(0, on_device.dtype), request.dtype), stats=stats)
+    sources = (
+        request.sources if alone else np.repeat(request.sources, np.diff(request.target_offsets))
+    )
+    found, climbed = _Trips(on_device, hierarchy, request, sources).found()
+    stats["climbed"] = climbed if alone else np.add.reduceat(climbed, request.target_offsets[:-1])
+    return Answer(narrowed(found, request.dtype), stats=stats)
 
 
 class _Trips:
-    """The trips of a query in one dtype, on the current device."""
+    """The trips of a request in one dtype, on the current device."""
 
     def __init__(
         self,
         on_device: DeviceMap,
         hierarchy: PreparedMap,
-        query: Query,
+        request: Request,
         sources: NDArray[np.int64],
     ) -> None:
-        assert query.targets is not None
-        self.query, self.map, self.dtype = query, on_device, on_device.dtype
-        self.ends = sources, query.targets
-        structure, number = hierarchy.structure, device_number(query.device)
+        assert request.targets is not None
+        self.request, self.map, self.dtype = request, on_device, on_device.dtype
+        self.ends = sources, request.targets
+        structure, number = hierarchy.structure, device_number(request.device)
         self.depths_down = hierarchy.derived(
             f"cuda:{number}, {self.dtype.char}, depths down", lambda: _depths_down(on_device)
         )
@@ -304,8 +306,8 @@ class _Trips:
         fixed += 2 * self.n * INDEX.itemsize
         self.end_bytes = 2 * (self.height * self.dtype.itemsize + INDEX.itemsize)
         parts = {"the map": held, "the trips": fixed, "a climb from both ends": self.end_bytes}
-        room = available_bytes(query.memory_limit, held)
-        check_memory(parts, query.memory_limit, query.device, query.advice, held + room)
+        room = available_bytes(request.memory_limit, held)
+        check_memory(parts, request.memory_limit, request.device, request.advice, held + room)
         fitting = max(1, min(room - fixed, LABEL_BYTES) // self.end_bytes)
         #: labels of either side, and trips that are found together: at most one label for each
         #: (of all vertices there are enough)
@@ -319,7 +321,7 @@ class _Trips:
         distances, climbed = device_array(total, self.dtype), device_array(total, INT64)
         arrays = sources, targets, distances, climbed
         scratch = self._scratch()
-        with progress_bar(total, self.query.progress, "trip") as advance:
+        with progress_bar(total, self.request.progress, "trip") as advance:
             for low in range(0, total, self.piece):
                 own = slice(low, min(low + self.piece, total))
                 self._launch(_Part(*(array[own] for array in arrays)), scratch, stream)
@@ -370,7 +372,7 @@ class _Trips:
             )  # fmt: skip
         _make_meet_kernel(self.dtype)[-(-size // WARPS), (WARP, WARPS), stream](
             trips.sources, trips.targets, rank_of, rows, self.parent, self.chain, depth, height,
-            *scratch.labels, self.query.bound(self.dtype), on_device.shifts, trips.distances,
+            *scratch.labels, self.request.bound(self.dtype), on_device.shifts, trips.distances,
             trips.climbed,
         )  # fmt: skip
 

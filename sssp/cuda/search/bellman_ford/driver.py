@@ -1,4 +1,4 @@
-"""Which form of Bellman-Ford answers a query on the GPU."""
+"""Which form of Bellman-Ford answers a request on the GPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sssp.cuda.search.bellman_ford.push import PushSearch, push_bytes
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
 from sssp.cuda.search_driver import solve_rows
 from sssp.cuda.tree import tree_bytes
-from sssp.engine.request import Answer, Query
+from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import BellmanFord
@@ -22,8 +22,10 @@ from sssp.methods import BellmanFord
 DEFAULT_STREAMS = 4
 
 
-def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any]) -> Answer | None:
-    """Answer `query` round by round, in one dtype.
+def solve(
+    graph: Graph, request: Request, method: BellmanFord, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer `request` round by round, in one dtype.
 
     Statistics of push vary a little from call to call, for the threads of a round see what others
     have just written.
@@ -32,7 +34,7 @@ def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any])
     ----------
     graph : Graph
         Weights of any sign.
-    query : Query
+    request : Request
     method : BellmanFord
     dtype : dtype
 
@@ -50,7 +52,7 @@ def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any])
     def make_search(on_device: DeviceGraph) -> Search:
         if method.variant == "pull":
             return PullSearch(graph, on_device, dtype)
-        budget = _budget(graph, query, on_device, dtype)
+        budget = _budget(graph, request, on_device, dtype)
         arcs = map(on_device.held, ("indices", f"weights, {dtype}"))
         resident = all(array is not None for array in arcs)
         fits = resident or graph.m * (INDEX.itemsize + dtype.itemsize) <= budget
@@ -59,12 +61,12 @@ def solve(graph: Graph, query: Query, method: BellmanFord, dtype: np.dtype[Any])
         streams = method.streams or DEFAULT_STREAMS
         return StreamedSearch(graph, on_device, dtype, budget=budget, streams=streams)
 
-    return solve_rows(graph, query, method, dtype, make_search)
+    return solve_rows(graph, request, method, dtype, make_search)
 
 
-def _budget(graph: Graph, query: Query, on_device: DeviceGraph, dtype: np.dtype[Any]) -> int:
+def _budget(graph: Graph, request: Request, on_device: DeviceGraph, dtype: np.dtype[Any]) -> int:
     """Bytes for arcs beside one row with all its scratch."""
     row = graph.n * (dtype.itemsize + 1) + push_bytes(graph, dtype)
-    row += tree_bytes(graph, query)
+    row += tree_bytes(graph, request)
     row += (graph.n + 1) * INDEX.itemsize  # indptr, which all rows share
-    return available_bytes(query.memory_limit, on_device.nbytes) - row
+    return available_bytes(request.memory_limit, on_device.nbytes) - row
