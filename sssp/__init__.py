@@ -84,7 +84,8 @@ if not isdir(f"{__path__[0]}/loaders"):
 
         return PathFinder.find_spec(name, [dirname(__path__[0])])
 
-    sys.meta_path.append(SimpleNamespace(find_spec=_find_loaders))  # type: ignore[arg-type]
+    # (first: an installed checkout elsewhere would find its own)
+    sys.meta_path.insert(0, SimpleNamespace(find_spec=_find_loaders))  # type: ignore[arg-type]
 
 
 def __getattr__(name: str) -> Any:

@@ -244,6 +244,7 @@ def test_scenarios(place: str, tangle: sssp.Hierarchy, device: str) -> None:
         list(tangle.scenarios([there(given[0]), there(given[1] * np.nan)], **ask))
 
 
+@pytest.mark.usefixtures("device")
 @pytest.mark.parametrize("place", ["cpu", "cuda"])
 @pytest.mark.parametrize("step", [1, 2])
 def test_a_generator_may_refill_an_array_there(
