@@ -34,10 +34,10 @@ def folders(tmp_path, monkeypatch):
 
 
 def test_folders_are_searched_in_order(folders):
-    assert find("rome99") is None
+    assert find("own") is None
     for folder in reversed(folders):
-        (folder / "rome99.gr").touch()
-        assert find("rome99") == folder / "rome99.gr"
+        (folder / "own.gr").touch()
+        assert find("own") == folder / "own.gr"
 
 
 @pytest.mark.parametrize("name", ["USA-road-d.NY", "USA-road-d.NY.gr", "USA-road-d.NY.gr.gz"])
@@ -69,10 +69,10 @@ def test_without_settings_the_cache_is_in_the_home_folder(folders, monkeypatch, 
     monkeypatch.delenv("SSSP_DATA")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    cached = tmp_path / ".cache/sssp/rome99.gr"
+    cached = tmp_path / ".cache/sssp/own.gr"
     cached.parent.mkdir(parents=True)
     cached.touch()
-    assert find("rome99") == cached
+    assert find("own") == cached
 
 
 def test_a_home_that_is_no_folder_is_no_error(folders, monkeypatch):
@@ -85,9 +85,9 @@ def test_a_name_that_no_file_can_have_is_not_found(folders, monkeypatch):
     assert find("a" * 300) is None
     assert find("nul\0byte") is None
     monkeypatch.setenv("SSSP_DATA", "a" * 300)
-    assert find("rome99") is None
-    (folders[2] / "rome99.gr").touch()
-    assert find("rome99") == folders[2] / "rome99.gr"
+    assert find("own") is None
+    (folders[2] / "own.gr").touch()
+    assert find("own") == folders[2] / "own.gr"
 
 
 def test_a_required_graph_that_is_nowhere_raises_with_the_places(folders):
@@ -236,6 +236,67 @@ def test_an_unknown_checksum_is_told(folders, published, monkeypatch, caplog):
     fetch("rome99")
     assert caplog.text == ""
     assert len(published.asked) == 1
+
+
+def test_the_first_checksum_is_kept_and_a_later_change_is_noticed(folders, published, monkeypatch):
+    monkeypatch.delitem(CHECKSUMS, "rome99.gr")
+    path = fetch("rome99")
+    content = path.read_bytes()
+    path.write_bytes(b"p sp 1 0\n")
+    for look in (find, require):
+        with pytest.raises(sssp.GraphFormatError, match=r"has changed .*fetch\('rome99'\)"):
+            look("rome99")
+    assert fetch("rome99") == find("rome99") == path
+    assert path.read_bytes() == content
+    # and the site's own change is not taken for the file
+    path.unlink()
+    published.files["/rome/rome99.gr"] = b"p sp 1 0\n"
+    with pytest.raises(sssp.GraphFormatError, match=r"delete .*rome99\.gr\.sha256"):
+        fetch("rome99")
+    assert not path.exists()
+
+
+def test_a_changed_file_with_a_known_checksum_is_noticed(folders, published):
+    fetch("USA-road-d.NY").write_bytes(CITY[:-1])
+    with pytest.raises(sssp.GraphFormatError, match="has changed"):
+        find("USA-road-d.NY")
+    # files elsewhere are the user's own
+    (folders[1] / "USA-road-d.NY.gr.gz").write_bytes(CITY[:-1])
+    assert find("USA-road-d.NY") == folders[1] / "USA-road-d.NY.gr.gz"
+
+
+def test_http_serves_only_what_has_a_known_checksum(folders, published, monkeypatch):
+    monkeypatch.setattr(datasets, "SITE", published.address.replace("http:", "https:"))
+    monkeypatch.delitem(CHECKSUMS, "rome99.gr")
+    assert fetch("USA-road-d.NY").read_bytes() == CITY
+    with pytest.raises(ConnectionError, match="https:"):
+        fetch("rome99")
+    assert published.asked == [WHERE]
+
+
+def test_without_a_home_nothing_is_looked_for_in_the_current_folder(
+    folders, published, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # as without a passwd entry
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    for folder in ("cache/sssp", "~/.cache/sssp"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "rome99.gr").touch()
+    assert find("rome99") is None
+    with pytest.raises(OSError, match=r"no home folder .* SSSP_CACHE_DIR"):
+        fetch("rome99")
+
+
+def test_named_folders_are_relative_to_what_was_current_first(folders, monkeypatch, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/own.gr").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSSP_DATA", "mine")
+    assert find("own") == tmp_path / "mine/own.gr"
+    monkeypatch.chdir(folders[0])
+    assert find("own") == tmp_path / "mine/own.gr"
 
 
 @pytest.mark.parametrize("name", ["NE-synthetic", "USA-road-t.NY.co", "Atlantis", "../x", ""])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import Any
 
 from sssp.errors import GraphFormatError
 from sssp.kernels.messages import on_terminal
-from sssp.kernels.store import cache_folder
+from sssp.kernels.store import cache_folder, make_absolute, make_folder
 
 __all__ = [
     "CHECKSUMS",
@@ -129,7 +130,7 @@ REFERENCE = {
 }
 
 #: where the 9th DIMACS Implementation Challenge keeps its graphs
-SITE = "http://www.diag.uniroma1.it/challenge9/data"
+SITE = "https://www.diag.uniroma1.it/challenge9/data"
 #: parts of the road network of the USA, the smallest first
 REGIONS = ("NY", "BAY", "COL", "FLA", "NW", "NE", "CAL", "LKS", "E", "W", "CTR", "USA")
 
@@ -140,7 +141,7 @@ PUBLISHED = {"rome99.gr": "rome/rome99.gr"} | {
     for kind, form in (("d", "gr"), ("t", "gr"), ("d", "co"))
 }
 
-#: sha256 of files, as far as somebody has seen them
+#: sha256 of files, as far as they are known; of others `fetch` keeps the first one beside the file
 CHECKSUMS = {known.file: known.sha256 for known in REFERENCE.values()} | {
     "USA-road-d.NY.co.gz": "02547a628742164e02bd73f59e33a65d23dfac8fc54c09275c8b9169c38eafdf",
     "USA-road-d.BAY.gr.gz": "630c4a96869b3ecdd631ceb0f63923fb954ee4c7c26d983863612e2c4442462e",
@@ -167,13 +168,61 @@ def find(name: str) -> Path | None:
     pathlib.Path or None
         The first such file in: the folder named by the environment variable ``SSSP_DATA``,
         ``data/`` of the checkout, the download cache. None where there is none.
+
+    Raises
+    ------
+    GraphFormatError
+        What `fetch` has downloaded into the cache has changed since: its SHA-256 is not the known
+        one, nor that kept beside the file. Other files are not checked. O(size of the file).
     """
+    path = _locate(name)
+    if path is not None and (known := _checksum_of(path)) not in (None, _digest(path)):
+        raise GraphFormatError(
+            f"the file has changed since it was downloaded: its sha256 is not {known}; "
+            f"sssp.datasets.fetch('{name}') downloads it again",
+            path=path,
+        )
+    return path
+
+
+def _locate(name: str) -> Path | None:
+    """Return the path of the first file that `name` stands for, unchecked."""
     for folder in _folders():
         for candidate in _file_names(name):
             path = folder / candidate
             if os.path.isfile(path):  # False as well for what is too long, or not to be looked at
                 return path
     return None
+
+
+def _checksum_of(path: Path) -> str | None:
+    """Return the SHA-256 that a file of the cache must have; None for all that have none."""
+    if path.parent != _cache():
+        return None
+    if path.name in CHECKSUMS:
+        return CHECKSUMS[path.name]
+    try:
+        return _kept_checksum(path).read_text(encoding="utf-8").split()[0]
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _kept_checksum(path: Path) -> Path:
+    """Return the file beside a downloaded one that holds its checksum, as sha256sum takes it."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _cache() -> Path | None:
+    """Return the folder that downloads go to; None without a home folder."""
+    try:
+        return cache_folder()
+    except OSError:
+        return None
 
 
 def require(name: str) -> Path:
@@ -183,6 +232,8 @@ def require(name: str) -> Path:
     ------
     FileNotFoundError
         Tells where it was looked for.
+    GraphFormatError
+        As `find` says.
     """
     path = find(name)
     if path is None:
@@ -209,8 +260,7 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
     Returns
     -------
     pathlib.Path
-        Downloaded files are kept in the cache folder, whose files are compared with their
-        checksums each time.
+        Downloaded files are kept in the cache folder.
 
     Raises
     ------
@@ -223,13 +273,16 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
     MissingExtraError
         pooch is not installed.
     OSError
-        The cache folder cannot be written.
+        The cache folder cannot be written, or there is no home folder for it.
 
     Notes
     -----
+    Downloads come by https; by http only if that fails and the checksum is known (`CHECKSUMS`).
     A file appears under its name when it is complete and its checksum is right; whatever goes
-    wrong before leaves nothing. Where nobody knows the checksum (see `CHECKSUMS`), the logger
-    ``sssp`` says so, with that of the file.
+    wrong before leaves nothing. If its checksum is not known, that of the first download is kept
+    beside it (``.sha256``), and the logger ``sssp`` tells it. Each later `fetch`, `find` or
+    `require` compares files of the cache with their checksums: `fetch` downloads a changed one
+    again. Files of other folders are the user's own, and not checked.
 
     Examples
     --------
@@ -237,8 +290,8 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
 
         g = sssp.read_graph(sssp.datasets.fetch("USA-road-d.NY"))
     """
-    file, found = published_file(name), find(name)
-    if found is not None and (file is None or found != cache_folder() / file):
+    file, found = published_file(name), _locate(name)
+    if found is not None and (file is None or _checksum_of(found) in (None, _digest(found))):
         return found
     if file is None:
         raise FileNotFoundError(
@@ -246,7 +299,7 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
             f"there are rome99 and USA-road-d.{{{','.join(REGIONS)}}}, USA-road-t of the same "
             "regions, and with .co behind USA-road-d coordinates"
         )
-    return _downloaded(file, cache_folder(), on_terminal() if progress is None else progress)
+    return _download(file, cache_folder(), on_terminal() if progress is None else progress)
 
 
 def published_file(name: str) -> str | None:
@@ -260,14 +313,16 @@ def _remedy(name: str) -> str:
     return f"sssp.datasets.fetch('{name}') downloads it"
 
 
-def _downloaded(file: str, folder: Path, progress: bool) -> Path:
-    """Download a file unless it is in the folder and right."""
+def _download(file: str, folder: Path, progress: bool) -> Path:
+    """Download a published file into a folder, and keep its checksum if that is not known."""
     from sssp.graph.extras import imported
 
     pooch, requests = imported("pooch", "data"), imported("requests", "data")
-    url, path, checksum = f"{SITE}/{PUBLISHED[file]}", folder / file, CHECKSUMS.get(file)
-    if path.is_file() and checksum in (None, pooch.file_hash(path)):
-        return path
+    path = folder / file
+    make_folder(folder)
+    checksum, urls = _checksum_of(path), [f"{SITE}/{PUBLISHED[file]}"]
+    if checksum is not None:
+        urls.append(urls[0].replace("https:", "http:", 1))
     try:
         with _without_log(pooch), _bar(file, progress) as bar, _responses() as taken:
             downloader = pooch.HTTPDownloader(
@@ -276,20 +331,27 @@ def _downloaded(file: str, folder: Path, progress: bool) -> Path:
                 headers={"Accept-Encoding": "identity"},
                 hooks={"response": taken},
             )
-            pooch.retrieve(url, checksum, fname=file, path=folder, downloader=downloader)
+            for url in dict.fromkeys(urls):
+                try:
+                    pooch.retrieve(url, checksum, fname=file, path=folder, downloader=downloader)
+                    break
+                except requests.ConnectionError:
+                    if url == urls[-1]:
+                        raise
     except requests.RequestException as error:
         raise ConnectionError(
-            f"{url} cannot be downloaded: where there is a network, download it by hand, and put "
-            f"it into {folder}, or into a folder that SSSP_DATA names ({error})"
+            f"{urls[0]} cannot be downloaded: where there is a network, download it by hand, and "
+            f"put it into {folder}, or into a folder that SSSP_DATA names ({error})"
         ) from error
     except ValueError as error:  # the message holds both checksums
-        raise GraphFormatError(str(error), path=url) from None
+        remedy = "" if file in CHECKSUMS else f" If it was published anew, delete {path}.sha256."
+        raise GraphFormatError(f"{error}{remedy}", path=urls[0]) from None
     # what pooch makes is for its owner alone
     path.chmod(folder.stat().st_mode & 0o666)
     if checksum is None:
-        logger.warning(
-            "nobody has told the checksum of %s; sha256 is %s", file, pooch.file_hash(path)
-        )
+        checksum = _digest(path)
+        _kept_checksum(path).write_text(f"{checksum}  {file}\n", encoding="utf-8")
+        logger.warning("the checksum of %s is not known; its sha256 %s is kept", file, checksum)
     return path
 
 
@@ -339,14 +401,14 @@ def available() -> dict[str, Path]:
 
 def _folders() -> list[Path]:
     folders = []
-    if os.environ.get("SSSP_DATA"):
-        folders.append(Path(os.environ["SSSP_DATA"]))
+    if named := os.environ.get("SSSP_DATA"):
+        folders.append(make_absolute(named))
     checkout = Path(__file__).resolve().parents[2]
     # Beside an installed package stand the packages of others.
     if (checkout / "pyproject.toml").is_file():
         folders.append(checkout / "data")
-    folders.append(cache_folder())
-    return folders
+    cache = _cache()
+    return folders if cache is None else [*folders, cache]
 
 
 def _file_names(name: str) -> Iterator[str]:

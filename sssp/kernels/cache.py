@@ -65,8 +65,11 @@ class CodeCache:
 
     @property
     def cache_path(self) -> str:
-        """Where the code is kept, for the statistics of the dispatcher."""
-        return str(store.cache_folder())
+        """Where the code is kept, for the statistics of the dispatcher; empty for nowhere."""
+        try:
+            return str(store.cache_folder())
+        except OSError:
+            return ""
 
     def target(self, context: Any) -> tuple[Any, ...]:
         """What the code is compiled for, and what compiles it."""
@@ -104,7 +107,7 @@ class CodeCache:
         except OSError as error:
             warn_once(
                 "compiled code is not kept, so every process compiles again (%s); "
-                f"set {store.VARIABLE} to a writable folder to avoid this",
+                f"set {store.VARIABLE} to a folder of yours to avoid this",
                 error,
             )
 

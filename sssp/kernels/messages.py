@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+from contextlib import suppress
 
 from sssp.kernels.store import cache_folder
 
@@ -47,11 +48,12 @@ class Compiling:
 
     def _tell(self) -> None:
         self._told = True
-        print(
-            f"sssp: compiling, once; what follows finds the code in {cache_folder()} "
-            "(ahead of time: sssp compile)",
-            file=sys.stderr,
-        )
+        with suppress(OSError):  # there is no folder, of which another message tells
+            print(
+                f"sssp: compiling, once; what follows finds the code in {cache_folder()} "
+                "(ahead of time: sssp compile)",
+                file=sys.stderr,
+            )
 
 
 COMPILING = Compiling()

@@ -7,6 +7,9 @@ deleted as soon as something newer stands beside it.
 
 A file is written under another name first and holds a checksum: of processes that write the same
 entry at once one wins, and what is cut off or damaged reads as not there.
+
+Entries run as code. So a folder is used only if it belongs to this user or to root and nobody else
+may write there, on systems that tell (POSIX).
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ import functools
 import hashlib
 import os
 import shutil
+import stat
 import sys
-import tempfile
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,21 +34,43 @@ CALLERS = {"apps", "calls", "csgraph", "prepared"}
 DIGITS = 16
 #: file in the folder of an installation that tells where that is
 WHERE = "package.txt"
+#: beginning of the name of a file that tells when a host last used the entries beside it
+USED = "used-"
+#: seconds after which entries count as unused by a host: those that share a home keep each other's
+UNUSED = 90 * 24 * 3600
 
 PACKAGE = Path(__file__).parents[1]
+#: Windows would translate line ends
+BINARY: int = getattr(os, "O_BINARY", 0)
 
 
 def cache_folder() -> Path:
-    """Return the folder for what can be made or fetched again."""
+    """Return the folder for what can be made or fetched again, an absolute path.
+
+    Raises
+    ------
+    OSError
+        None is named, and there is no home folder.
+    """
     if named := os.environ.get(VARIABLE):
-        return Path(named)
+        return make_absolute(named)
     if sys.platform == "win32":
         root = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
     elif sys.platform == "darwin":
         root = "~/Library/Caches"
     else:
-        root = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(os.path.expanduser(root), "sssp")
+        root = os.environ.get("XDG_CACHE_HOME", "")
+        root = root if os.path.isabs(root) else "~/.cache"
+    folder = Path(os.path.expanduser(root), "sssp")
+    if not folder.is_absolute():  # files of whatever folder is the current one must not count
+        raise FileNotFoundError(f"there is no home folder for a cache; {VARIABLE} may name one")
+    return folder
+
+
+@functools.cache
+def make_absolute(folder: str) -> Path:
+    """Return a folder that the environment names, relative to what is current at the first call."""
+    return Path(folder).absolute()
 
 
 def source_stamp() -> str:
@@ -78,73 +105,146 @@ def _installed() -> Path:
 STAMP = source_stamp()
 
 
-def _folder() -> Path:
-    """Return the folder of this installation."""
-    return cache_folder() / "kernels" / hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:DIGITS]
+def _folders() -> list[Path]:
+    """Return the folder of the cache and those down to the entries of this installation."""
+    top = cache_folder()
+    installation = hashlib.sha256(str(PACKAGE).encode()).hexdigest()[:DIGITS]
+    kernels = top / "kernels"
+    return [top, kernels, kernels / installation, kernels / installation / STAMP]
 
 
 def names() -> Iterator[str]:
     """Yield the names of all entries."""
     with contextlib.suppress(OSError):
-        yield from os.listdir(_folder() / STAMP)
+        yield from (name for name in os.listdir(_folders()[-1]) if not name.startswith(USED))
 
 
 def read(name: str) -> bytes | None:
-    """Return what an entry holds; None if it is not there.
+    """Return what an entry holds; None if it is not there, or its folder cannot be trusted.
 
     Raises
     ------
     OSError
-        It is damaged, or cannot be read.
+        It is damaged, cannot be read, or may come from another user.
     """
-    path = _folder() / STAMP / name
     try:
-        kept = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+        folder = _check_folders()
+        # (a link could lead anywhere)
+        number = os.open(folder / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | BINARY)
+    except (FileNotFoundError, NotADirectoryError, UntrustedError):
         return None
+    with open(number, "rb") as file:
+        _check(folder / name, os.fstat(number))
+        kept = file.read()
     checksum, data = kept[:32], kept[32:]
     if hashlib.sha256(data).digest() != checksum:
-        raise OSError(f"{path} is damaged")
+        raise OSError(f"{folder / name} is damaged")
+    _note_use(folder)
     return data
 
 
 def write(name: str, data: bytes) -> None:
-    """Keep an entry, in place of one that has its name.
+    """Keep an entry, in place of one that has its name; its modes follow the umask.
 
     Nothing is kept once the sources have changed under the running process.
 
     Raises
     ------
     OSError
-        The folder cannot be made or written.
+        The folder cannot be made, written or trusted.
     """
     if source_stamp() != STAMP:
         return
-    folder = _folder() / STAMP
-    folder.mkdir(parents=True, exist_ok=True)
-    number, unfinished = tempfile.mkstemp(dir=folder)
+    folder = _check_folders(make=True)
+    unfinished = folder / f"{name}.{os.urandom(8).hex()}"
     try:
-        with open(number, "wb") as file:
+        with open(unfinished, "xb", opener=_open_for_us) as file:
             file.write(hashlib.sha256(data).digest() + data)
         os.replace(unfinished, folder / name)
     except BaseException:
-        os.unlink(unfinished)
+        unfinished.unlink(missing_ok=True)
         raise
+    _note_use(folder)
     _delete_stale()
+
+
+def _open_for_us(path: str, flags: int) -> int:
+    """Open a file that others may at most read."""
+    return os.open(path, flags, 0o644)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that the group and others may read, as far as the umask lets them."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o755, exist_ok=True)
+
+
+class UntrustedError(PermissionError):
+    """Somebody else may have written what would run as code."""
+
+
+def _check_folders(*, make: bool = False) -> Path:
+    """Return the folder of the entries; check, or make first, all that lead there.
+
+    The user's own link may lead to the first of them.
+    """
+    folders = _folders()
+    for folder in folders:
+        if make:
+            make_folder(folder)
+        _check(folder, os.stat(folder, follow_symlinks=folder is folders[0]))
+    return folders[-1]
+
+
+def _check(path: Path, status: os.stat_result) -> None:
+    """Raise `UntrustedError` where another user, not root, owns a path or may write to it."""
+    if os.name != "posix":
+        return
+    if status.st_uid not in (0, os.geteuid()):
+        reason = "belongs to another user"
+    elif stat.S_ISLNK(status.st_mode):
+        reason = "is a symbolic link"
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        reason = "may be written by other users (chmod go-w helps)"
+    else:
+        return
+    raise UntrustedError(f"{path} {reason}")
+
+
+@functools.cache
+def _note_use(folder: Path) -> None:
+    """Write down that this host uses the entries of a folder; once a process."""
+    with contextlib.suppress(OSError), open(folder / _mark(), "ab", opener=_open_for_us):
+        os.utime(folder / _mark())  # (a folder may be read-only)
+
+
+def _mark() -> str:
+    """Return the name of the file that tells when this host last used the entries beside it."""
+    host = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
+    return f"{USED}{zlib.crc32(host.encode()):08x}"
 
 
 @functools.cache
 def _delete_stale() -> None:
     """Delete what other sources were compiled to, here or where no package is any more.
 
-    Once a process.
+    Once a process; what another host has used lately stays.
     """
-    here = _folder()
-    (here / WHERE).write_text(f"{_installed()}\n", encoding="utf-8")
-    stale = [path for path in here.iterdir() if path.is_dir() and path.name != STAMP]
-    for path in here.parent.iterdir():
+    _, kernels, here, current = _folders()
+    with open(here / WHERE, "w", encoding="utf-8", opener=_open_for_us) as file:
+        file.write(f"{_installed()}\n")
+    stale = [path for path in here.iterdir() if path.is_dir() and path != current]
+    for path in kernels.iterdir():
         with contextlib.suppress(OSError):  # another process deletes it too
             if not Path((path / WHERE).read_text(encoding="utf-8").rstrip("\n")).exists():
                 stale.append(path)
     for path in stale:
-        shutil.rmtree(path, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if not _is_used_elsewhere(path):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_used_elsewhere(folder: Path) -> bool:
+    """Return whether another host has lately used what stands in a folder, or below it."""
+    others = (mark for mark in folder.rglob(f"{USED}*") if mark.name != _mark())
+    return any(time.time() - mark.stat().st_mtime < UNUSED for mark in others)

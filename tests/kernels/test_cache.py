@@ -6,6 +6,7 @@ import ast
 import contextlib
 import hashlib
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -254,6 +255,140 @@ def test_the_users_folder_is_used_where_none_is_named(here: Path) -> None:
     assert ask(here, **home) == [42, 0]
     assert ask(here, **home) == [42, 1]
     assert not entries(here)
+
+
+#: as where the user has no passwd entry
+NOBODY = """
+import os
+os.path.expanduser = lambda path: path
+"""
+
+
+def test_without_a_home_nothing_is_kept_and_nothing_taken_from_the_current_folder(
+    here: Path,
+) -> None:
+    copy_of_package(here)
+    variables = {"SSSP_CACHE_DIR": "", "XDG_CACHE_HOME": "relative", "HOME": ""}
+    asked = run(NOBODY + ASK, here, **variables)
+    assert asked.stdout == "42 0\n"
+    assert asked.stderr.count("SSSP_CACHE_DIR") == 2  # of one line
+    assert len(asked.stderr.splitlines()) == 1, asked.stderr
+    assert sorted(path.name for path in here.parent.iterdir()) == ["here"]
+
+
+def test_a_named_folder_is_relative_to_what_was_current_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSSP_CACHE_DIR", f"of-{tmp_path.name}")
+    monkeypatch.chdir(tmp_path)
+    assert store.cache_folder() == tmp_path / f"of-{tmp_path.name}"
+    monkeypatch.chdir("/")
+    assert store.cache_folder() == tmp_path / f"of-{tmp_path.name}"
+
+
+class Planted:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def give_away(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    os.chown(path, 12345, -1)
+
+
+def link(path: Path) -> None:
+    """Put a link in place of a path."""
+    elsewhere = path.with_name("elsewhere")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owner and mode here")
+@pytest.mark.parametrize("level", range(5), ids=["top", "kernels", "package", "stamp", "entry"])
+@pytest.mark.parametrize(
+    "spoil",
+    [lambda path: path.chmod(0o777), lambda path: path.chmod(0o775), give_away, link],
+    ids=["all", "group", "owner", "link"],
+)
+def test_code_that_others_may_have_written_does_not_run(here: Path, level: int, spoil: Any) -> None:
+    if spoil is link and level == 0:
+        pytest.skip("a user's own link to the folder is fine")
+    copy_of_package(here)
+    assert ask(here) == [42, 0]
+    (entry,) = entries(here)
+    ran = here / "ran"
+    data = pickle.dumps(Planted(ran))
+    entry.write_bytes(hashlib.sha256(data).digest() + data)
+    paths = [entry, *entry.parents][:5]
+    spoil(paths[4 - level])
+    before = {path: path.stat().st_mtime_ns for path in here.with_name("kept").rglob("*")}
+    asked = run(ASK, here)
+    assert asked.stdout == "42 0\n"
+    assert not ran.exists()
+    assert len(asked.stderr.splitlines()) == 1, asked.stderr
+    assert str(paths[4 - level]) in asked.stderr
+    if level < 4:  # an entry is replaced, a folder is left alone
+        after = {path: path.stat().st_mtime_ns for path in here.with_name("kept").rglob("*")}
+        assert after == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no owner and mode here")
+@pytest.mark.parametrize("mask", [0o000, 0o002, 0o022, 0o077])
+def test_modes_follow_the_umask_and_never_let_others_write(here: Path, mask: int) -> None:
+    copy_of_package(here)
+    asked = run(f"import os; os.umask({mask})\n{ASK}", here)
+    assert (asked.stdout, asked.stderr) == ("42 0\n", "")
+    kept = here.with_name("kept")
+    for path in (kept, *kept.rglob("*")):
+        expected = (0o755 if path.is_dir() else 0o644) & ~mask
+        assert path.stat().st_mode & 0o777 == expected, path
+    assert ask(here) == [42, 1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no user numbers")
+def test_what_root_has_compiled_serves_other_users(here: Path) -> None:
+    copy_of_package(here)
+    assert ask(here) == [42, 0]
+    for path in (here, *here.parents):
+        path.chmod(path.stat().st_mode | 0o055)
+    try:
+        asked = subprocess.run(
+            [sys.executable, "-c", ASK],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env=surroundings(here),
+            user=12345,
+            timeout=300,
+        )
+    except PermissionError:
+        pytest.skip("this process may not start another user's")
+    if "Permission denied" in asked.stderr or "ModuleNotFoundError" in asked.stderr:
+        pytest.skip("another user cannot start this interpreter")
+    assert (asked.stdout, asked.stderr) == ("42 1\n", "")
+
+
+def test_hosts_that_share_a_home_keep_each_others_code(here: Path) -> None:
+    package = copy_of_package(here)
+    question = package / "cpu" / "question.py"
+    assert ask(here) == [42, 0]
+    (first,) = entries(here)
+    another = first.with_name("used-00000000")
+    another.touch()
+    question.write_text(QUESTION.replace("NUMBER = 2", "NUMBER = 3"))
+    assert ask(here) == [43, 0]
+    assert len(entries(here)) == 2
+    # what that host has not used for long goes
+    os.utime(another, (0, 0))
+    question.write_text(QUESTION.replace("NUMBER = 2", "NUMBER = 4"))
+    assert ask(here) == [44, 0]
+    assert len(entries(here)) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo-terminal")

@@ -82,6 +82,7 @@ def run(options: argparse.Namespace) -> int:
     methods = [method for method in methods if options.device in method.solvers]
     for method in methods:
         choose_device(options.device, method, None)
+    folder = store.cache_folder()
     start = perf_counter()
     steps = list(_steps(methods, options.device, options.dtypes))
     with progress_bar(len(steps), None, "step") as advance:
@@ -90,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
             advance(1)
     print(
         f"compiled {cache.COUNTS['compiled']} functions in {perf_counter() - start:.0f} s "
-        f"({cache.COUNTS['found']} were there); kept in {store.cache_folder()}"
+        f"({cache.COUNTS['found']} were there); kept in {folder}"
     )
     return 0
 
