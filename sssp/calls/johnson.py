@@ -13,7 +13,6 @@ arc is violated. Then it is what Bellman-Ford finds, to the bit.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +26,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
+from sssp.engine.workers import Pool
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson
@@ -144,7 +144,7 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
         sum_along(arcs, int(request.sources[row]), found.predecessors[row], distances[row])
         return repair(arcs, distances[row])
 
-    with ThreadPoolExecutor(request.threads, thread_name_prefix="sssp") as executor:
+    with Pool(request.threads) as executor:
         mended = list(executor.map(mend, range(request.rows)))
     left = np.flatnonzero(~np.array(mended, np.bool_))
     if left.size:

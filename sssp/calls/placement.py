@@ -26,7 +26,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import threading
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -36,6 +35,7 @@ from sssp.engine.plan import warn_once
 from sssp.engine.request import Call, Request
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
+from sssp.kernels.locks import make_lock
 from sssp.methods import METHODS, Method, Sweep
 
 #: names the device of calls with device="auto"
@@ -70,7 +70,7 @@ SECONDS_PER_ROW = 20e-6
 BYTES_PER_VERTEX, BYTES_PER_ARC, BYTES_PER_PREPARED_ARC = 92, 12, 100
 
 logger = logging.getLogger("sssp")
-_lock = threading.Lock()
+_lock = make_lock()
 #: a child after a fork cannot use the driver that its parent has started
 _home = os.getpid()
 #: solvers whose kernels this process has used, and seconds that calls of the others took the CPU;

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, wait
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -44,10 +44,11 @@ from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request, Walks
-from sssp.engine.workers import POLL_SECONDS
+from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.locks import make_lock
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.methods import Method
 
@@ -102,7 +103,7 @@ class _ScratchPool:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = make_lock()
         self._free: dict[Any, list[Scratch]] = {}
         self._kept = 0
 
@@ -250,7 +251,7 @@ class Rows:
         self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
     ) -> None:
         shared = _SharedIterator(blocks)
-        with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+        with Pool(threads) as executor:
             try:
                 futures = [executor.submit(self._work, shared, advance) for _ in range(threads)]
                 # with a timeout, for else Ctrl-C is not heard on every system

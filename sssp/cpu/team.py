@@ -55,7 +55,10 @@ def undisturbed(work: Callable[[], T]) -> T:
             outcome.append((None, error))
         finished.release()
 
-    start_thread(run)
+    try:
+        start_thread(run)
+    except NoThreadError:  # then nobody waits for another either
+        return work()
     try:
         while not outcome:
             finished.acquire(timeout=PATIENCE)
@@ -76,30 +79,34 @@ def start_thread(function: Callable[..., object], *arguments: Any) -> None:
 
     Raises
     ------
-    RuntimeError
-        The system has no more threads.
+    NoThreadError
     """
-    _thread.start_new_thread(function, arguments)
+    try:
+        _thread.start_new_thread(function, arguments)
+    except RuntimeError as error:
+        raise NoThreadError(str(error)) from None
 
 
-def run_team(threads: int, work: Callable[[int], T]) -> list[T]:
-    """Call ``work(thread)`` for every thread of a team at once, and return the results.
+def run_team(threads: int, prepare: Callable[[int], Callable[[int], T]]) -> list[T]:
+    """Call ``prepare(threads)(thread)`` for every thread of a team at once; return the results.
 
     No thread starts working before all are there: a kernel would wait for ever for one that cannot
-    be started.
-
-    Raises
-    ------
-    RuntimeError
-        The system has no more threads.
+    be started. Where the system has too few, the team is the caller's thread alone.
     """
-    if threads == 1:
-        return [work(0)]
-    return undisturbed(lambda: _work_together(threads, work))
+    if threads > 1:
+        try:
+            return undisturbed(lambda: _work_together(threads, prepare(threads)))
+        except NoThreadError:
+            pass
+    return [prepare(1)(0)]
+
+
+class NoThreadError(RuntimeError):
+    """The system has no more threads."""
 
 
 def _work_together(threads: int, work: Callable[[int], T]) -> list[T]:
-    """Do the first thread's part and let others do theirs."""
+    """Do the first thread's part while others do theirs."""
     gate = _thread.allocate_lock()
     gate.acquire()
     all_started = False

@@ -32,6 +32,12 @@ except (ImportError, AttributeError) as error:  # numba-cuda 0.30 and numpy >= 2
         f"Numba's CUDA target cannot be imported ({error}): {INSTALL}"
     ) from error
 
+if not hasattr(_cuda, "cudadrv"):  # Ctrl-C came in the middle of it, and Python does not go on
+    raise DeviceError(
+        "the import of numba.cuda was interrupted in this process, which leaves it unusable: "
+        "restart Python"
+    )
+
 cuda: Any = _cuda
 config: Any = _config
 SIMULATOR = bool(config.ENABLE_CUDASIM)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import cycle, pairwise
 from mmap import PAGESIZE
@@ -25,6 +24,7 @@ from sssp.cuda.compiler import (
     unpin,
 )
 from sssp.cuda.pool import device_array, idle_bytes
+from sssp.engine.workers import Pool
 from sssp.errors import DeviceError
 from sssp.graph.arc_orders import ArcsByWeight, arcs_by_weight
 from sssp.graph.graph import Graph
@@ -96,7 +96,7 @@ class Staging:
                     stream.synchronize()
                     part[:] = buffer[: part.size]
 
-        with ThreadPoolExecutor(workers, thread_name_prefix="sssp-copy") as executor:
+        with Pool(workers, "sssp-copy") as executor:
             list(executor.map(move, range(workers)))
 
 

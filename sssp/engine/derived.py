@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+from sssp.kernels.locks import make_lock
 
 T = TypeVar("T")
 
@@ -14,7 +15,7 @@ class Derived(dict[str, Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lock = threading.RLock()
+        self._lock = make_lock()
 
     def made(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes: made once, however many threads ask, then kept."""

@@ -6,11 +6,12 @@ call will need again. Who keeps something says so here, and lets go of it when t
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 from weakref import WeakSet
+
+from sssp.kernels.locks import make_lock
 
 
 class Keeper(Protocol):
@@ -20,7 +21,7 @@ class Keeper(Protocol):
         """Let go of what is too much between calls of their own."""
 
 
-_lock = threading.Lock()
+_lock = make_lock()
 _keepers: WeakSet[Keeper] = WeakSet()
 _running = 0
 

@@ -8,6 +8,7 @@ default is the quota's whole cores, at most the cores that the process may run o
 
 from __future__ import annotations
 
+import logging
 import operator
 import os
 from collections.abc import Iterator
@@ -17,6 +18,10 @@ from typing import Any, SupportsIndex
 
 #: sets the default of ``threads`` for a process
 VARIABLE = "SSSP_THREADS"
+
+#: most threads that the environment may ask for, on any machine and for each of its cores: more of
+#: them only wait for each other, and a typing error would start a million
+MOST, MOST_A_CORE = 64, 4
 
 _chosen: int | None = None
 
@@ -67,10 +72,21 @@ def default_threads() -> int:
         return _chosen
     named = os.environ.get(VARIABLE, "").strip()
     if named:
-        return _positive(int(named) if named.isdecimal() else named, VARIABLE)
+        return _bound(_positive(int(named) if named.isdecimal() else named, VARIABLE))
     quota = cpu_quota()
     cores = usable_cores()
     return cores if quota is None else max(1, min(cores, int(quota)))
+
+
+@cache
+def _bound(threads: int) -> int:
+    """Return how many of the threads that the environment asks for calls take; warn of less."""
+    most = max(MOST, MOST_A_CORE * usable_cores())
+    if threads > most:
+        logging.getLogger("sssp").warning(
+            "%s=%d is more than the %d threads that calls take here", VARIABLE, threads, most
+        )
+    return min(threads, most)
 
 
 def usable_cores() -> int:

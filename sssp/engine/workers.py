@@ -5,18 +5,47 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from itertools import islice
-from queue import SimpleQueue
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import ParamSpec, TypeVar
 
 from sssp.engine.series import series
 
 T = TypeVar("T")
 R = TypeVar("R")
+P = ParamSpec("P")
 #: seconds between two chances for Ctrl-C
 POLL_SECONDS = 0.2
 #: pieces a thread that are under way or wait for those before them
 AHEAD = 2
+
+
+class Pool(ThreadPoolExecutor):
+    """A pool that goes on with fewer threads where the system starts no more.
+
+    Without any, `submit` does the work itself.
+    """
+
+    def __init__(self, threads: int, name: str = "sssp") -> None:
+        super().__init__(threads, thread_name_prefix=name)
+
+    def submit(self, work: Callable[P, R], /, *arguments: P.args, **options: P.kwargs) -> Future[R]:
+        """Do some work in a thread of the pool, or at once in this one."""
+        future = super().submit(work, *arguments, **options)
+        if not self._threads:
+            with suppress(Empty):
+                self._work_queue.get_nowait()
+            future = Future()
+            try:
+                future.set_result(work(*arguments, **options))
+            except Exception as error:
+                future.set_exception(error)
+        return future
+
+    def _adjust_thread_count(self) -> None:
+        with suppress(RuntimeError):  # "can't start new thread"
+            super()._adjust_thread_count()
 
 
 def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> Iterator[R]:
@@ -37,7 +66,7 @@ def ordered_map(work: Callable[[T], R], pieces: Iterable[T], threads: int) -> It
         yield from map(work, pieces)
         return
     left = iter(pieces)
-    with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+    with Pool(threads) as executor:
         under_way: deque[Future[R]] = deque()
         try:
             for piece in islice(left, AHEAD * threads):

@@ -80,6 +80,7 @@ from sssp.graph.weights import (
     weight_column,
 )
 from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
+from sssp.kernels.locks import make_lock
 from sssp.loaders import write_arrays
 
 if TYPE_CHECKING:
@@ -231,7 +232,7 @@ class Graph:
             "_row_arc": row_arc,
             "_derived": {},
             "_structure": {} if structure is None else structure,
-            "_lock": threading.RLock(),
+            "_lock": make_lock(),
         }
         if not made:
             del fields["weights"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import number_array
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
+from sssp.kernels.locks import make_lock
 
 #: entries that are looked through at a time
 BLOCK = 1 << 20
@@ -108,7 +108,7 @@ class MatrixGraph(Graph):
             "_matrix": matrix,
             "_zero_is_arc": zero_is_arc,
             "_derived": {},
-            "_lock": threading.RLock(),
+            "_lock": make_lock(),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)

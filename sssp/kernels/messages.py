@@ -38,7 +38,8 @@ class Compiling:
         if self._depth == 1 and not self._told and on_terminal():
             self._timer = threading.Timer(PATIENCE, self._tell)
             self._timer.daemon = True
-            self._timer.start()
+            with suppress(RuntimeError):  # the system has no more threads
+                self._timer.start()
 
     def end(self) -> None:
         """Note that it is over."""

@@ -8,11 +8,12 @@ is here, as this package depends on it, and Numba's functions that need BLAS ask
 from __future__ import annotations
 
 import sys
-import threading
 from importlib import import_module
 from typing import Any
 
-_loading = threading.Lock()
+from sssp.kernels.locks import make_lock
+
+_loading = make_lock()
 
 
 def load_array_functions(package: str) -> None:

@@ -36,14 +36,14 @@ share, and returns early once it is set: then nobody looks at what it has writte
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.workers import POLL_SECONDS
+from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.order.low_degree import (
@@ -361,7 +361,7 @@ class _Tasks:
     """Runs routines side by side; all but the kernels in the caller's thread."""
 
     def __init__(self, threads: int) -> None:
-        self.executor = ThreadPoolExecutor(threads, thread_name_prefix="sssp")
+        self.executor = Pool(threads)
         #: what kernels read
         self.stop = np.zeros(1, np.int64)
         #: whose results they are, and which of them

@@ -17,13 +17,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.workers import POLL_SECONDS
+from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.kernels.dtypes import INDEX
 
 #: ranges of subtrees: with more of them work spreads better, and more vertices are left above
@@ -38,7 +38,7 @@ DEAR = 2_000_000
 #: ``work(low, high, own)``, with what a worker has of its own
 Work = Callable[[int, int, Any], Any]
 #: ``together(low, high, pool)``, which gives parts of the work to the pool
-Together = Callable[[int, int, ThreadPoolExecutor], Any]
+Together = Callable[[int, int, Pool], Any]
 
 
 class Tasks(NamedTuple):
@@ -120,8 +120,8 @@ class _Crew:
         self, work: Work, threads: int, scratch: Callable[[], Any], together: Together | None
     ) -> None:
         with (
-            ThreadPoolExecutor(threads, thread_name_prefix="sssp") as pool,
-            ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor,
+            Pool(threads) as pool,
+            Pool(threads) as executor,
         ):
 
             def take_part(low: int, high: int, own: Any, is_dear: bool) -> None:

@@ -77,28 +77,30 @@ def test_every_task_is_taken_once_whoever_is_slow(threads, tasks):
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])
-def test_a_team_runs_together_or_not_at_all(most, monkeypatch):
-    meeting = threading.Barrier(3)
+def test_a_team_runs_together_or_is_one_thread(most, monkeypatch):
+    def prepare(threads):
+        meeting = threading.Barrier(threads)
 
-    def work(thread):
-        meeting.wait(timeout=PATIENCE)
-        return thread
+        def work(thread):
+            meeting.wait(timeout=PATIENCE)
+            return thread, threads
 
-    assert team.run_team(3, work) == [0, 1, 2]
-    assert team.run_team(1, lambda thread: thread) == [0]
+        return work
+
+    assert team.run_team(3, prepare) == [(0, 3), (1, 3), (2, 3)]
+    assert team.run_team(1, prepare) == [(0, 1)]
 
     start = team.start_thread
     started: list[object] = []
 
     def start_few(function, *arguments):
         if len(started) == most:
-            raise RuntimeError("can't start new thread")
+            raise team.NoThreadError("can't start new thread")
         started.append(function)
         start(function, *arguments)
 
     monkeypatch.setattr(team, "start_thread", start_few)
-    with pytest.raises(RuntimeError, match="new thread"):
-        team.run_team(3, work)
+    assert team.run_team(3, prepare) == [(0, 1)]
 
 
 @pytest.mark.parametrize("failing", [0, 2])
@@ -111,7 +113,7 @@ def test_an_error_in_a_team_is_raised_once_all_are_done(failing):
         done.append(thread)
 
     with pytest.raises(ValueError, match="gave up"):
-        team.run_team(3, work)
+        team.run_team(3, lambda threads: work)
     assert sorted([*done, failing]) == [0, 1, 2]
 
 

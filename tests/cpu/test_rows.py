@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -297,12 +296,12 @@ def test_only_so_many_threads_work_as_have_memory(monkeypatch: pytest.MonkeyPatc
     g = city(100)
     sizes = []
 
-    class Executor(ThreadPoolExecutor):
-        def __init__(self, size: int, **options: Any) -> None:
-            sizes.append(size)
-            super().__init__(size, **options)
+    class Counted(Pool):
+        def __init__(self, threads: int) -> None:
+            sizes.append(threads)
+            super().__init__(threads)
 
-    monkeypatch.setattr(runner, "ThreadPoolExecutor", Executor)
+    monkeypatch.setattr(runner, "Pool", Counted)
     expected = sssp.shortest_paths(g, range(10), method="dijkstra", threads=1).distances
     for workers in (1, 2, 3, 9):
         r = sssp.shortest_paths(

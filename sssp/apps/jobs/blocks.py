@@ -10,7 +10,6 @@ import hashlib
 import os
 import pickle
 import platform
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.zarr_store import ZarrStore
 from sssp.engine.network import reversed_graph
 from sssp.errors import GraphFormatError, JobError
+from sssp.kernels.locks import make_lock
 from sssp.prepared.prepare import read_network
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Done(NamedTuple):
     worker: str
 
 
-_lock = threading.RLock()
+_lock = make_lock()
 #: inputs by the key of their job: of jobs that this process has begun, and of the last that it read
 _begun: dict[str, Inputs] = {}
 _read: dict[str, Inputs] = {}

@@ -23,7 +23,7 @@ from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
-from sssp.engine.workers import POLL_SECONDS
+from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.errors import DeviceError, JobError
 
 #: blocks that an executor or a cluster holds for every worker, or calls a GPU of this process:
@@ -165,8 +165,8 @@ class LocalRunner:
         self.slots, self.threads, self.together = len(devices), threads, together
         self.by_rule, self.measured_on = by_rule, devices[0]
         writers = sum(1 if device == "cpu" else WRITERS_A_GPU for device in devices)
-        self._searchers = ThreadPoolExecutor(self.slots, thread_name_prefix="sssp-search")
-        self._writers = ThreadPoolExecutor(writers, thread_name_prefix="sssp-write")
+        self._searchers = Pool(self.slots, "sssp-search")
+        self._writers = Pool(writers, "sssp-write")
         #: calls whose blocks are held
         self._calls = sum(1 if device == "cpu" else AHEAD for device in devices)
         self._idle: queue.SimpleQueue[str] = queue.SimpleQueue()

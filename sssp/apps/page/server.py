@@ -171,7 +171,8 @@ class PageServer(ThreadingHTTPServer):
         questions = self.answers.warm_up()
         for ask in islice(questions, 1):
             ask()
-        threading.Thread(target=self._ask_all, args=(questions,), daemon=True).start()
+        with suppress(RuntimeError):  # without another thread the first clicks warm up
+            threading.Thread(target=self._ask_all, args=(questions,), daemon=True).start()
 
     def _ask_all(self, questions: Iterator[Callable[[], object]]) -> None:
         for ask in questions:

@@ -105,7 +105,7 @@ def _closure_kernel(before, after, side, thread, threads):
 
 
 def _run_team(kernel: Callable[..., None], arrays: tuple[Any, ...], threads: int) -> None:
-    run_team(threads, lambda thread: kernel(*arrays, thread, threads))
+    run_team(threads, lambda team: lambda thread: kernel(*arrays, thread, team))
 
 
 def solve(

@@ -13,6 +13,7 @@ round is closed within the third step, by the thread that relaxed its tile: nobo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,23 +149,13 @@ def _floyd_warshall_kernel(
 
 
 def _run_rounds(matrix: Matrix, first: int, last: int, negative: bool, threads: int) -> None:
-    taken = np.zeros((last - first, 2, threads), np.int64)
-    stop, barrier = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    def prepare(threads: int) -> Callable[[int], None]:
+        taken = np.zeros((last - first, 2, threads), np.int64)
+        stop, barrier = np.zeros(1, np.int64), np.zeros(2, np.int64)
+        arrays = (matrix.distances, matrix.tails, first, last, negative, taken, stop, barrier)
+        return lambda thread: _floyd_warshall_kernel(*arrays, thread)
 
-    def work(thread: int) -> None:
-        _floyd_warshall_kernel(
-            matrix.distances,
-            matrix.tails,
-            first,
-            last,
-            negative,
-            taken,
-            stop,
-            barrier,
-            thread,
-        )
-
-    run_team(threads, work)
+    run_team(threads, prepare)
 
 
 def solve(

@@ -10,7 +10,6 @@ came from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,6 +28,7 @@ from sssp.engine.matrix_request import (
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.request import Answer, Request
+from sssp.engine.workers import Pool
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
@@ -336,7 +336,7 @@ def _workers(threads: int) -> Iterator[Callable[[Callable[[range], None], list[r
 
         yield run
         return
-    with ThreadPoolExecutor(threads, thread_name_prefix="sssp") as executor:
+    with Pool(threads) as executor:
 
         def run_side_by_side(work: Callable[[range], None], blocks: list[range]) -> None:
             for _ in executor.map(work, blocks):

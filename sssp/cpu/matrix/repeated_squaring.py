@@ -9,6 +9,7 @@ Every product goes from one matrix to another, tile by tile, so the threads of a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,22 +70,13 @@ def _squaring_kernel(before, after, tails_before, tails_after, first_task, tasks
 
 def _square(matrix: Matrix, after: Matrix, first: int, last: int, threads: int) -> bool:
     """Make the tiles from `first` to `last` of the square."""
-    taken = np.zeros(threads, np.int64)
+    arrays = (matrix.distances, after.distances, matrix.tails, after.tails)
 
-    def work(thread: int) -> bool:
-        changed: bool = _squaring_kernel(
-            matrix.distances,
-            after.distances,
-            matrix.tails,
-            after.tails,
-            first,
-            last - first,
-            taken,
-            thread,
-        )
-        return changed
+    def prepare(threads: int) -> Callable[[int], bool]:
+        taken = np.zeros(threads, np.int64)
+        return lambda thread: _squaring_kernel(*arrays, first, last - first, taken, thread)
 
-    return any(run_team(threads, work))
+    return any(run_team(threads, prepare))
 
 
 def solve(

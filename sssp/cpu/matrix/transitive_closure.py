@@ -124,23 +124,13 @@ def _closure_kernel(source, target, first_word, last_word, sweep, tables, barrie
 
 def _advance(source: Words, target: Words, words: range, tables: Words, threads: int) -> bool:
     """Take the vertices of some words into account; True if a row changed."""
-    barrier = np.zeros(2, np.int64)
+    arrays = (source, target, words.start, words.stop, source is target, tables)
 
-    def work(thread: int) -> bool:
-        changed: bool = _closure_kernel(
-            source,
-            target,
-            words.start,
-            words.stop,
-            source is target,
-            tables,
-            barrier,
-            thread,
-            threads,
-        )
-        return changed
+    def prepare(threads: int) -> Callable[[int], bool]:
+        barrier = np.zeros(2, np.int64)
+        return lambda thread: _closure_kernel(*arrays, barrier, thread, threads)
 
-    return any(run_team(threads, work))
+    return any(run_team(threads, prepare))
 
 
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Words:

@@ -29,8 +29,6 @@ every weight is below half of it, which is looked at afterwards.
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -38,9 +36,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.workers import ordered_map
+from sssp.engine.workers import Pool, ordered_map
 from sssp.kernels.dtypes import FLOAT64, INDEX, infinity, safe_length
 from sssp.kernels.jit import njit
+from sssp.kernels.locks import make_lock
 from sssp.order.structure import NO_SLOT, Structure
 
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -86,8 +85,11 @@ class Whole:
         No way up has more arcs.
     greatest : float
         The greatest basic weight.
-    lock : Lock
+    lock : RLock
         Held during a change.
+    is_changing : bool
+        Whether a change writes here. With the lock free it was never finished, as in the child of a
+        fork: then the weights are not whole.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class Whole:
         self.basic, self.perfect, self.tops = basic, perfect, tops
         self.deepest, self.greatest = deepest, greatest
         self._up, self._down = up, down
-        self.lock = threading.Lock()
+        self.lock, self.is_changing = make_lock(), False
         self._vertices_above: NDArray[np.uint32] | None = None
 
     def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
@@ -538,7 +540,7 @@ class _Customization:
         self._call(kernel, start, end, low, high, above)
         self._spare.append(above)
 
-    def _find_basic_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
+    def _find_basic_together(self, low: int, high: int, pool: Pool) -> None:
         # over what is below the range, every rank by itself; then over what is within
         inside = self.first[low]
         below = partial(self._part, _basic_kernel, ZERO, inside)
@@ -560,7 +562,7 @@ class _Customization:
         find = partial(self._call, _perfect_kernel, ZERO, ALL)
         self.tasks.downward(find, self.threads, self._scratch, self._find_perfect_together)
 
-    def _find_perfect_together(self, low: int, high: int, pool: ThreadPoolExecutor) -> None:
+    def _find_perfect_together(self, low: int, high: int, pool: Pool) -> None:
         # within the range; then for what is below, some vertices by themselves
         inside = self.first[low]
         self._part(_perfect_kernel, inside, ALL, low, high)

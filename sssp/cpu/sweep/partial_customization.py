@@ -619,6 +619,9 @@ def changed(
     begins = _begins(layer.ranks, first)
     most = min(max(FEW, structure.triangles), MANY)
     with whole.lock:
+        if whole.is_changing:
+            return None
+        whole.is_changing = True
         both, log = (whole.basic, whole.perfect), whole.log
         count = _change_kernel(
             arcs, slots, lists, (graph.indptr, graph.indices, graph.weights_as(dtype)), inf, both,
@@ -626,6 +629,7 @@ def changed(
             most, dtype.kind == "i",
         )  # fmt: skip
         if count < 0:
+            whole.is_changing = False
             return None
         ascending = np.argsort(log[0][:count])
         new_ranks, new_begins = log[0][ascending], log[1][ascending]
@@ -643,6 +647,7 @@ def changed(
             ranks,
             weights,
         )
+        whole.is_changing = False
     if held > whole.most_held:
         return None
     return _packed(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())

@@ -7,7 +7,6 @@ of its chunk clears that note. The search is over when no chunk has pending vert
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
 from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
+from sssp.engine.workers import Pool
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 
@@ -221,7 +221,7 @@ class _Traffic:
         vertices, half the slots at a time, again and again.
         """
         search = self.search
-        with ThreadPoolExecutor(search.streams, thread_name_prefix="sssp-arcs") as executor:
+        with Pool(search.streams, "sssp-arcs") as executor:
             while True:
                 wanted = np.flatnonzero(self.chunks.wanted.copy_to_host(stream=self.batch.stream))
                 if wanted.size == 0:
