@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ import sssp
 from sssp.bench.papers.baselines import BaselineBellmanFord
 from sssp.cpu import search_driver as runner
 from sssp.engine import outputs as forms
+from sssp.engine.workers import Pool
 from sssp.methods import METHODS
 from tests import naive
 from tests.compare import assert_same
