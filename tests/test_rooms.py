@@ -42,6 +42,8 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 #: tables of modules by name, which are loaded when they are wanted: no arrows (the third, that of
 #: the public names in `sssp/__init__.py`, has no whole names of modules)
 LAZY_TABLES = {"sssp.methods", "sssp.bench.papers.baselines", "sssp.apps.cli"}
+#: each of which is a room
+PARTS_OF_APPS = {"cli", "jobs", "networkx", "page", "terminal"}
 #: methods of results that open something above them
 OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
 #: the baselines of papers, and the tables that set our figures beside published ones
@@ -146,6 +148,25 @@ def test_a_module_imports_from_floors_below_its_own(module):
         below = FLOOR[room_of(other)] < FLOOR[room]
         # the exceptions are a leaf that everything may import
         assert below or room_of(other) in (room, "errors"), f"{module} imports {other}"
+
+
+def test_the_page_on_the_architecture_names_what_there_is():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:sssp|loaders|tests|bench|docs)/[\w/.]*)`", page))
+    assert len(named) > 20
+    assert [
+        path for path in sorted(named) if "NAME" not in path and not (ROOT / path).exists()
+    ] == []
+    # the files of the table stand in `sssp/`
+    table = page[page.index("| room |") : page.index("Imports go down")]
+    rooms = {
+        name.strip("/")
+        for cell in re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)
+        for name in re.findall(r"`([\w/.]+)`", cell)
+    }
+    tops = {name.split("/")[0].removesuffix(".py") for name in rooms}
+    assert tops == ({room_of(module) for module in OURS} - {"__main__"} - PARTS_OF_APPS) | {"apps"}
+    assert [name for name in rooms - {"loaders"} if not (ROOT / "sssp" / name).exists()] == []
 
 
 def test_the_drawing_of_the_house_has_the_rooms_that_there_are_floor_by_floor():

@@ -719,10 +719,10 @@ class ShortestPaths:
 
     def _trees_there(self) -> Any:
         self._require_trees()
-        # (by name, for solvers' rooms are above results)
-        room = import_module("sssp.cuda.tree_sums")
+        from sssp.cuda.tree_sums import TreeSumsThere
+
         trees = self.predecessors.reshape((self.rows, self.graph.n))
-        return room.TreeSumsThere(self.graph, trees, self.sources)
+        return TreeSumsThere(self.graph, trees, self.sources)
 
     @property
     def _sparse(self) -> bool:
