@@ -426,7 +426,9 @@ def test_what_is_neither_graph_nor_result_is_refused(
     for wrong in (None, ladder.to_scipy(), "ny.gr"):
         with pytest.raises(TypeError, match="g must be the Graph that was asked about, not"):
             sssp.verify(wrong, answer)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="result must be what shortest_paths or all_pairs"):
+        with pytest.raises(
+            TypeError, match="result must be what shortest_paths, all_pairs, pairs or nearest"
+        ):
             sssp.verify(ladder, wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not ndarray"):
         sssp.verify(ladder, answer.distances)

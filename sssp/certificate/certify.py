@@ -42,9 +42,13 @@ from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, largest_distance, 
 from sssp.kernels.jit import njit
 from sssp.methods import METHODS, BreadthFirst
 from sssp.results.check_result import check_form, is_real
+from sssp.results.facilities import NearestFacilities
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
+from sssp.results.trip_results import Trips
 
+#: what can be certified
+RESULTS = (ShortestPaths, Trips, NearestFacilities)
 #: methods whose sums run from the source outward, so that they agree bit for bit
 OUTWARD = tuple(METHODS)
 #: tolerance of all others, in eps of the distances times n
@@ -150,16 +154,18 @@ def _certify_kernel(
     return UNCONNECTED, culprit
 
 
-def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> None:
+def verify(
+    g: Graph, result: ShortestPaths | Trips | NearestFacilities, *, rtol: float | None = None
+) -> None:
     """Certify that `result` answers its request on `g`.
 
     Parameters
     ----------
     g : Graph
         The graph that was asked about.
-    result : ShortestPaths
-        From any method and device: one source or many, nearest, limited, with targets, sparse.
-        One on a device is copied to the host.
+    result : ShortestPaths, Trips or NearestFacilities
+        From any method and device: one source or many, nearest, limited, with targets, sparse;
+        trips with their paths; the k nearest facilities. One on a device is copied to the host.
     rtol : float, optional
         How far the two sides of ``d[tail] + w == d[head]`` may lie apart, as a share of the
         greatest distance of the row. By default 0 for integers, and for methods that add from
@@ -176,7 +182,7 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> Non
         not the smallest nearest source, parts that do not belong together. The message names the
         row, the vertex or arc and the numbers.
     TypeError
-        `g` is no `Graph`, `result` no `ShortestPaths`, `rtol` no number.
+        `g` is not a `Graph`, `result` not a result, `rtol` not a number.
     ValueError
         An `rtol` that is not a finite number of 0 or more.
 
@@ -186,8 +192,9 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> Non
     leads to an unreached vertex within the limit. Rows with targets do not hold enough to be
     certified alone: they are found anew by Dijkstra's algorithm, certified, and compared, which
     takes longer (by Bellman-Ford if a weight is negative); their predecessors must be the tree
-    that the call promises, cut to the paths to the targets. Results of ``breadth-first`` are
-    certified with every weight 1.
+    that the call promises, cut to the paths to the targets. Trips are certified in the same way,
+    one search a source, and their paths must be paths of that length. Nearest facilities take
+    O(k^2 m) time and O(k n) memory. Results of ``breadth-first`` are certified with every weight 1.
 
     Examples
     --------
@@ -196,9 +203,18 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> Non
     >>> sssp.verify(g, sssp.shortest_paths(g, 0, predecessors=True))
     """
     _check_arguments(g, result, rtol)
+    if not isinstance(result, ShortestPaths):
+        # (it stands on this file)
+        from sssp.certificate import trips_and_facilities as others
+
+        if isinstance(result, Trips):
+            others.certify_trips(g, result, rtol)
+        else:
+            others.certify_facilities(g, result, rtol)
+        return
     result = result.to_host()
     check_form(g, result)
-    certifier = _Certifier(g, result, rtol)
+    certifier = Certifier(g, result, rtol)
     # NumPy compares a scalar of its own with a larger number by narrowing that one
     limit = result.limit.item() if isinstance(result.limit, np.generic) else result.limit
     for row in _rows_of(result):
@@ -209,14 +225,15 @@ def verify(g: Graph, result: ShortestPaths, *, rtol: float | None = None) -> Non
 
 
 def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
-    if isinstance(g, ShortestPaths):
+    if isinstance(g, RESULTS):
         raise TypeError("verify(g, result) takes the graph first, then the result")
     if not isinstance(g, Graph):
         own = "; of a prepared map that is h.graph" if methods_of(g) is not None else ""
         raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
-    if not isinstance(result, ShortestPaths):
+    if not isinstance(result, RESULTS):
         raise TypeError(
-            f"result must be what shortest_paths or all_pairs returned, not {type(result).__name__}"
+            "result must be what shortest_paths, all_pairs, pairs or nearest returned, not "
+            f"{type(result).__name__}"
         )
     if rtol is None:
         return
@@ -227,7 +244,7 @@ def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Row:
+class Row:
     """One search: all its sources, and arrays of shape (n,), or (t,) for distances to targets.
 
     Predecessors of a row with targets may be `branches` instead: the vertices that they are
@@ -242,12 +259,12 @@ class _Row:
     origin: NDArray[np.int32] | None = None
 
 
-def _rows_of(result: ShortestPaths) -> Iterator[_Row]:
+def _rows_of(result: ShortestPaths) -> Iterator[Row]:
     missing, trees = unreached(result.distances.dtype), result.predecessors
     has_branches = result.targets is not None and is_sparse(trees)
     has_trees = trees is not None and not has_branches
     for i in range(result.rows):
-        yield _Row(
+        yield Row(
             i,
             result.sources if result.nearest else result.sources[i : i + 1],
             dense_row(result.distances, i, result.rows, missing),
@@ -257,17 +274,17 @@ def _rows_of(result: ShortestPaths) -> Iterator[_Row]:
         )
 
 
-class _Certifier:
+class Certifier:
     """Certifies the rows of a result on one graph, with scratch that serves them all."""
 
-    def __init__(self, asked: Graph, result: ShortestPaths, rtol: float | None) -> None:
+    def __init__(self, asked: Graph, result: Any, rtol: float | None) -> None:
         self.asked = asked
         self.graph = asked.without_closed_arcs()
         if result.method == BreadthFirst.name:
             self.graph = self.graph.with_weights(np.ones(self.graph.m, INT32))
         floats = result.distances.dtype.kind == "f"
         rounding = ROUNDING * float(np.finfo(result.distances.dtype).eps) * asked.n if floats else 0
-        outward = result.method in OUTWARD
+        outward = set(result.method.split("+")) <= set(OUTWARD)
         self.rtol = (0 if outward else rounding) if rtol is None else float(rtol)
         #: for rows that cannot be right exactly
         self.last_rtol = rounding if rtol is None and self._negative else self.rtol
@@ -278,7 +295,7 @@ class _Certifier:
     def _negative(self) -> bool:
         return self.graph.least_weight < 0
 
-    def certify(self, row: _Row, limit: float | None) -> float:
+    def certify(self, row: Row, limit: float | None) -> float:
         """Raise `VerificationError` unless `row` is right within `limit`; return the `rtol`."""
         rtol = self.rtol
         code, place = self._look(row, limit, rtol)
@@ -286,12 +303,12 @@ class _Certifier:
             rtol = self.last_rtol
             code, place = self._look(row, limit, rtol)
         if code != RIGHT:
-            distances, weights = self._operands(row.distances)
+            distances, weights = self.operands(row.distances)
             failure = _Failure(self.asked, self.graph, row, distances, weights)
             failure.explain(code, place, limit)
         return rtol
 
-    def certify_targets(self, row: _Row, targets: NDArray[np.int64], limit: float | None) -> None:
+    def certify_targets(self, row: Row, targets: NDArray[np.int64], limit: float | None) -> None:
         """Find the row anew, up to its farthest target, certify it, and compare."""
         found, limit = self._found_anew(row, targets, limit)
         rtol = self.certify(found, limit)
@@ -301,7 +318,7 @@ class _Certifier:
             both = right != unreached(right.dtype)
             given = row.distances.astype(FLOAT64)
             gap = np.abs(np.subtract(given, right, out=np.zeros(right.size), where=both))
-            apart &= ~(both & (gap <= self._tolerance(found.distances, rtol)))
+            apart &= ~(both & (gap <= self.tolerance(found.distances, rtol)))
         if apart.any():
             column = int(np.argmax(apart))
             raise VerificationError(
@@ -314,8 +331,8 @@ class _Certifier:
         if row.branches is not None:
             self._certify_branches(row, found, targets, rtol)
 
-    def _look(self, row: _Row, limit: float | None, rtol: float) -> tuple[int, int]:
-        distances, weights = self._operands(row.distances)
+    def _look(self, row: Row, limit: float | None, rtol: float) -> tuple[int, int]:
+        distances, weights = self.operands(row.distances)
         code, place = _certify_kernel(
             self.graph.indptr.view(np.uint64),
             self.graph.indices.view(np.uint32),
@@ -325,13 +342,13 @@ class _Certifier:
             _NO_VERTICES if row.predecessors is None else row.predecessors,
             _NO_VERTICES if row.origin is None else row.origin,
             unreached(distances.dtype),
-            self._bounds(distances, limit, rtol),
+            self.bounds(distances, limit, rtol),
             self._state,
             self._stack,
         )
         return code, int(place)
 
-    def _tolerance(self, distances: NDArray[Any], rtol: float) -> Any:
+    def tolerance(self, distances: NDArray[Any], rtol: float) -> Any:
         """Return how far two sums may lie apart, as a number of the row's arithmetic."""
         number = _arithmetic(distances.dtype)
         reached = distances[distances != unreached(distances.dtype)]
@@ -339,7 +356,7 @@ class _Certifier:
         greatest = float(np.abs(reached.astype(FLOAT64)).max(initial=0))
         return number(min(rtol * greatest, most)) if rtol else number(0)
 
-    def _operands(self, distances: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def operands(self, distances: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return distances and weights in one dtype, the wider one if they are integers."""
         weights = self.graph.weights
         if distances.dtype.kind == "i":
@@ -358,11 +375,11 @@ class _Certifier:
         except DistanceOverflowError as error:
             raise VerificationError(f"distances cannot be {distances.dtype}: {error}") from error
 
-    def _bounds(
+    def bounds(
         self, distances: NDArray[Any], limit: float | None, rtol: float
     ) -> tuple[Any, Any, Any, Any]:
         """Return the numbers that the kernel wants as `bounds`."""
-        number, tolerance = _arithmetic(distances.dtype), self._tolerance(distances, rtol)
+        number, tolerance = _arithmetic(distances.dtype), self.tolerance(distances, rtol)
         largest = largest_distance(number)
         if limit is None or limit > _greatest(number):
             return largest, unreached(np.dtype(number)), largest, tolerance
@@ -371,8 +388,8 @@ class _Certifier:
         return bound + slack, bound - tolerance, largest, tolerance
 
     def _found_anew(
-        self, row: _Row, targets: NDArray[np.int64], limit: float | None
-    ) -> tuple[_Row, float | None]:
+        self, row: Row, targets: NDArray[np.int64], limit: float | None
+    ) -> tuple[Row, float | None]:
         """Return the row as far as it is final, and the limit up to which it is.
 
         If all targets are reached, that is what lies no farther than the farthest of them; but
@@ -380,7 +397,7 @@ class _Certifier:
         their end.
         """
         distances, weights, bound = self._blank(row.distances.dtype, limit)
-        found = _Row(row.number, row.sources, distances)
+        found = Row(row.number, row.sources, distances)
         if self._negative:
             dropped = self._relax(found, weights, bound)
             if dropped and weights.dtype == INT64 and bound == largest_distance(INT64):
@@ -399,14 +416,14 @@ class _Certifier:
             distances[distances > final] = missing
         return found, limit
 
-    def _has_exact_answer(self, row: _Row, limit: float | None) -> bool:
+    def _has_exact_answer(self, row: Row, limit: float | None) -> bool:
         """Whether sums from the source outward fulfil a row over negative float weights."""
         distances, weights, bound = self._blank(row.distances.dtype, limit)
-        found = _Row(row.number, row.sources, distances)
+        found = Row(row.number, row.sources, distances)
         self._relax(found, weights, bound)
         return self._look(found, limit, 0)[0] == RIGHT
 
-    def _relax(self, row: _Row, weights: NDArray[Any], bound: Any) -> bool:
+    def _relax(self, row: Row, weights: NDArray[Any], bound: Any) -> bool:
         """Fill in the distances, over negative weights; return whether sums were dropped."""
         g, dtype = self.graph, weights.dtype
         tolerance = ROUNDING * float(np.finfo(dtype).eps) * g.n if dtype.kind == "f" else 0.0
@@ -420,12 +437,12 @@ class _Certifier:
             )
         if rounded:  # (sources that this alone has lowered stay at 0)
             starts = row.distances[row.sources]
-            lowered = np.abs(starts) <= self._tolerance(row.distances, tolerance)
+            lowered = np.abs(starts) <= self.tolerance(row.distances, tolerance)
             row.distances[row.sources] = np.where(lowered, 0, starts)
         return bool(code == DROPPED)
 
     def _refuse_return(
-        self, row: _Row, targets: NDArray[np.int64], weights: NDArray[np.int64]
+        self, row: Row, targets: NDArray[np.int64], weights: NDArray[np.int64]
     ) -> None:
         """Raise if a path might leave int64 arithmetic and come back to a target."""
         descent = sum(weights[weights < 0].tolist())
@@ -442,13 +459,13 @@ class _Certifier:
         """Return unreached distances, in int64 if integers, weights alike, and their bound."""
         number = _arithmetic(dtype)
         nothing = np.full(self.graph.n, unreached(np.dtype(number)), number)
-        distances, weights = self._operands(nothing)
+        distances, weights = self.operands(nothing)
         largest = largest_distance(number)
         bounded = limit is not None and limit < largest.item()
         return distances, weights, number(limit) if bounded else largest
 
     def _certify_branches(
-        self, row: _Row, found: _Row, targets: NDArray[np.int64], rtol: float
+        self, row: Row, found: Row, targets: NDArray[np.int64], rtol: float
     ) -> None:
         """Compare the paths to the targets with those in a tree of the row found anew."""
         assert row.branches is not None
@@ -482,9 +499,9 @@ class _Certifier:
         wrong = tails != self._promised_tails(row, distances)[vertices]
         self._refuse(row, vertices[wrong], "has not the predecessor that the call promises")
 
-    def _promised_tails(self, row: _Row, distances: NDArray[Any]) -> NDArray[np.int32]:
+    def _promised_tails(self, row: Row, distances: NDArray[Any]) -> NDArray[np.int32]:
         g = self.graph
-        distances, weights = self._operands(distances)
+        distances, weights = self.operands(distances)
         tails: NDArray[np.int32] = np.full(g.n, -1, INDEX)
         origin = _NO_VERTICES if row.origin is None else row.origin
         missing = unreached(distances.dtype)
@@ -502,7 +519,7 @@ class _Certifier:
         return tails
 
     def _certify_lengths(
-        self, row: _Row, found: _Row, wanted: NDArray[np.int64], rtol: float
+        self, row: Row, found: Row, wanted: NDArray[np.int64], rtol: float
     ) -> None:
         """Raise unless the branches are paths, as long as the distances of their ends."""
         from scipy.sparse import csr_array
@@ -525,10 +542,10 @@ class _Certifier:
         weights = g.weights_as(dtype if dtype.kind == "f" else FLOAT64).astype(FLOAT64)
         trees.skim(range(1), trees.by_head(weights), lengths)
         gap = np.abs(lengths[0] - found.distances[wanted])
-        too_long = ~(gap <= self._tolerance(found.distances, rtol))
+        too_long = ~(gap <= self.tolerance(found.distances, rtol))
         self._refuse(row, wanted[too_long], "is the end of a path that is not as long as that")
 
-    def _refuse(self, row: _Row, vertices: NDArray[Any], what: str) -> None:
+    def _refuse(self, row: Row, vertices: NDArray[Any], what: str) -> None:
         """Raise if there are such vertices, for the first of them."""
         if vertices.size:
             raise VerificationError(f"{_name(row)}: vertex {vertices[0]} {what}")
@@ -551,7 +568,7 @@ class _Failure:
         self,
         asked: Graph,
         graph: Graph,
-        row: _Row,
+        row: Row,
         distances: NDArray[Any],
         weights: NDArray[Any],
     ) -> None:
@@ -643,7 +660,7 @@ class _Failure:
         return _shown(self.distances[vertex])
 
 
-def _name(row: _Row) -> str:
+def _name(row: Row) -> str:
     if row.sources.size == 1:
         return f"row {row.number}, source {row.sources[0]}"
     return f"row {row.number}, nearest of {row.sources.size} sources"

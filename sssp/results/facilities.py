@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.errors import VertexError
 from sssp.graph.html import as_html
+from sssp.results import result_frames as frames
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,6 +76,78 @@ class NearestFacilities:
         found: NDArray[np.bool_] = self.index >= 0
         return found
 
+    def distance(self, vertex: SupportsIndex, rank: SupportsIndex = 0) -> int | float:
+        """Distance of a vertex and a facility as a Python number; `math.inf` for none.
+
+        Parameters
+        ----------
+        vertex : int
+        rank : int
+            0 for the nearest facility, 1 for the next, and so on.
+
+        Raises
+        ------
+        VertexError
+            No such vertex or rank.
+        """
+        v, i = operator.index(vertex), operator.index(rank)
+        n, k = self.index.shape
+        if not (0 <= v < n and 0 <= i < k):
+            raise VertexError(f"there are {n} vertices and {k} ranks, not vertex {v}, rank {i}")
+        return self.distances[v, i].item() if self.index[v, i] >= 0 else math.inf
+
+    def to_dataframe(self) -> Any:
+        """Return a row for every vertex and rank as a `pandas.DataFrame`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            In order of ``distances.ravel()``. Columns ``vertex`` and ``facility``, as labels if the
+            graph has some; ``rank`` from 0; ``distance``; ``reached``. Where nothing is reached,
+            facility and distance are missing (NA, NaN).
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        return frames.facility_table(self.graph, self.facilities, self.distances, self.index)
+
+    def plot(
+        self,
+        *,
+        rank: SupportsIndex = 0,
+        ax: Axes | None = None,
+        extent: Sequence[float] | None = None,
+        cmap: Any = None,
+        linewidth: float | None = None,
+        unit: str = "",
+    ) -> Axes:
+        """Draw the network coloured by the distance of the nearest facility, or of the next.
+
+        Parameters
+        ----------
+        rank : int
+            0 for the nearest, 1 for the next, and so on.
+        ax, extent, cmap, linewidth, unit
+            As `ShortestPaths.plot`. Facilities are white dots.
+
+        Raises
+        ------
+        MissingExtraError
+            Matplotlib is not installed.
+        ValueError
+            A graph without coordinates.
+        VertexError
+            No such rank.
+        """
+        from sssp.results.plots import Style, draw_distances
+
+        self.distance(0, rank)
+        style = Style(ax, extent, cmap, linewidth, unit)
+        column = np.ascontiguousarray(self.distances[:, operator.index(rank)])
+        return draw_distances(self.graph, column, self.facilities, None, style)
+
     def __repr__(self) -> str:
         n, k = self.index.shape
         limit = "" if self.limit is None else f", limit {self.limit}"
@@ -84,8 +161,4 @@ class NearestFacilities:
         return as_html(repr(self), self.graph, self._draw)
 
     def _draw(self, ax: Axes) -> Axes:
-        """Draw how far it is to the nearest."""
-        from sssp.results.plots import Style, draw_distances
-
-        style = Style(ax, None, None, None, "")
-        return draw_distances(self.graph, self.distances[:, 0], self.facilities, None, style)
+        return self.plot(ax=ax)

@@ -55,6 +55,34 @@ def long_table(
     return pandas.DataFrame(table, copy=False)
 
 
+def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -> Any:
+    """Return a row for every trip; all arrays have shape (p,)."""
+    pandas = imported("pandas", "geo")
+    reached = distances != unreached(distances.dtype)
+    table = {
+        "source": label_column(graph.labels, sources),
+        "target": label_column(graph.labels, targets),
+        "distance": _missing_where(~reached, distances.copy()),
+        "reached": reached,
+    }
+    return pandas.DataFrame(table, copy=False)
+
+
+def facility_table(graph: Graph, facilities: Array, distances: Array, index: Array) -> Any:
+    """Return a row for every vertex and rank; `distances` and `index` have shape (n, k)."""
+    pandas = imported("pandas", "geo")
+    n, k = index.shape
+    places, found = index.ravel(), distances.flatten()
+    table = {
+        "vertex": label_column(graph.labels, np.arange(n)).take(np.repeat(np.arange(n), k)),
+        "rank": np.tile(np.arange(k), n),
+        "facility": label_column(graph.labels, facilities[places], places < 0),
+        "distance": _missing_where(places < 0, found),
+        "reached": places >= 0,
+    }
+    return pandas.DataFrame(table, copy=False)
+
+
 def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> Any:
     """Return a row for every source and a column for every target; arguments as `long_table`."""
     pandas = imported("pandas", "geo")

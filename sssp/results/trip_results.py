@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -15,6 +16,7 @@ from sssp.engine.request import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.html import as_html
 from sssp.kernels.dtypes import FLOAT64, unreached
+from sssp.results import result_frames as frames
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +97,7 @@ class Trips:
         )
 
     def _repr_html_(self) -> str:
-        has_paths = self._walks is not None and self.reached.any()
+        has_paths = self.has_paths and self.reached.any()
         return as_html(repr(self), self.graph, self._draw if has_paths else None)
 
     def _draw(self, ax: Axes) -> None:
@@ -118,6 +120,50 @@ class Trips:
     def to_float(self) -> NDArray[np.float64]:
         """Distances for arithmetic: float64, inf where unreached; above 2**53 rounded."""
         return np.where(self.reached, self.distances, np.inf).astype(FLOAT64)
+
+    @property
+    def has_paths(self) -> bool:
+        """Whether the call asked for predecessors, so that there are paths."""
+        return self._walks is not None
+
+    def distance(self, i: SupportsIndex) -> int | float:
+        """Distance of trip `i` as a Python number; `math.inf` if its target is unreached.
+
+        Raises
+        ------
+        VertexError, TypeError
+            As `path`.
+        """
+        trip = self._trip(i)
+        return self.distances[trip].item() if self.reached[trip] else math.inf
+
+    def to_dataframe(self) -> Any:
+        """Return a row for every trip, in order, as a `pandas.DataFrame`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``source`` and ``target``, as labels if the graph has some; ``distance``,
+            missing (NA, NaN) where ``reached`` is False.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        return frames.trip_table(self.graph, self.sources, self.targets, self.distances)
+
+    def plot_flows(self, volumes: ArrayLike, **style: Any) -> Axes:
+        """Draw what flows on the network when volumes travel: `load`, then `Graph.plot_flows`.
+
+        Parameters
+        ----------
+        volumes : array_like, shape (p,)
+            As `load`.
+        **style
+            As `Graph.plot_flows`.
+        """
+        return self.graph.plot_flows(self.load(volumes), **style)
 
     def path(self, i: SupportsIndex) -> NDArray[np.int64]:
         """Vertices of the shortest path of trip `i`, from its source to its target.
