@@ -1,5 +1,5 @@
 """Certify a result: `verify`."""
 
-from sssp.certificate.certify import verify
+from sssp.certificate.verify import verify
 
 __all__ = ["verify"]

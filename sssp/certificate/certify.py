@@ -1,4 +1,4 @@
-"""`verify`: an O(m) certificate that a result is right, whatever computed it.
+"""An O(m) certificate that rows of distances are right, whatever computed them.
 
 Distances are right if and only if no arc is violated (``d[tail] + w >= d[head]``) and every
 reached vertex hangs on a source by tight arcs (``d[tail] + w == d[head]``): the first makes them
@@ -17,7 +17,6 @@ section 7.5.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -33,7 +32,6 @@ from sssp.certificate.reference import (
     tree_kernel,
 )
 from sssp.cpu.tree_sums import TreeSums, arcs_between
-from sssp.engine.network import methods_of
 from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.csr import arc_position
@@ -41,14 +39,11 @@ from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import METHODS, BreadthFirst
-from sssp.results.check_result import check_form, is_real
-from sssp.results.facilities import NearestFacilities
+from sssp.results.check_result import check_form
 from sssp.results.row_access import dense_row, stored_row
 from sssp.results.trees import ShortestPaths
-from sssp.results.trip_results import Trips
 
 #: what can be certified
-RESULTS = (ShortestPaths, Trips, NearestFacilities)
 #: methods whose sums run from the source outward, so that they agree bit for bit
 OUTWARD = tuple(METHODS)
 #: tolerance of all others, in eps of the distances times n
@@ -154,64 +149,8 @@ def _certify_kernel(
     return UNCONNECTED, culprit
 
 
-def verify(
-    g: Graph, result: ShortestPaths | Trips | NearestFacilities, *, rtol: float | None = None
-) -> None:
-    """Certify that `result` answers its request on `g`.
-
-    Parameters
-    ----------
-    g : Graph
-        The graph that was asked about.
-    result : ShortestPaths, Trips or NearestFacilities
-        From any method and device: one source or many, nearest, limited, with targets, sparse;
-        trips with their paths; the k nearest facilities. One on a device is copied to the host.
-    rtol : float, optional
-        How far the two sides of ``d[tail] + w == d[head]`` may lie apart, as a share of the
-        greatest distance of the row. By default 0 for integers, and for methods that add from
-        the source outward: they agree bit for bit. ``4 * eps * n`` for float distances of
-        methods that add in another order (Floyd-Warshall, repeated squaring, Johnson), and for
-        float rows that no sums fulfil exactly, because rounding makes a cycle of length zero
-        seem negative.
-
-    Raises
-    ------
-    VerificationError
-        The result is wrong: a distance that is not the shortest, a vertex that should be
-        reached or should not, predecessors that are not a shortest-path tree, an origin that is
-        not the smallest nearest source, parts that do not belong together. The message names the
-        row, the vertex or arc and the numbers.
-    TypeError
-        `g` is not a `Graph`, `result` not a result, `rtol` not a number.
-    ValueError
-        An `rtol` that is not a finite number of 0 or more.
-
-    Notes
-    -----
-    O(n + m) time a row and O(n) memory. A limited result is certified complete as well: no arc
-    leads to an unreached vertex within the limit. Rows with targets do not hold enough to be
-    certified alone: they are found anew by Dijkstra's algorithm, certified, and compared, which
-    takes longer (by Bellman-Ford if a weight is negative); their predecessors must be the tree
-    that the call promises, cut to the paths to the targets. Trips are certified in the same way,
-    one search a source, and their paths must be paths of that length. Nearest facilities take
-    O(k^2 m) time and O(k n) memory. Results of ``breadth-first`` are certified with every weight 1.
-
-    Examples
-    --------
-    >>> import sssp
-    >>> g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5])
-    >>> sssp.verify(g, sssp.shortest_paths(g, 0, predecessors=True))
-    """
-    _check_arguments(g, result, rtol)
-    if not isinstance(result, ShortestPaths):
-        # (it stands on this file)
-        from sssp.certificate import trips_and_facilities as others
-
-        if isinstance(result, Trips):
-            others.certify_trips(g, result, rtol)
-        else:
-            others.certify_facilities(g, result, rtol)
-        return
+def certify_trees(g: Graph, result: ShortestPaths, rtol: float | None) -> None:
+    """Certify `ShortestPaths`, row by row; raise `VerificationError` where one is wrong."""
     result = result.to_host()
     check_form(g, result)
     certifier = Certifier(g, result, rtol)
@@ -222,25 +161,6 @@ def verify(
             certifier.certify(row, limit)
         else:
             certifier.certify_targets(row, result.targets, limit)
-
-
-def _check_arguments(g: Any, result: Any, rtol: Any) -> None:
-    if isinstance(g, RESULTS):
-        raise TypeError("verify(g, result) takes the graph first, then the result")
-    if not isinstance(g, Graph):
-        own = "; of a prepared map that is h.graph" if methods_of(g) is not None else ""
-        raise TypeError(f"g must be the Graph that was asked about, not {type(g).__name__}{own}")
-    if not isinstance(result, RESULTS):
-        raise TypeError(
-            "result must be what shortest_paths, all_pairs, pairs or nearest returned, not "
-            f"{type(result).__name__}"
-        )
-    if rtol is None:
-        return
-    if not is_real(rtol):
-        raise TypeError(f"rtol must be a number, not {rtol!r}")
-    if not 0 <= rtol < math.inf:
-        raise ValueError(f"rtol must be a finite number of 0 or more, not {rtol}")
 
 
 @dataclass(frozen=True)

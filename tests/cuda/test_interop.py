@@ -101,7 +101,7 @@ def test_a_call_stands_in_the_order_of_a_pytorch_stream(graph, expected, device)
             heavy = heavy @ heavy
             heavy /= heavy.max()
     r = solved(graph, device, stream=stream.cuda_stream)
-    assert stream.request()
+    assert stream.query()
     with torch.cuda.stream(stream):
         greatest = torch.as_tensor(r.distances, device="cuda").max(dim=1).values.cpu().numpy()
     np.testing.assert_array_equal(greatest, expected.distances.max(axis=1))

@@ -281,6 +281,20 @@ def test_a_request_that_does_not_arrive_in_time_is_given_up(server, monkeypatch)
             assert status_of(quick) == 200
 
 
+def test_connections_for_which_there_was_no_thread_do_not_count(server, monkeypatch):
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module, "MOST_CONNECTIONS", 1)
+    with monkeypatch.context() as without:
+        without.setattr(threading.Thread, "start", fail)
+        with connected(server) as refused:
+            assert refused.recv(1) == b""
+    browser = Browser(server)
+    assert browser.get("/map").status == 200
+    browser.connection.close()
+
+
 def test_when_there_is_no_room_the_slowest_connection_is_closed(server, monkeypatch):
     now = [float(server.clock())]
     monkeypatch.setattr(server, "clock", lambda: now[0])
