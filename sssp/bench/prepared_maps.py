@@ -303,7 +303,7 @@ class _OneMap:
 
     def _weigh(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
         self._step("new weights")
-        dtype = self.graph.weight_range.working_dtypes(None)[0]
+        dtype = self.graph._weight_range.working_dtypes(None)[0]
 
         def weigh(device: str) -> int:
             return _customize(hierarchy.with_weights(weights), dtype, device)

@@ -152,7 +152,7 @@ def nearest(
     )
     refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
-        network = network.tree_graph
+        network = network._tree_graph
     place_call(request, device, chosen, None, stream=None, memory_limit=memory_limit)
     part = network.without_closed_arcs()
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
@@ -161,7 +161,7 @@ def nearest(
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
     found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)
     return NearestFacilities(
-        network.tree_graph,
+        network._tree_graph,
         places,
         narrowed(found.table[0], asked),
         found.table[1],
@@ -182,7 +182,7 @@ class _Found(NamedTuple):
 
 def _by_labels(plan: Plan[Request], k: int) -> _Found:
     """Search once, from all facilities together."""
-    graph = plan.network.tree_graph
+    graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
         if found is not None:
@@ -193,7 +193,7 @@ def _by_labels(plan: Plan[Request], k: int) -> _Found:
 
 def _by_rows(plan: Plan[Request], k: int) -> _Found:
     """Search from every facility, and keep the best."""
-    graph, request = plan.network.tree_graph.without_closed_arcs(), plan.request
+    graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights = weights_of(graph, plan.method)
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]
     longest = largest_distance(dtype).item()

@@ -355,7 +355,7 @@ class _Call:
             distances = distances[trip_of]
             stats = {name: values[trip_of] for name, values in stats.items()}
         return Trips(
-            self.network.tree_graph,
+            self.network._tree_graph,
             self.starts,
             self.ends,
             distances,

@@ -204,7 +204,7 @@ def _estimate(graph: Graph, method: Method, request: Request) -> Work | None:
     rows, n = request.rows, graph.n
     host_bytes = 0
     if request.output == "host" and request.reduction is None:
-        itemsize = (request.dtype or graph.weight_range.dtype).itemsize
+        itemsize = (request.dtype or graph._weight_range.dtype).itemsize
         trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
         host_bytes = rows * (request.columns(n) * itemsize + trees)
     return search_work(

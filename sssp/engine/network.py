@@ -22,17 +22,17 @@ class Network(Protocol):
         """Number of vertices."""
 
     @property
-    def weight_range(self) -> WeightRange:
+    def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
 
     @property
-    def tree_graph(self) -> Graph:
+    def _tree_graph(self) -> Graph:
         """The graph whose arcs the trees are made of."""
 
     def without_closed_arcs(self) -> Network:
         """Return what solvers work on: without what no path may use."""
 
-    def derived(self, key: str, build: Callable[[], T]) -> T:
+    def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes, made once, then kept."""
 
     def free_device(self) -> None:
@@ -41,7 +41,7 @@ class Network(Protocol):
 
 def reversed_graph(graph: Graph) -> Graph:
     """Return the graph with every arc turned around, made once and kept."""
-    return graph.derived("reversed", graph.reverse)
+    return graph._cached("reversed", graph.reverse)
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:

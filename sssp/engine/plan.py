@@ -149,7 +149,7 @@ def part_size(rows: int, devices: int) -> int:
 
 def weights_of(network: Network, method: Method) -> WeightRange:
     """Return what a method sees of the weights: nothing but ones if it looks at none."""
-    return network.weight_range if method.weighted else UNIT_WEIGHTS
+    return network._weight_range if method.weighted else UNIT_WEIGHTS
 
 
 def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
@@ -234,7 +234,7 @@ def _stacked(parts: list[Any]) -> Any:
 def overflow_error(network: Network, request: Call) -> DistanceOverflowError:
     """Return the error for a plan that ran without an answer."""
     asked = getattr(request, "dtype", None)
-    dtype = network.weight_range.working_dtypes(asked)[-1]
+    dtype = network._weight_range.working_dtypes(asked)[-1]
     remedy = f"use a limit (or {ROUNDED})"
     if dtype == FLOAT64:
         remedy = "use a limit, or weights in a larger unit"

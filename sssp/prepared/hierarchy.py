@@ -109,12 +109,12 @@ class Hierarchy:
         return self.graph.greatest_weight
 
     @property
-    def weight_range(self) -> WeightRange:
+    def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self.graph.weight_range
+        return self.graph._weight_range
 
     @property
-    def tree_graph(self) -> Graph:
+    def _tree_graph(self) -> Graph:
         """The graph whose arcs the trees are made of."""
         return self.graph
 
@@ -122,7 +122,7 @@ class Hierarchy:
         """Return itself: closed arcs have no weight in it."""
         return self
 
-    def derived(self, key: str, build: Callable[[], T]) -> T:
+    def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes from this hierarchy: made once, then kept."""
         return self._derived.made(key, build)
 
@@ -158,7 +158,7 @@ class Hierarchy:
 
     def metric(self, dtype: np.dtype[Any], threads: int | None = None) -> Metric:
         """Return its weights in one dtype, in arrays of its own; made on first use and kept."""
-        return self.derived(f"metric, {dtype.char}", self.layered(dtype, threads).flat)
+        return self._cached(f"metric, {dtype.char}", self.layered(dtype, threads).flat)
 
     def layered(self, dtype: np.dtype[Any], threads: int | None = None) -> LayeredMetric:
         """Return its weights in one dtype, in arrays that versions share but for a layer."""
@@ -168,7 +168,7 @@ class Hierarchy:
                 return self._opposite.layered(dtype, threads).reversed()
             return unchanged(self._customized(dtype, threads))
 
-        return self.derived(_key(dtype), build)
+        return self._cached(_key(dtype), build)
 
     def _customized(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
         graph, signed = self.graph, self.least_weight < 0
@@ -193,7 +193,7 @@ class Hierarchy:
 
     def everything(self, dtype: np.dtype[Any]) -> Selection:
         """Return the selection of all vertices, in order of vertex."""
-        return self.derived(
+        return self._cached(
             f"everything, {dtype.char}",
             lambda: everything(
                 self.layered(dtype).down_to_vertices(self.structure.order), self.structure.order
@@ -320,7 +320,7 @@ class Hierarchy:
         else:
             _refuse_tuple(change)
             graph = self.graph.with_changes(*change)
-        graph.weight_range.working_dtypes(None)  # (refuses here, where its number is known)
+        graph._weight_range.working_dtypes(None)  # (refuses here, where its number is known)
         return _checked(Hierarchy(graph, self.structure, self.slots), threads)
 
     def _is_light(self, change: Any) -> bool:
@@ -341,12 +341,12 @@ class Hierarchy:
             return self._opposite_changed(graph, places, threads)
         version = Hierarchy(graph, self.structure, self.slots)
         same = graph.weights.dtype == self.graph.weights.dtype
-        usual = _is_usual(self.weight_range) and _is_usual(graph.weight_range)
+        usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
         if same and usual and places.size <= MOST_CHANGES:
             places = np.unique(places)
             if not any(key.startswith(("weights", "cuda")) for key in self._derived):
                 _weighed(self, threads)  # (who has asked on a GPU alone goes on there)
-            for dtype in graph.weight_range.working_dtypes(None):
+            for dtype in graph._weight_range.working_dtypes(None):
                 known = self._derived.get(_key(dtype))
                 if known is None:
                     continue
@@ -376,7 +376,7 @@ class Hierarchy:
         """Return the hierarchy of ``graph.reverse()``, with the same weights the other way."""
         if self._opposite is not None:
             return self._opposite
-        return self.derived(
+        return self._cached(
             "reverse", lambda: Hierarchy(self.graph.reverse(), self.structure, None, self)
         )
 
@@ -505,7 +505,7 @@ def _checked(hierarchy: Hierarchy, threads: int | None = None) -> Hierarchy:
 def _weighed(hierarchy: Hierarchy, threads: int | None = None) -> Hierarchy:
     """Return a hierarchy with its weights, in the first dtype that is wide enough."""
     graph = hierarchy.graph
-    dtypes = graph.weight_range.working_dtypes(None)
+    dtypes = graph._weight_range.working_dtypes(None)
     fits = any(hierarchy.layered(dtype, threads).fits for dtype in dtypes)
     if not fits and graph.least_weight < 0:
         refuse_negative_cycle(graph)  # nobody has looked

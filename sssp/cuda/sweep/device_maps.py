@@ -518,7 +518,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
     def make() -> DeviceMap:
         return _customized(_tree(hierarchy.structure, number), [hierarchy], dtype, number)[0]
 
-    return hierarchy.derived(_key(dtype, number), make)
+    return hierarchy._cached(_key(dtype, number), make)
 
 
 def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
@@ -530,7 +530,7 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
     by_dtype: dict[np.dtype[Any], list[PreparedMap]] = {}
     for hierarchy in hierarchies:
         if hierarchy.graph.least_weight >= 0:
-            dtype = hierarchy.graph.weight_range.working_dtypes(None)[0]
+            dtype = hierarchy.graph._weight_range.working_dtypes(None)[0]
             by_dtype.setdefault(dtype, []).append(hierarchy)
     with select(number):
         for dtype, versions in by_dtype.items():
@@ -583,7 +583,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
     if change is not None and change.values.dtype.kind == dtype.kind:
         base = change.graph
         # (an arc that the change replaces may have weighed more than the dtype holds)
-        if base.weight_range.largest <= largest_distance(dtype).item():
+        if base._weight_range.largest <= largest_distance(dtype).item():
             there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
             return ArcWeights(there, change.places, converted(change.values, dtype))
     held = device_graph(graph, number).held(name)
