@@ -22,7 +22,7 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
-from sssp.engine.network import methods_of, reversed_graph
+from sssp.engine.network import methods_of, open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
@@ -154,7 +154,7 @@ def nearest(
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
     place_call(request, device, chosen, None, stream=None, memory_limit=memory_limit)
-    part = network.without_closed_arcs()
+    part = open_part(network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
     if request.device == "cpu":

@@ -19,7 +19,7 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_ROWS
-from sssp.engine.network import is_on_device, methods_of, reversed_graph
+from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Reduction, Request
@@ -149,7 +149,7 @@ def ask(
     plan = Plan(graph, request, method, place.by_rule)
     turned = None
     if turns:
-        back = reversed_graph(graph.without_closed_arcs())
+        back = reversed_graph(open_part(graph))
         turned = Plan(back, _turned(request), method, place.by_rule)
     return Question(plan, single, single_target, out, turned)
 

@@ -35,7 +35,7 @@ from sssp.cpu.sweep.sweeps import (
     close_kernel,
     cut_kernel,
     lanes_memory,
-    selected,
+    select_ancestors,
     shift_kernel,
     sweep_kernel,
     sweep_lanes_kernel,
@@ -94,7 +94,7 @@ def _swept(
 
 def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype."""
-    return bool(hierarchy.layered(dtype).fits)
+    return bool(hierarchy._layered(dtype).fits)
 
 
 def _may_go_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
@@ -170,7 +170,7 @@ class _SweptRows(SingleRows):
         if request.wants_tree or request.predecessors:
             graph = graph.without_closed_arcs()
         super().__init__(graph, request, method, dtype)
-        self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
+        self.structure, self.metric = hierarchy._structure, hierarchy._layered(dtype)
         self.inf = infinity(dtype)
         self.back: tuple[NDArray[Any], ...] | None = None
         if _may_go_back(graph, request, dtype):
@@ -314,7 +314,7 @@ class _LaneRows(Rows):
         super().__init__(hierarchy.graph, weigh_targets(request), method, dtype)
         if self.memory is not None:
             self.form.nbytes = self.memory.size * bytes_of_entry(dtype, self.asked)
-        self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
+        self.structure, self.metric = hierarchy._structure, hierarchy._layered(dtype)
         self.inf = infinity(dtype)
         self.selection, self.columns = self._select(hierarchy)
         self.heights = self._heights()
@@ -355,14 +355,19 @@ class _LaneRows(Rows):
         targets = self.request.targets
         if targets is None:
             columns = np.arange(hierarchy.n if self.memory is None else 0)
-            return hierarchy.everything(self.dtype), columns
+            order = self.structure.order
+            selection = hierarchy._cached(
+                f"all vertices, {self.dtype.char}",
+                lambda: Selection(order, order, self.metric.down_to_vertices(order)),
+            )
+            return selection, columns
         ranks = self.structure.rank[targets]
         limit, advice = self.request.memory_limit, self.request.advice
 
         def check(nbytes: int) -> None:
             check_memory({"arcs down to the targets": nbytes}, limit, "cpu", advice)
 
-        selection = selected(self.metric.down, self.structure.parent, ranks, check)
+        selection = select_ancestors(self.metric.down, self.structure.parent, ranks, check)
         return selection, selection.places[ranks].astype(INT64)
 
     def run(self) -> Answer | None:

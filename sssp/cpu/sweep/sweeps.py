@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.sweep.customization import PackedArcs
 from sssp.graph.frozen import frozen
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
@@ -434,55 +433,25 @@ def _select_kernel(
         chosen_first[place] = arcs
 
 
-def everything(arcs: Arcs, order: NDArray[np.int32]) -> Selection:
-    """Return the selection of all ranks, the places of ranks being vertices; `arcs` lead there."""
-    return Selection(order, order, arcs)
-
-
-def selected(
+def select_ancestors(
     arcs: Arcs,
     parent: NDArray[np.int32],
     ranks: NDArray[np.int32],
-    check: Callable[[int], object] = lambda nbytes: None,
+    check: Callable[[int], object],
 ) -> Selection:
-    """Return the selection of some ranks and their ancestors, in places of their own.
+    """Return the selection of some ranks and their ancestors, which it numbers anew.
 
-    O(n) time, and that of copying their arcs.
-
-    Parameters
-    ----------
-    arcs, parent
-        Of all ranks.
-    ranks : ndarray, int32
-    check : callable, optional
-        Is given the bytes of the selection before they are taken, and may raise.
+    O(n) time and that of copying their arcs. `check` gets the bytes of the selection before they
+    are allocated, and may raise.
     """
-    # (read-only like the arrays of a selection of all, so that kernels take both as one type)
-    places = np.full(parent.size, -1, INDEX)
+    places, dtype = np.full(parent.size, -1, INDEX), arcs[2].dtype
     count = _mark_ancestors_kernel(ranks, parent, places)
-    chosen = _chosen(
-        arcs, places, count, lambda nbytes: check(nbytes + places.nbytes + count * INDEX.itemsize)
-    )
-    nothing = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen.ends[:0], chosen.weights[:0]
-    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *nothing))
-
-
-def flattened(arcs: Arcs) -> PackedArcs:
-    """Return arcs of a base and a layer as those of a base alone."""
-    n = arcs[0].size - 1
-    return _chosen(arcs, np.zeros(n, INDEX), n)
-
-
-def _chosen(
-    arcs: Arcs,
-    places: NDArray[np.int32],
-    count: int,
-    check: Callable[[int], object] = lambda nbytes: None,
-) -> PackedArcs:
-    """Return the arcs of marked ranks, after a check of their bytes; `places` are written."""
-    first, dtype = np.zeros(count + 1, np.uint32), arcs[2].dtype
+    first = np.zeros(count + 1, np.uint32)
     _select_kernel(places, *arcs, first, np.empty(0, np.uint32), np.empty(0, dtype))
-    check(first.nbytes + int(first[-1]) * (first.itemsize + dtype.itemsize))
-    chosen = PackedArcs(first, np.empty(first[-1], np.uint32), np.empty(first[-1], dtype))
+    size = int(first[-1])
+    check(2 * first.nbytes + size * (first.itemsize + dtype.itemsize) + places.nbytes)
+    chosen = first, np.empty(size, np.uint32), np.empty(size, dtype)
     _select_kernel(places, *arcs, *chosen)
-    return chosen
+    no_layer = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen[1][:0], chosen[2][:0]
+    # (read-only like the arrays of the selection of all, so that kernels take both as one type)
+    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *no_layer))
