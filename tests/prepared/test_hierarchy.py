@@ -141,10 +141,10 @@ def test_the_same_for_any_number_of_threads() -> None:
 
 def test_all_threads_may_take_part_near_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "SMALLEST", 50)
-    monkeypatch.setattr(tasks, "DEAR", 1)
+    monkeypatch.setattr(tasks, "SHARED_TRIANGLES", 1)
     g = sssp.road_like(5000)
     one, three = sssp.prepare(g, threads=1), sssp.prepare(g, threads=3)
-    assert three._structure.tasks.dear.sum() > 10
+    assert three._structure.tasks.shared.sum() > 10
     assert_same_weights(one, three)
 
 
