@@ -105,7 +105,7 @@ def _query(graph: sssp.Graph) -> MatrixRequest:
         n=graph.n,
         source=graph,
         zero_is_arc=False,
-        weights=graph.weight_range,
+        weights=graph._weight_range,
         device="cuda:0",
     )
 

@@ -67,7 +67,7 @@ class Case:
         """Time the call on a fresh copy of the graph, and again, on CPU and CUDA."""
         expected, rows = None, []
         for place in self._places():
-            graph = self.graph.with_weights(self.graph.tree_graph.weights)
+            graph = self.graph.with_weights(self.graph._tree_graph.weights)
             call = partial(self.call, graph, **place)
             first, result = timed(call)
             if expected is None:

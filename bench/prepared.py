@@ -83,8 +83,8 @@ class Run:
         """Prepare the graph, save it and read it back; return it, and how long preparing took."""
         threads = self.threads
         preparing, hierarchy = timed(lambda: sssp.prepare(graph, threads=threads))
-        structure = hierarchy.structure
-        held = [held_bytes(structure), held_bytes(hierarchy.metric(INT32), hierarchy.slots)]
+        structure = hierarchy._structure
+        held = [held_bytes(structure), held_bytes(hierarchy._layered(INT32).base, hierarchy._slots)]
         remark = (
             f"{structure.upper.size / graph.n:.2f} arcs and {structure.triangles / graph.n:,.1f} "
             f"triangles a vertex, height {structure.height:,}, structure "
@@ -105,7 +105,7 @@ class Run:
 
         def weigh() -> sssp.Hierarchy:
             other = hierarchy.with_weights(weights)
-            other.layered(INT32, self.threads)
+            other._layered(INT32, self.threads)
             return other
 
         seconds, other = timed(weigh)

@@ -153,7 +153,7 @@ class Bench:
         """
         maps = DeviceMaps(tree, INT32, count, shifted=False)
         sets = cuda.to_device(np.tile(self.graph.weights_as(INT32), (count, 1)))
-        givers, memory = tree.givers(self.hierarchy.slots), working_memory(tree, INT32, count)
+        givers, memory = tree.givers(self.hierarchy._slots), working_memory(tree, INT32, count)
         work, stream = Work(memory, sets, givers, count), cuda.stream()
         maps.launch(work, stream)
         for name, stage in maps.stages() if by_stage else []:

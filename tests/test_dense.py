@@ -384,7 +384,7 @@ def test_a_broken_row_of_tails_is_mended() -> None:
     from sssp.cpu.matrix.matrix_driver import _mend
 
     g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 1], [1.0, 0.0, 0.0])
-    request = MatrixRequest(n=3, source=g, zero_is_arc=False, weights=g.weight_range)
+    request = MatrixRequest(n=3, source=g, zero_is_arc=False, weights=g._weight_range)
     distances = np.array([[0, 1, 1], [INF, 0, 0], [INF, 0, 0]])
     right = [[-1, 0, 1], [-1, -1, 1], [-1, 2, -1]]
     tails = np.array([[-1, 2, 1], [-1, -1, 1], [-1, -1, -1]], np.int32)

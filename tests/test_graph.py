@@ -357,10 +357,10 @@ def test_pickling_and_copying_keep_all_but_derived_data(labels: Any) -> None:
     g = Graph.from_arcs(
         [0, 0, 1], [1, 1, 1], [7, 5, 3], directed=False, labels=labels, coordinates=np.eye(3)[:, :2]
     )
-    g.derived("unpicklable", threading.Lock)
+    g._cached("unpicklable", threading.Lock)
     for twin in (pickle.loads(pickle.dumps(g)), copy.copy(g), copy.deepcopy(g)):
         assert_same(twin, g)
-        assert twin.derived("unpicklable", lambda: "made anew") == "made anew"
+        assert twin._cached("unpicklable", lambda: "made anew") == "made anew"
 
 
 def test_a_graph_can_be_referred_to_weakly(triangle: Graph) -> None:
@@ -372,12 +372,12 @@ def test_derived_data_is_made_once_for_eight_threads(triangle: Graph) -> None:
     start = threading.Barrier(8)
 
     def build() -> object:
-        made.append(triangle.derived("part", object))
+        made.append(triangle._cached("part", object))
         return object()
 
     def ask(_: int) -> object:
         start.wait()
-        return triangle.derived("whole", build)
+        return triangle._cached("whole", build)
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(ask, range(8)))
@@ -387,9 +387,9 @@ def test_derived_data_is_made_once_for_eight_threads(triangle: Graph) -> None:
 
 def test_a_failed_derivation_is_tried_again(triangle: Graph) -> None:
     with pytest.raises(ZeroDivisionError):
-        triangle.derived("key", lambda: 1 // 0)
-    assert triangle.derived("key", lambda: None) is None
-    assert triangle.derived("key", lambda: 1) is None, "None is an answer, too"
+        triangle._cached("key", lambda: 1 // 0)
+    assert triangle._cached("key", lambda: None) is None
+    assert triangle._cached("key", lambda: 1) is None, "None is an answer, too"
 
 
 def test_weights_are_converted_once_and_exactly(triangle: Graph) -> None:

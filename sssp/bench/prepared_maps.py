@@ -250,7 +250,7 @@ class _OneMap:
         preparing = self._repeat(partial(self._prepare, self.graph))
         self.prepared = median(preparing)
         weights = self._new_weights()
-        line = self._add("prepare", self.prepared, held_bytes(hierarchy.structure))
+        line = self._add("prepare", self.prepared, held_bytes(hierarchy._structure))
         self._prepare_rivals(line)
         self._read(hierarchy)
         self._weigh(hierarchy, weights)
@@ -303,7 +303,7 @@ class _OneMap:
 
     def _weigh(self, hierarchy: Hierarchy, weights: NDArray[Any]) -> None:
         self._step("new weights")
-        dtype = self.graph.weight_range.working_dtypes(None)[0]
+        dtype = self.graph._weight_range.working_dtypes(None)[0]
 
         def weigh(device: str) -> int:
             return _customize(hierarchy.with_weights(weights), dtype, device)
@@ -312,7 +312,7 @@ class _OneMap:
         here, *there = (
             median(self._repeat(partial(weigh, device))) for device in self.table.devices
         )
-        line = self._add("new weights", here, held[0] + held_bytes(hierarchy.slots))
+        line = self._add("new weights", here, held[0] + held_bytes(hierarchy._slots))
         for device, seconds in zip(self.table.devices[1:], there, strict=True):
             line[f"{device} ms"] = 1000 * seconds
         for other in self.others:
@@ -452,7 +452,7 @@ def ask_ours(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
 def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     """Customize a version on a device; return the bytes of its weights there."""
     if device == "cpu":
-        return held_bytes(hierarchy.layered(dtype))
+        return held_bytes(hierarchy._layered(dtype))
     from sssp.cuda.compiler import device_number, select
     from sssp.cuda.sweep.device_maps import device_map
 

@@ -154,7 +154,7 @@ def all_pairs(
         )
         options.advice = NO_MATRIX
         return solved(ask(graph, np.arange(graph.n), options))
-    weights = graph.weight_range
+    weights = graph._weight_range
     request = Request(
         sources=np.arange(graph.n),
         dtype=distance_dtype(dtype, weights.dtype),
@@ -199,7 +199,7 @@ def _by_matrix(
         n=graph.n,
         source=graph.without_closed_arcs() if isinstance(source, Graph) else source,
         zero_is_arc=zero_is_arc,
-        weights=graph.weight_range,
+        weights=graph._weight_range,
         dtype=request.dtype,
         predecessors=request.predecessors,
         output=request.output,
@@ -368,12 +368,12 @@ def _choose_method(graph: Graph, method: str | Method) -> Method:
     arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
     if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
         return FloydWarshall()
-    return Johnson() if graph.weight_range.least < 0 else DeltaStepping()
+    return Johnson() if graph._weight_range.least < 0 else DeltaStepping()
 
 
 def _estimate(method: Method, graph: Graph, request: Request) -> Work | None:
     """Return what ``device="auto"`` goes by; None for what stays on the CPU."""
-    n, weights = graph.n, graph.weight_range
+    n, weights = graph.n, graph._weight_range
     dtype = weights.dtype if request.dtype is None else request.dtype
     host_bytes = n * n * (dtype.itemsize + INDEX.itemsize * request.predecessors)
     if isinstance(method, Johnson):

@@ -118,7 +118,7 @@ def betweenness(
     n = network.n
     if normalized:
         return total / ((n - 1) * (n - 2)) if n > 2 else total
-    return total if network.tree_graph.directed else total / 2
+    return total if network._tree_graph.directed else total / 2
 
 
 def _sum_of_dependencies(plan: Plan[Request]) -> NDArray[np.float64]:
@@ -132,7 +132,7 @@ def _sum_of_dependencies(plan: Plan[Request]) -> NDArray[np.float64]:
 
 
 def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
-    request, graph = plan.request, plan.network.tree_graph.without_closed_arcs()
+    request, graph = plan.request, plan.network._tree_graph.without_closed_arcs()
     dependencies = Dependencies(graph, plan.method.weighted)
     rows = max(ROWS_A_THREAD * request.threads, BLOCK_BYTES // max(1, 8 * graph.n))
     needed = {
@@ -164,7 +164,7 @@ def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
 def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
     from sssp.cuda.dependencies import Dependencies as DependenciesOnDevice
 
-    request, graph = plan.request, plan.network.tree_graph.without_closed_arcs()
+    request, graph = plan.request, plan.network._tree_graph.without_closed_arcs()
     dependencies = DependenciesOnDevice(
         graph, request.device, request.rows, request.memory_limit, ON_HOST
     )

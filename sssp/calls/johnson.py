@@ -46,7 +46,7 @@ def johnson(plan: Plan[Request]) -> Answer:
     ValueError
         The result is to stay on a device, but has to be put together on the host.
     """
-    graph, request = plan.network.without_closed_arcs().tree_graph, plan.request
+    graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     if graph.least_weight >= 0:
         answer = answered(plan._replace(network=graph, method=DeltaStepping()))
         answer.stats = _statistics(answer)

@@ -150,7 +150,7 @@ def ask_reduced(
 
 def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> float | None:
     """Return a limit that leaves out what a decay does not count either."""
-    if reduction.decay is None or network.weight_range.least < 0:
+    if reduction.decay is None or network._weight_range.least < 0:
         return limit
     wanted = as_limit(limit, integral=False)
     return min(math.inf if wanted is None else wanted, reduction.decay.reach)

@@ -22,7 +22,7 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
-from sssp.engine.network import methods_of, reversed_graph
+from sssp.engine.network import methods_of, open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
@@ -152,16 +152,16 @@ def nearest(
     )
     refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
-        network = network.tree_graph
+        network = network._tree_graph
     place_call(request, device, chosen, None, stream=None, memory_limit=memory_limit)
-    part = network.without_closed_arcs()
+    part = open_part(network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
     if request.device == "cpu":
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
     found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)
     return NearestFacilities(
-        network.tree_graph,
+        network._tree_graph,
         places,
         narrowed(found.table[0], asked),
         found.table[1],
@@ -182,7 +182,7 @@ class _Found(NamedTuple):
 
 def _by_labels(plan: Plan[Request], k: int) -> _Found:
     """Search once, from all facilities together."""
-    graph = plan.network.tree_graph
+    graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
         if found is not None:
@@ -193,7 +193,7 @@ def _by_labels(plan: Plan[Request], k: int) -> _Found:
 
 def _by_rows(plan: Plan[Request], k: int) -> _Found:
     """Search from every facility, and keep the best."""
-    graph, request = plan.network.tree_graph.without_closed_arcs(), plan.request
+    graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights = weights_of(graph, plan.method)
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]
     longest = largest_distance(dtype).item()

@@ -32,7 +32,7 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_TRIPS, check_memory
-from sssp.engine.network import is_on_device, methods_of, reversed_graph
+from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
@@ -248,7 +248,7 @@ class _Call:
     ) -> None:
         self.network, self.starts, self.ends = network, starts, ends
         self.request, self.method = request, method
-        self.graph = network.without_closed_arcs()
+        self.graph = open_part(network)
         self.weights = weights_of(self.graph, method)
         self.by_a_star = self.by_rule = False
 
@@ -355,7 +355,7 @@ class _Call:
             distances = distances[trip_of]
             stats = {name: values[trip_of] for name, values in stats.items()}
         return Trips(
-            self.network.tree_graph,
+            self.network._tree_graph,
             self.starts,
             self.ends,
             distances,

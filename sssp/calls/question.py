@@ -19,7 +19,7 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_ROWS
-from sssp.engine.network import is_on_device, methods_of, reversed_graph
+from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Reduction, Request
@@ -149,7 +149,7 @@ def ask(
     plan = Plan(graph, request, method, place.by_rule)
     turned = None
     if turns:
-        back = reversed_graph(graph.without_closed_arcs())
+        back = reversed_graph(open_part(graph))
         turned = Plan(back, _turned(request), method, place.by_rule)
     return Question(plan, single, single_target, out, turned)
 
@@ -204,7 +204,7 @@ def _estimate(graph: Graph, method: Method, request: Request) -> Work | None:
     rows, n = request.rows, graph.n
     host_bytes = 0
     if request.output == "host" and request.reduction is None:
-        itemsize = (request.dtype or graph.weight_range.dtype).itemsize
+        itemsize = (request.dtype or graph._weight_range.dtype).itemsize
         trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
         host_bytes = rows * (request.columns(n) * itemsize + trees)
     return search_work(

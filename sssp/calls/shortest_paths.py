@@ -182,7 +182,7 @@ def solved(question: Question) -> ShortestPaths:
         answer = answered(question.turned)
         answer.distances = answer.distances.T
     result = ShortestPaths(
-        plan.network.tree_graph,
+        plan.network._tree_graph,
         plan.request,
         answer,
         single=question.single,
@@ -213,7 +213,7 @@ def answered(plan: Plan[Request]) -> Answer:
 
 def failure(plan: Plan[Request]) -> Exception:
     """Return the error for a plan that has run without an answer."""
-    graph = plan.network.tree_graph.without_closed_arcs()
+    graph = plan.network._tree_graph.without_closed_arcs()
     if graph.least_weight < 0:
         from sssp.cpu.search.bellman_ford import negative_cycle_from
 

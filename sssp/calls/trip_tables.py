@@ -45,7 +45,7 @@ def solve_by_tables(network: Network, request: Request, method: Method) -> Answe
     DeviceError, NegativeCycleError
         As the solver of the method does.
     """
-    graph = network.tree_graph
+    graph = network._tree_graph
     searches = request.predecessors and methods_of(network) is not None
     if searches:
         network, counted = graph.without_closed_arcs(), method.statistics
@@ -81,7 +81,7 @@ class _Tables:
         assert request.target_offsets is not None
         assert request.targets is not None
         self.network, self.request, self.method, self.dtype = network, request, method, dtype
-        self.graph = graph = network.tree_graph
+        self.graph = graph = network._tree_graph
         self.target_offsets, self.targets = request.target_offsets, request.targets
         self.distances: NDArray[Any] = np.empty(request.targets.size, dtype)
         self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}

@@ -416,7 +416,7 @@ class _SearchedRows(SingleRows):
         super().__init__(graph, request, method, dtype)
         self.search = search
         self.extra = search.scratch
-        self.test = OverflowTest(request, graph.n, graph.weight_range, dtype)
+        self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
 
     def overflowed(
         self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool

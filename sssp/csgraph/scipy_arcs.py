@@ -134,7 +134,7 @@ def graph_of(arcs: Arcs) -> Graph:
         parallel_arcs=0,
         self_loops=0,
     )
-    graph.derived("extremes", lambda: extremes)
+    graph._cached("extremes", lambda: extremes)
     return graph
 
 

@@ -137,8 +137,8 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     else:
         unit = 1
         graph = MatrixGraph.of(matrix, zero_is_arc=True)
-        graph.derived("weight range", lambda: WeightRange(FLOAT64, least, greatest))
-        request = MatrixRequest(n, matrix, zero_is_arc=True, weights=graph.weight_range)
+        graph._cached("weight range", lambda: WeightRange(FLOAT64, least, greatest))
+        request = MatrixRequest(n, matrix, zero_is_arc=True, weights=graph._weight_range)
     request.predecessors, request.threads = predecessors, check_threads(None)
     method = FloydWarshall()
     work = None
@@ -167,7 +167,7 @@ def _counted(
     )
     graph = _CountedGraph.of(matrix, zero_is_arc=True)
     object.__setattr__(graph, "unit", unit)
-    graph.derived("weight range", lambda: weights)
+    graph._cached("weight range", lambda: weights)
     return graph, _Counted(len(matrix), matrix, zero_is_arc=True, weights=weights, unit=unit)
 
 

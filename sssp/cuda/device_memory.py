@@ -350,4 +350,4 @@ class DeviceGraph:
 
 def device_graph(graph: Graph, number: int) -> DeviceGraph:
     """Return the copy of `graph` on a device, made once; ``graph.free_device()`` drops it."""
-    return graph.derived(f"cuda:{number}", lambda: DeviceGraph(graph, number))
+    return graph._cached(f"cuda:{number}", lambda: DeviceGraph(graph, number))

@@ -189,7 +189,7 @@ def _is_usual(graph: Graph, column: Any) -> bool:
 def _reweighted(graph: Graph, column: Any, number: int) -> Graph | None:
     """Return the graph with weights of the current device; None: some of them are odd."""
     stream, own = cuda.stream(), device_graph(graph, number)
-    before = graph.weight_range.dtype if graph.closed_arcs else None
+    before = graph._weight_range.dtype if graph.closed_arcs else None
     there = device_array(graph.m, _widest(column.dtype))
     # (what is not read may be anything)
     there_before = there

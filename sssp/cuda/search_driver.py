@@ -131,7 +131,7 @@ class _Rows:
         self.arcs = on_device.arcs(graph, dtype) if self.finds_trees else None
         self.bound = request.bound(dtype)
         self.unseen = unreached(dtype)
-        self.test = OverflowTest(request, graph.n, graph.weight_range, dtype)
+        self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
         self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
         self.on_host = request.output != "device"
         columns = graph.n if search.columns is None else search.columns

@@ -42,12 +42,12 @@ def _longest_distance(network: Network, weights: WeightRange) -> float:
     bound = float(weights.largest) * max(network.n - 1, 0)
     if bound <= largest_distance(INT32) or weights.least < 0:
         return bound
-    return min(bound, network.derived("longest way over vertex 0", lambda: _over_zero(network)))
+    return min(bound, network._cached("longest way over vertex 0", lambda: _over_zero(network)))
 
 
 def _over_zero(network: Network) -> float:
     total = 0.0
-    for graph in (network.tree_graph, network.tree_graph.reverse()):
+    for graph in (network._tree_graph, network._tree_graph.reverse()):
         answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()
         greatest = np.inf if answer is None else answer.distances.max()
         total += np.inf if greatest == unreached(INT64) else float(greatest)

@@ -51,7 +51,7 @@ def as_network(value: Any) -> Graph:
     TypeError
         It is no graph; the message says how to make one of it.
     """
-    if hasattr(type(value), "without_closed_arcs"):
+    if hasattr(type(value), "_tree_graph"):
         return value  # type: ignore[no-any-return]  # whatever answers questions like a graph
     remedy = next((text for sign, text in REMEDIES if hasattr(value, sign)), HOW_TO_START)
     raise TypeError(
@@ -362,7 +362,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
         With the lightest arc.
     """
     if graph.least_weight < 0 and not method.negative_weights:
-        graph = graph.tree_graph
+        graph = graph._tree_graph
         arc = int(np.argmin(graph.weights))
         raise NegativeWeightError(
             f"{method.name} needs weights >= 0, but the arc {graph.tails[arc]} -> "
@@ -388,7 +388,7 @@ def refuse_unprepared(network: Graph, request: Request) -> None:
             "...) does"
         )
     asked = request.dtype
-    if asked is not None and asked.kind == "f" and network.weight_range.dtype.kind == "i":
+    if asked is not None and asked.kind == "f" and network._weight_range.dtype.kind == "i":
         raise TypeError(
             f"a prepared map of integer weights has integer distances, not {asked}; "
             "h.with_weights(h.graph.weights.astype(float)) has others, and r.to_float() makes "

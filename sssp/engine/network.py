@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
 T = TypeVar("T")
+N = TypeVar("N", bound="Network")
 
 
 class Network(Protocol):
@@ -22,17 +23,14 @@ class Network(Protocol):
         """Number of vertices."""
 
     @property
-    def weight_range(self) -> WeightRange:
+    def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
 
     @property
-    def tree_graph(self) -> Graph:
+    def _tree_graph(self) -> Graph:
         """The graph whose arcs the trees are made of."""
 
-    def without_closed_arcs(self) -> Network:
-        """Return what solvers work on: without what no path may use."""
-
-    def derived(self, key: str, build: Callable[[], T]) -> T:
+    def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes, made once, then kept."""
 
     def free_device(self) -> None:
@@ -41,15 +39,21 @@ class Network(Protocol):
 
 def reversed_graph(graph: Graph) -> Graph:
     """Return the graph with every arc turned around, made once and kept."""
-    return graph.derived("reversed", graph.reverse)
+    return graph._cached("reversed", graph.reverse)
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
     """Return the only methods that answer on it, the fastest first; None: those of graphs."""
-    own: dict[str, type[Method]] | None = getattr(network, "methods", None)
+    own: dict[str, type[Method]] | None = getattr(network, "_methods", None)
     return own
+
+
+def open_part(network: N) -> N:
+    """Return what solvers work on: a graph without its closed arcs, a prepared map itself."""
+    part: N = network if methods_of(network) else network._tree_graph.without_closed_arcs()  # type: ignore[assignment]
+    return part
 
 
 def is_on_device(network: object) -> bool:
     """Whether a GPU has what it needs beyond a graph's arrays: the pieces of a prepared map."""
-    return bool(getattr(network, "is_on_device", False))
+    return bool(getattr(network, "_is_on_device", False))

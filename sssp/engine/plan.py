@@ -19,12 +19,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from sssp.engine.check_arguments import as_memory_limit
 from sssp.engine.narrow import convert_into
+from sssp.engine.network import Network, open_part
 from sssp.engine.outputs import joined_walks
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Call, Request
@@ -33,9 +34,6 @@ from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
 from sssp.kernels.dtypes import FLOAT64, INT32, INT64, ROUNDED, WeightRange, largest_distance
 from sssp.methods import Method
-
-if TYPE_CHECKING:
-    from sssp.engine.network import Network
 
 logger = logging.getLogger("sssp")
 Q = TypeVar("Q", bound=Call)
@@ -121,7 +119,7 @@ class Plan(NamedTuple, Generic[Q]):
 
     def _answer(self, request: Any) -> Answer | None:
         solver = solver_of(self.method, request.device)
-        network = self.network.without_closed_arcs()
+        network = open_part(self.network)
         for dtype in weights_of(network, self.method).working_dtypes(request.dtype):
             answer: Answer | None = solver.solve(network, request, self.method, dtype)
             if answer is not None:
@@ -149,7 +147,7 @@ def part_size(rows: int, devices: int) -> int:
 
 def weights_of(network: Network, method: Method) -> WeightRange:
     """Return what a method sees of the weights: nothing but ones if it looks at none."""
-    return network.weight_range if method.weighted else UNIT_WEIGHTS
+    return network._weight_range if method.weighted else UNIT_WEIGHTS
 
 
 def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
@@ -234,7 +232,7 @@ def _stacked(parts: list[Any]) -> Any:
 def overflow_error(network: Network, request: Call) -> DistanceOverflowError:
     """Return the error for a plan that ran without an answer."""
     asked = getattr(request, "dtype", None)
-    dtype = network.weight_range.working_dtypes(asked)[-1]
+    dtype = network._weight_range.working_dtypes(asked)[-1]
     remedy = f"use a limit (or {ROUNDED})"
     if dtype == FLOAT64:
         remedy = "use a limit, or weights in a larger unit"

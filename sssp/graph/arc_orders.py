@@ -106,7 +106,7 @@ def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False)
         _order_kernel(base.indptr, weights, order)
         return ArcsByWeight(base.indptr, frozen(base.indices[order]), frozen(weights[order]))
 
-    return graph.derived(f"{'reverse ' if reverse else ''}arcs by weight, {dtype}", build)
+    return graph._cached(f"{'reverse ' if reverse else ''}arcs by weight, {dtype}", build)
 
 
 def typical_weight(graph: Graph) -> float:
@@ -114,7 +114,7 @@ def typical_weight(graph: Graph) -> float:
 
     It is one of the weights, so it cannot overflow. Found on first use and kept.
     """
-    return float(graph.derived("typical weight", lambda: _median(graph)))
+    return float(graph._cached("typical weight", lambda: _median(graph)))
 
 
 def _median(graph: Graph) -> float:
@@ -130,7 +130,7 @@ def unsigned_arcs(
 
     Unsigned, because Numba tests every signed index for a wrap-around from the end.
     """
-    return graph.derived(
+    return graph._cached(
         f"unsigned arcs, {dtype.char}",
         lambda: (
             graph.indptr.view(np.uint64),
@@ -181,7 +181,7 @@ def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
     All but the weights is shared by graphs that differ in weights alone.
     """
     indptr, tails, order = order_of_heads(graph)
-    weights = graph.derived(
+    weights = graph._cached(
         f"weights by head, {dtype}", lambda: frozen(picked(graph.weights_as(dtype), order))
     )
     return ArcsByHead(indptr, tails, weights)

@@ -563,7 +563,7 @@ class Graph:
 
     # -- what is computed on first use ---------------------------------------------------------
 
-    def derived(self, key: str, build: Callable[[], T]) -> T:
+    def _cached(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes from this graph: made once, then kept.
 
         Parameters
@@ -673,7 +673,7 @@ class Graph:
 
     @property
     def _extremes(self) -> Extremes:
-        return self.derived("extremes", lambda: extremes_of(self.weights, self._loops))
+        return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
         """Keep what is known of weights that may not be there yet."""
@@ -701,15 +701,15 @@ class Graph:
         return self._extremes.closed
 
     @property
-    def weight_range(self) -> WeightRange:
+    def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self.derived(
+        return self._cached(
             "weight range",
             lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
         )
 
     @property
-    def tree_graph(self) -> Graph:
+    def _tree_graph(self) -> Graph:
         """The graph whose arcs shortest-path trees are made of: itself."""
         return self
 
@@ -746,7 +746,7 @@ class Graph:
             raise DistanceOverflowError(
                 f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )
-        return self.derived(f"weights as {asked}", lambda: frozen(converted(self.weights, asked)))
+        return self._cached(f"weights as {asked}", lambda: frozen(converted(self.weights, asked)))
 
     # -- vertices ------------------------------------------------------------------------------
 
@@ -955,7 +955,7 @@ class Graph:
         extremes = self._extremes
         if extremes.closed == extremes.idle == 0:
             return self
-        return self.derived("open part", self._compacted)
+        return self._cached("open part", self._compacted)
 
     def _compacted(self) -> Graph:
         stays = self.weights != closed_weight(self.weights.dtype)
@@ -1477,7 +1477,7 @@ class Graph:
             facts.append(f"{self.closed_arcs} of them closed")
         some = self.m > self.closed_arcs
         between = f" {self.least_weight} to {self.greatest_weight}" if some else ""
-        facts.append(f"weights {self.weight_range.dtype}{between}")
+        facts.append(f"weights {self._weight_range.dtype}{between}")
         if self._labels is not None and self.n:
             first, last = take_ends(self._labels)
             facts.append(f"labels {reprlib.repr(first)} to {reprlib.repr(last)}")

@@ -115,9 +115,9 @@ class MatrixGraph(Graph):
         return self
 
     @property
-    def weight_range(self) -> WeightRange:
+    def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the entries, without making the graph."""
-        return self.derived("weight range", lambda: weight_range(self._matrix))
+        return self._cached("weight range", lambda: weight_range(self._matrix))
 
     def count_entries(self) -> int:
         """Count the entries that are arcs or loops, without making the graph."""

@@ -9,8 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from sssp.kernels.jit import UNCOUNTED, njit
-from sssp.order.unsigned import NONE, ONE, POLL
 
+# Kernels of this folder use unsigned numbers of vertices and arcs: Numba tests every signed index for
+# one that counts from the end, and a breadth-first search without that takes half the time. Unsigned
+# and signed numbers of 64 bits must not meet, though: their sum is a float.
+VERTEX, ARC = np.uint32, np.uint64
+ONE = ARC(1)
+#: no vertex, no record
+NONE = np.uint32(2**32 - 1)
+#: a kernel reads ``stop`` once for so many vertices, and one more
+POLL = 4095
 #: vertices of at most this degree are eliminated before the dissection
 LOW = 3
 #: rounds, and heights of trees: what is longer must not be peeled from its ends, a vertex a round,

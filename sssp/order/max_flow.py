@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.kernels.jit import UNCOUNTED, njit
-from sssp.order.unsigned import NONE, POLL, VERTEX
+from sssp.order.low_degree import NONE, POLL, VERTEX
 
 #: sides of a separator, and the separator
 NEAR, FAR, BETWEEN = 0, 1, 2

@@ -47,8 +47,12 @@ from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import UNCOUNTED, njit
 from sssp.order.low_degree import (
+    ARC,
     LISTED,
+    NONE,
+    ONE,
     TOUCHED,
+    VERTEX,
     VERTEX_COLUMNS,
     core_kernel,
     list_arcs_kernel,
@@ -65,7 +69,6 @@ from sssp.order.max_flow import (
     landmarks_kernel,
     new_scratch,
 )
-from sssp.order.unsigned import ARC, NONE, ONE, VERTEX
 
 #: vertices that a task reduces, those beside another task's vertices excepted
 CHUNK = 2_000_000

@@ -31,21 +31,15 @@ class PreparedMap(Network, Protocol):
         """The graph that the map was prepared from, with the weights of this version."""
 
     @property
-    def structure(self) -> Structure:
+    def _structure(self) -> Structure:
         """The order of the vertices and the chordal arcs that it makes."""
 
     @property
-    def slots(self) -> NDArray[np.uint32]:
+    def _slots(self) -> NDArray[np.uint32]:
         """Positions of the graph's arcs among the directed chordal arcs."""
 
-    def keep(self, key: str, value: Any) -> None:
-        """Keep a value that was computed from this version."""
-
-    def layered(self, dtype: np.dtype[Any]) -> Any:
+    def _layered(self, dtype: np.dtype[Any]) -> Any:
         """Return the customized weights in one dtype, computed on the CPU."""
-
-    def everything(self, dtype: np.dtype[Any]) -> Any:
-        """Return the selection of all vertices, in order of vertex."""
 
 
 def solve_by_sweeps(

@@ -1,6 +1,5 @@
 """Prepared maps: customizable contraction hierarchies (Dibbelt, Strasser and Wagner 2016).
 
-`prepare` makes a `Hierarchy`; `scenarios` customizes many sets of weights; `hierarchy_file` reads
-and writes it. The order stands in `sssp.order`, the sweeps in `sssp.cpu.sweep` and
-`sssp.cuda.sweep`.
+`prepare` builds a `Hierarchy`, `hierarchy_file` reads and writes it. The order is in `sssp.order`,
+the sweeps are in `sssp.cpu.sweep` and `sssp.cuda.sweep`.
 """

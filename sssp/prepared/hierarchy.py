@@ -1,9 +1,12 @@
-"""`Hierarchy`: a graph prepared for many questions, whatever its arcs come to weigh."""
+"""`Hierarchy`: a graph prepared for many questions under any weights; versions and scenarios."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from functools import partial
+from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
@@ -11,13 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.search.bellman_ford import negative_cycle_from
-from sssp.cpu.sweep.customization import NO_METRIC, Metric, customized
-from sssp.cpu.sweep.partial_customization import MOST_CHANGES, LayeredMetric, changed, unchanged
-from sssp.cpu.sweep.sweeps import Selection, everything
+from sssp.cpu.sweep.customization import NO_METRIC, Metric, customize
+from sssp.cpu.sweep.partial_customization import MOST_CHANGES, LayeredMetric, change_arcs
 from sssp.engine.check_arguments import as_count
 from sssp.engine.cycles import described
 from sssp.engine.derived import Derived
 from sssp.engine.threads import default_threads
+from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeCycleError
 from sssp.graph.check_arrays import arc_column
 from sssp.graph.graph import Graph
@@ -26,9 +29,9 @@ from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, s
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of
 from sssp.prepared.hierarchy_file import write_hierarchy
-from sssp.prepared.scenarios import is_device_array, made_in_batches
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Hierarchy:
@@ -44,9 +47,6 @@ class Hierarchy:
         What it answers for.
     n, m : int
         Numbers of vertices and arcs of the graph.
-    structure : Structure
-        The order of the vertices, and the arcs that it makes (`sssp.order.structure`); shared
-        by all versions of a map.
 
     Notes
     -----
@@ -54,16 +54,16 @@ class Hierarchy:
     the structure; one with some other weights shares the weights too, but for some kilobytes.
     """
 
-    __slots__ = ("__weakref__", "_derived", "_opposite", "_slots", "graph", "structure")
+    __slots__ = ("__weakref__", "_derived", "_opposite", "_structure", "graph")
 
     graph: Graph
-    structure: Structure
-    _slots: NDArray[np.uint32] | None
+    #: the order of the vertices and its chordal arcs, shared by all versions
+    _structure: Structure
     _opposite: Hierarchy | None
     _derived: Derived
 
-    #: what may answer questions
-    methods: ClassVar[dict[str, type[Method]]] = SWEEP_METHODS
+    #: the methods that answer questions, for the engine
+    _methods: ClassVar[dict[str, type[Method]]] = SWEEP_METHODS
 
     def __init__(
         self,
@@ -72,16 +72,12 @@ class Hierarchy:
         slots: NDArray[np.uint32] | None = None,
         opposite: Hierarchy | None = None,
     ) -> None:
-        for name, value in (
-            ("graph", graph),
-            ("structure", structure),
-            ("_slots", slots),
-            ("_opposite", opposite),
-            ("_derived", Derived()),
-        ):
+        derived = Derived()
+        if slots is not None:
+            derived["slots"] = slots
+        fields = {"_structure": structure, "_opposite": opposite, "_derived": derived}
+        for name, value in ({"graph": graph} | fields).items():
             object.__setattr__(self, name, value)
-
-    # -- what the engine asks ------------------------------------------------------------------
 
     @property
     def n(self) -> int:
@@ -108,33 +104,6 @@ class Hierarchy:
         """Greatest weight of the open arcs."""
         return self.graph.greatest_weight
 
-    @property
-    def weight_range(self) -> WeightRange:
-        """Dtype and extremes of the weights of the open arcs."""
-        return self.graph.weight_range
-
-    @property
-    def tree_graph(self) -> Graph:
-        """The graph whose arcs the trees are made of."""
-        return self.graph
-
-    def without_closed_arcs(self) -> Hierarchy:
-        """Return itself: closed arcs have no weight in it."""
-        return self
-
-    def derived(self, key: str, build: Callable[[], T]) -> T:
-        """Return what `build` makes from this hierarchy: made once, then kept."""
-        return self._derived.made(key, build)
-
-    def keep(self, key: str, value: Any) -> None:
-        """Keep what was made from this hierarchy together with what others need."""
-        self._derived.made(key, lambda: value)
-
-    @property
-    def is_on_device(self) -> bool:
-        """Whether a GPU has the pieces that versions of this map share."""
-        return any(key.startswith("cuda:") for key in list(self.structure.shared))
-
     def free_device(self) -> None:
         """Drop the copies on CUDA devices; the next call there makes new ones.
 
@@ -144,61 +113,78 @@ class Hierarchy:
         for version in (self, *(held for held in others if isinstance(held, Hierarchy))):
             version._derived.free_device()
             version.graph.free_device()
-        self.structure.shared.free_device()
+        self._structure.shared.free_device()
 
-    if not TYPE_CHECKING:  # (to whom every name would be there)
+    if not TYPE_CHECKING:  # (type checkers would take every name to exist)
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Say where that is which a map leaves to its graph."""
+            """Point to the graph's attribute of the same name."""
             theirs = not name.startswith("_") and hasattr(Graph, name)
             hint = f"; its graph has: h.graph.{name}" if theirs else ""
             raise AttributeError(f"a prepared map has no {name!r}{hint}", name=name, obj=self)
 
-    # -- weights -------------------------------------------------------------------------------
+    # -- what the engine and solvers read (`sssp.order.prepared_map`) ---------------------------
 
-    def metric(self, dtype: np.dtype[Any], threads: int | None = None) -> Metric:
-        """Return its weights in one dtype, in arrays of its own; made on first use and kept."""
-        return self.derived(f"metric, {dtype.char}", self.layered(dtype, threads).flat)
+    @property
+    def _weight_range(self) -> WeightRange:
+        """Dtype and extremes of the weights of the open arcs."""
+        return self.graph._weight_range
 
-    def layered(self, dtype: np.dtype[Any], threads: int | None = None) -> LayeredMetric:
-        """Return its weights in one dtype, in arrays that versions share but for a layer."""
+    @property
+    def _tree_graph(self) -> Graph:
+        """The graph that shortest-path trees are made of."""
+        return self.graph
+
+    @property
+    def _is_on_device(self) -> bool:
+        """Whether a GPU holds the tree that versions of this map share."""
+        return any(key.startswith("cuda:") for key in list(self._structure.shared))
+
+    @property
+    def _slots(self) -> NDArray[np.uint32]:
+        """Positions of the graph's arcs among the directed chordal arcs."""
+        return self._cached("slots", lambda: slots_of(self._structure, self.graph))
+
+    def _cached(self, key: str, build: Callable[[], T]) -> T:
+        """Return what `build` returned the first time."""
+        return self._derived.made(key, build)
+
+    def _layered(self, dtype: np.dtype[Any], threads: int | None = None) -> LayeredMetric:
+        """Return the customized weights in one dtype, computed on first use and kept."""
 
         def build() -> LayeredMetric:
             if self._opposite is not None:
-                return self._opposite.layered(dtype, threads).reversed()
-            return unchanged(self._customized(dtype, threads))
+                return self._opposite._layered(dtype, threads).reversed()
+            return LayeredMetric.unchanged(self._customize(dtype, threads))
 
-        return self.derived(_key(dtype), build)
+        return self._cached(_key(dtype), build)
 
-    def _customized(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
+    def _customize(self, dtype: np.dtype[Any], threads: int | None) -> Metric:
         graph, signed = self.graph, self.least_weight < 0
         if signed and not 2.0 * _longest_way(graph) < safe_length(dtype):
             return NO_METRIC
         weights, workers = graph.weights_as(dtype), threads or default_threads()
         metric = None
-        if not (signed and _has_negative_loop(graph)):
-            metric = customized(self.structure, self.slots, weights, dtype, workers, signed=signed)
+        if not (signed and bool((graph.weights[graph._loops] < 0).any())):
+            metric = customize(self._structure, self._slots, weights, dtype, workers, signed=signed)
         if metric is None:
-            refuse_negative_cycle(graph)
-        # (a cycle that only rounding makes negative is for searches)
+            _refuse_negative_cycle(graph)
+        # (searches handle a cycle that only rounding makes negative)
         return metric or NO_METRIC
 
-    @property
-    def slots(self) -> NDArray[np.uint32]:
-        """Where the arcs of the graph stand among the directed chordal arcs."""
-        if self._slots is None:
-            object.__setattr__(self, "_slots", slots_of(self.structure, self.graph))
-        assert self._slots is not None
-        return self._slots
+    def _weigh(self, threads: int | None = None) -> Hierarchy:
+        """Customize in the first dtype that is wide enough; return itself."""
+        dtypes = self._weight_range.working_dtypes(None)
+        fits = any(self._layered(dtype, threads).fits for dtype in dtypes)
+        if not fits and self.least_weight < 0:
+            _refuse_negative_cycle(self.graph)  # no customization has looked for one
+        return self
 
-    def everything(self, dtype: np.dtype[Any]) -> Selection:
-        """Return the selection of all vertices, in order of vertex."""
-        return self.derived(
-            f"everything, {dtype.char}",
-            lambda: everything(
-                self.layered(dtype).down_to_vertices(self.structure.order), self.structure.order
-            ),
-        )
+    def _check(self, threads: int | None = None) -> Hierarchy:
+        """Refuse cycles of negative length; return itself, perhaps not yet customized."""
+        return self._weigh(threads) if self.least_weight < 0 else self
+
+    # -- other weights -------------------------------------------------------------------------
 
     def with_weights(
         self, w: ArrayLike | None = None, *, rows: ArrayLike | None = None
@@ -221,7 +207,7 @@ class Hierarchy:
         of them, and at once where a weight is negative.
         """
         graph = _with_weights(self.graph, w, rows)
-        return _checked(Hierarchy(graph, self.structure, self.slots))
+        return Hierarchy(graph, self._structure, self._slots)._check()
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.with_changes(arcs, weights)``.
@@ -297,87 +283,92 @@ class Hierarchy:
         """
         size, threads = as_count(batch, "batch"), default_threads()
         if device == "cpu":
-            return made_in_batches(self._scenario, changes, size, threads)
+            return build_in_batches(self._scenario, changes, size, threads)
         from sssp.cuda.compiler import device_number
         from sssp.cuda.sweep.device_maps import customize_together
 
         finish = partial(customize_together, number=device_number(device))
-        return made_in_batches(self._version, changes, size, threads, finish, self._is_light)
+        return build_in_batches(self._version, changes, size, threads, finish, self._is_light)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
-        """Return the version of a scenario, customized."""
+        """Return the customized version of a scenario."""
         if not isinstance(change, tuple):
-            return _weighed(self._version(change, threads), threads)._lean()
-        _refuse_tuple(change)
-        return _weighed(
-            self._changed(self.graph.with_changes(*change), change[0], threads), threads
-        )
+            return self._version(change, threads)._weigh(threads)._lean()
+        graph = self._graph_of(change)
+        return self._changed(graph, change[0], threads)._weigh(threads)
 
     def _version(self, change: Any, threads: int) -> Hierarchy:
-        """Return the version of a scenario, whose weights are still to come unless negative."""
+        """Return the version of a scenario, customized only if a weight is negative."""
+        graph = self._graph_of(change)
+        graph._weight_range.working_dtypes(None)  # (refuses here, where its number is known)
+        return Hierarchy(graph, self._structure, self._slots)._check(threads)
+
+    def _graph_of(self, change: Any) -> Graph:
+        """Return the graph of a scenario."""
         if not isinstance(change, tuple):
-            graph = _with_weights(self.graph, change)
-        else:
-            _refuse_tuple(change)
-            graph = self.graph.with_changes(*change)
-        graph.weight_range.working_dtypes(None)  # (refuses here, where its number is known)
-        return _checked(Hierarchy(graph, self.structure, self.slots), threads)
+            return _with_weights(self.graph, change)
+        if len(change) != 2:
+            raise TypeError(
+                "a scenario is an array of weights or a tuple (arcs, weights), not a tuple of "
+                f"{len(change)}"
+            )
+        return self.graph.with_changes(*change)
 
     def _is_light(self, change: Any) -> bool:
-        """Whether the version of a scenario only says which arcs weigh something else."""
+        """Whether the version of a scenario only records which arcs change."""
         return isinstance(change, tuple) and self.least_weight >= 0
 
     def _lean(self) -> Hierarchy:
-        """Drop what versions are made from, half of its memory; they are customized anew then."""
+        """Drop the weights that `change_arcs` needs, half of the memory."""
         for key, held in self._derived.items():
             if isinstance(held, LayeredMetric):
                 self._derived[key] = held._replace(base=held.base._replace(whole=None))
         return self
 
     def _changed(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
-        """Return the hierarchy of a graph some of whose arcs weigh something else."""
+        """Return the hierarchy of a graph with other weights on some arcs."""
         places = arc_column(arcs, self.m)
         if self._opposite is not None:
             return self._opposite_changed(graph, places, threads)
-        version = Hierarchy(graph, self.structure, self.slots)
+        version = Hierarchy(graph, self._structure, self._slots)
         same = graph.weights.dtype == self.graph.weights.dtype
-        usual = _is_usual(self.weight_range) and _is_usual(graph.weight_range)
+        usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
         if same and usual and places.size <= MOST_CHANGES:
             places = np.unique(places)
             if not any(key.startswith(("weights", "cuda")) for key in self._derived):
-                _weighed(self, threads)  # (who has asked on a GPU alone goes on there)
-            for dtype in graph.weight_range.working_dtypes(None):
+                self._weigh(threads)  # (a map that only a GPU holds is changed there)
+            for dtype in graph._weight_range.working_dtypes(None):
                 known = self._derived.get(_key(dtype))
                 if known is None:
                     continue
-                found = changed(known, self.structure, graph, places, self.slots[places])
+                found = change_arcs(known, self._structure, graph, places, self._slots[places])
                 if found is not None:
                     version._derived[_key(dtype)] = found
-        return _checked(version, threads)
+        return version._check(threads)
 
     def _opposite_changed(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
-        """Change the same arcs of the graph that this one's is the reverse of."""
+        """Change the same arcs in the opposite map."""
         assert self._opposite is not None
         there = self._opposite.graph
         arcs = there.arcs(graph.indices[places], graph.tails[places])
         weights = graph.weights[places]
         if weights.dtype.kind == "i":
-            weights = converted(weights, INT64)  # what closes an arc, whatever the dtype
+            weights = converted(weights, INT64)  # closed arcs weigh the greatest of int64
         try:
             version = self._opposite._changed(there.with_changes(arcs, weights), arcs, threads)
         except NegativeCycleError:
-            refuse_negative_cycle(graph)  # the way round that was asked about
+            _refuse_negative_cycle(graph)  # in the direction that was asked for
             raise
-        return Hierarchy(graph, self.structure, None, version)
+        return Hierarchy(graph, self._structure, None, version)
 
     def reverse(self) -> Hierarchy:
         """Return the hierarchy of ``graph.reverse()``, with the same weights the other way."""
         if self._opposite is not None:
             return self._opposite
-        return self.derived(
-            "reverse", lambda: Hierarchy(self.graph.reverse(), self.structure, None, self)
+        return self._cached(
+            "reverse", lambda: Hierarchy(self.graph.reverse(), self._structure, None, self)
         )
 
     # -- out -----------------------------------------------------------------------------------
@@ -398,14 +389,14 @@ class Hierarchy:
         TypeError
             Labels that are neither integers nor strings; the message shows the first.
         """
-        write_hierarchy(path, self.graph, self.structure.order, structure_only=structure_only)
+        write_hierarchy(path, self.graph, self._structure.order, structure_only=structure_only)
 
     def __repr__(self) -> str:
-        arcs = self.structure.upper.size
+        arcs = self._structure.upper.size
         return f"Hierarchy({self.graph!r}, {arcs:,} chordal arcs)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self.graph, self.structure)
+        return _rebuilt, (self.graph, self._structure)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a hierarchy is immutable: {name} cannot be set")
@@ -414,22 +405,13 @@ class Hierarchy:
         raise AttributeError(f"a hierarchy is immutable: {name} cannot be deleted")
 
 
-def _refuse_tuple(change: tuple[Any, ...]) -> None:
-    """Refuse a scenario that is a tuple of anything but arcs and weights."""
-    if len(change) != 2:
-        raise TypeError(
-            "a scenario is an array of weights or a tuple (arcs, weights), not a tuple of "
-            f"{len(change)}"
-        )
-
-
 def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
     """Return ``graph.with_weights(w, rows=rows)``, of which either may be on a CUDA device."""
-    if rows is None and is_device_array(w):
+    if rows is None and _is_device_array(w):
         from sssp.cuda.device_weights import with_weights_there
 
         return with_weights_there(graph, w)
-    if is_device_array(rows):
+    if _is_device_array(rows):
         from sssp.cuda.device_weights import on_host
 
         rows = on_host(rows)
@@ -437,13 +419,13 @@ def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
 
 
 def _is_usual(weights: WeightRange) -> bool:
-    """Whether no weight is negative, or so large that questions are refused."""
+    """Whether no weight is negative or so large that calls refuse it."""
     most = largest_distance(FLOAT64 if weights.dtype.kind == "f" else INT64)
     return weights.least >= 0 and weights.greatest <= most.item()
 
 
 def _key(dtype: np.dtype[Any]) -> str:
-    """Return under which name weights in a dtype are kept."""
+    """Return the cache key of the weights in a dtype."""
     return f"weights, {dtype.char}"
 
 
@@ -453,25 +435,15 @@ def _rebuilt(graph: Graph, structure: Structure) -> Hierarchy:
 
 
 def _longest_way(graph: Graph) -> float:
-    """Bound the length of every simple way, up or down: every vertex is left once at most."""
+    """Bound the absolute length of every simple path, which leaves every vertex at most once."""
     part = graph.without_closed_arcs()
     steps = np.zeros(graph.n)
     np.maximum.at(steps, part.tails, np.abs(part.weights.astype(float)))
     return float(steps.sum())
 
 
-def _has_negative_loop(graph: Graph) -> bool:
-    return bool((graph.weights[graph._loops] < 0).any())
-
-
-def refuse_negative_cycle(graph: Graph) -> None:
-    """Raise the error that holds a cycle, unless none is below zero exactly.
-
-    Raises
-    ------
-    NegativeCycleError
-        Wherever the cycle is: a map is prepared for all sources.
-    """
+def _refuse_negative_cycle(graph: Graph) -> None:
+    """Raise `NegativeCycleError` with a cycle, unless none is exactly below zero."""
     cycle = negative_cycle_from(graph.without_closed_arcs(), np.arange(graph.n))
     if cycle.size:
         raise NegativeCycleError(
@@ -481,32 +453,75 @@ def refuse_negative_cycle(graph: Graph) -> None:
         )
 
 
-def customized_hierarchy(
-    graph: Graph,
-    structure: Structure,
-    slots: NDArray[np.uint32] | None = None,
-    threads: int | None = None,
-) -> Hierarchy:
-    """Return the hierarchy of a graph, with its weights.
+# ---- scenarios
 
-    Raises
-    ------
-    NegativeCycleError
-        A cycle is of negative length, wherever it is.
+
+def build_in_batches(
+    build: Callable[[Any, int], T],
+    changes: Iterable[Any],
+    batch: int,
+    threads: int,
+    finish: Callable[[list[T]], None] | None = None,
+    is_light: Callable[[Any], bool] = lambda change: False,
+) -> Iterator[T]:
+    """Yield ``build(change, threads)`` for each change, in order, a batch at a time.
+
+    Parameters
+    ----------
+    build : callable
+    changes : iterable
+        Read a batch at a time, and copied as they are read.
+    batch : int
+        How many are built before the first of them is yielded; none is kept after that.
+    threads : int
+        They share the scenarios of a batch; the only scenario of a batch gets them all.
+    finish : callable, optional
+        Called with every batch before its first item is yielded.
+    is_light : callable, optional
+        Whether building takes less time than handing the change to a thread; the caller's thread
+        builds a batch of light changes.
     """
-    return _weighed(Hierarchy(graph, structure, slots), threads)
+    left = enumerate(changes)
+    while some := [(number, _numbered(_copy, number, one)) for number, one in islice(left, batch)]:
+        workers = 1 if all(is_light(change) for _, change in some) else min(threads, len(some))
+
+        def build_one(numbered: tuple[int, Any], each: int = threads // workers) -> T:
+            return _numbered(build, *numbered, each)
+
+        built = deque(ordered_map(build_one, some, workers))
+        if finish is not None:
+            finish(list(built))
+        del some
+        while built:
+            yield built.popleft()
 
 
-def _checked(hierarchy: Hierarchy, threads: int | None = None) -> Hierarchy:
-    """Return a hierarchy without a cycle of negative length; its weights may still be to come."""
-    return _weighed(hierarchy, threads) if hierarchy.least_weight < 0 else hierarchy
+def _copy(change: Any) -> Any:
+    """Return a copy of a scenario, because a generator may refill the same arrays."""
+    if isinstance(change, tuple):
+        return tuple(map(_copy, change))
+    if _is_device_array(change):
+        from sssp.cuda.device_weights import copied
+
+        return copied(change)
+    try:
+        return deepcopy(change)
+    except TypeError:  # (NumPy reads things that this cannot copy: a memoryview, a file's dataset)
+        return np.array(change)
 
 
-def _weighed(hierarchy: Hierarchy, threads: int | None = None) -> Hierarchy:
-    """Return a hierarchy with its weights, in the first dtype that is wide enough."""
-    graph = hierarchy.graph
-    dtypes = graph.weight_range.working_dtypes(None)
-    fits = any(hierarchy.layered(dtype, threads).fits for dtype in dtypes)
-    if not fits and graph.least_weight < 0:
-        refuse_negative_cycle(graph)  # nobody has looked
-    return hierarchy
+def _numbered(call: Callable[..., R], number: int, *arguments: Any) -> R:
+    """Return ``call(*arguments)``; prefix the message of an exception with the scenario."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        if error.args and isinstance(error.args[0], str):
+            error.args = (f"scenario {number}: {error.args[0]}", *error.args[1:])
+        else:
+            error.add_note(f"scenario {number}")
+        raise
+
+
+def _is_device_array(array: Any) -> bool:
+    """Tell whether an array of any library is on a CUDA device."""
+    return hasattr(array, "__cuda_array_interface__")

@@ -17,7 +17,7 @@ from sssp.graph.reading import graph_of
 from sssp.loaders import read_any
 from sssp.order.nested_dissection import TooWide, elimination_order
 from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
-from sssp.prepared.hierarchy import Hierarchy, customized_hierarchy
+from sssp.prepared.hierarchy import Hierarchy
 from sssp.prepared.hierarchy_file import graph_and_order, holds_hierarchy
 
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
@@ -111,7 +111,7 @@ def prepare(
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
             ) from None
     structure = structure_for(graph, around, order, workers, limit)
-    return customized_hierarchy(graph, structure, threads=workers)
+    return Hierarchy(graph, structure)._weigh(workers)
 
 
 def read_hierarchy(
@@ -194,7 +194,7 @@ def _hierarchy_in(
     graph, order = graph_and_order(content, path, given)
     workers, limit = check_threads(threads), as_memory_limit(memory_limit, "cpu")
     structure = structure_for(graph, neighbours(graph), order, workers, limit)
-    return customized_hierarchy(graph, structure, threads=workers)
+    return Hierarchy(graph, structure)._weigh(workers)
 
 
 def structure_for(

@@ -58,7 +58,7 @@ def test_every_question_is_asked_of_all_and_the_answers_are_equal(tmp_path, caps
             assert float(row[column].replace(",", "")) > 0, (name, column)
         assert row["pays after"] == "never" or int(row["pays after"].replace(",", "")) > 0
     h = sssp.prepare(sssp.road_like(500))
-    megabytes = f"{held_bytes(h.structure) / 1e6:.3f}"
+    megabytes = f"{held_bytes(h._structure) / 1e6:.3f}"
     assert found.rows["prepare"]["MB"] == megabytes
     (comparison,) = json.loads(file.read_text())["comparisons"]
     assert [line["asked for"] for line in comparison["records"]] == list(found.rows)

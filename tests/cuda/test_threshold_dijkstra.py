@@ -45,10 +45,10 @@ def test_splits_sources_into_batches_that_fit(device):
 def test_frees_the_copy_of_a_graph(device):
     g = sssp.road_like(20)
     before = sssp.shortest_paths(g, 3, method="threshold-dijkstra", device=device)
-    copy: Any = g.derived("cuda:0", dict)  # made by the call before
+    copy: Any = g._cached("cuda:0", dict)  # made by the call before
     g.free_device()
     again = sssp.shortest_paths(g, 3, method="threshold-dijkstra", device=device)
-    assert g.derived("cuda:0", dict) is not copy
+    assert g._cached("cuda:0", dict) is not copy
     np.testing.assert_array_equal(before.distances, again.distances)
 
 

@@ -402,10 +402,10 @@ def test_one_closed_direction_leaves_the_row_the_other() -> None:
 
 def test_device_copies_of_the_open_part_are_freed_too() -> None:
     g = path_of([3, 4, 5]).without_arcs(1)
-    copy_on_device = g.without_closed_arcs().derived("cuda:0", object)
-    assert g.without_closed_arcs().derived("cuda:0", object) is copy_on_device
+    copy_on_device = g.without_closed_arcs()._cached("cuda:0", object)
+    assert g.without_closed_arcs()._cached("cuda:0", object) is copy_on_device
     g.free_device()
-    assert g.without_closed_arcs().derived("cuda:0", object) is not copy_on_device
+    assert g.without_closed_arcs()._cached("cuda:0", object) is not copy_on_device
 
 
 # -- changes -----------------------------------------------------------------------------------
@@ -574,7 +574,7 @@ def test_the_weights_of_a_changed_graph_are_made_when_they_are_looked_at() -> No
     directed = Graph.from_arcs(g.tails, g.indices, g.weights, n=g.n)
     changed = directed.with_changes([5, 3, 5], [9, 1000, 7]).without_arcs([8, 3])
     assert (changed.least_weight, changed.closed_arcs) == (7, 2)
-    assert changed.weight_range.dtype == np.int32
+    assert changed._weight_range.dtype == np.int32
     slot = type(changed).__dict__["weights"]
     with pytest.raises(AttributeError):
         slot.__get__(changed)

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
-from sssp.prepared.scenarios import made_in_batches
+from sssp.prepared.hierarchy import build_in_batches
 from tests import naive
+from tests.prepared.conftest import assert_same_weights
 from tests.strategies import DYADIC, LARGE_INTEGERS, SMALL_INTEGERS, graph_of, networks
 
 
@@ -128,14 +129,12 @@ def test_what_has_not_changed_is_shared(roads: sssp.Hierarchy) -> None:
     arcs = np.arange(0, 200, 20)
     version = roads.without_arcs(arcs[:5]).without_arcs(arcs[5:])
     dtype = roads.graph.weights.dtype
-    held = version.layered(dtype)
-    assert held.base is roads.metric(dtype)
+    held = version._layered(dtype)
+    assert held.base is roads._layered(dtype).base
     assert 0 < held.layer.ranks.size < roads.n / 4
     again = version.with_changes(arcs, roads.graph.weights[arcs])
-    assert again.layered(dtype).layer.ranks.size == 0, "as it was"
-    flat, wanted = version.metric(dtype), anew(version).metric(dtype)
-    for one, other in zip((*flat.up, *flat.down), (*wanted.up, *wanted.down), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert again._layered(dtype).layer.ranks.size == 0, "as it was"
+    assert_same_weights(version, anew(version))
 
 
 @pytest.mark.parametrize("share", [0.05, 1])
@@ -244,7 +243,7 @@ def test_scenarios_are_what_they_are_one_by_one(roads: sssp.Hierarchy, batch: in
     for version, change in zip(found, changes, strict=True):
         wanted = g.with_changes(*change) if isinstance(change, tuple) else g.with_weights(change)
         np.testing.assert_array_equal(version.graph.weights, wanted.weights)
-        assert version.structure is roads.structure
+        assert version._structure is roads._structure
         assert_same_answers(version, anew(version))
         changed = version.without_arcs([0, 1])
         assert_same_answers(changed, anew(changed))
@@ -303,7 +302,7 @@ def test_a_batch_of_light_changes_is_made_without_other_threads() -> None:
         return threading.current_thread() is threading.main_thread(), threads
 
     changes = ["light", "light", "heavy", "light", "heavy"]
-    made = list(made_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light"))
+    made = list(build_in_batches(make, changes, 2, 4, is_light=lambda change: change == "light"))
     here = [alone for alone, _ in made]
     assert here == [True, True, False, False, True], "nor is one alone in its batch"
     assert [threads for _, threads in made] == [4, 4, 2, 2, 4]

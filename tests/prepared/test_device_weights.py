@@ -49,7 +49,7 @@ def assert_like(found: sssp.Graph, wanted: sssp.Graph) -> None:
     assert not is_here(found)
     assert found._extremes == wanted._extremes
     assert type(found._extremes.least) is type(wanted._extremes.least)
-    assert found.weight_range == wanted.weight_range
+    assert found._weight_range == wanted._weight_range
     assert found.directed == wanted.directed
     assert repr(found) == repr(wanted)
     assert not is_here(found)

@@ -17,6 +17,7 @@ from sssp.loaders import read_arrays, write_arrays
 from sssp.order import tasks
 from sssp.order.structure import Fill, Structure, make_structure, neighbours
 from tests import naive
+from tests.prepared.conftest import assert_same_weights
 from tests.strategies import SMALL_INTEGERS, graph_of, networks
 
 RNG = np.random.default_rng(7)
@@ -124,26 +125,26 @@ def test_shapes(g: sssp.Graph) -> None:
     np.testing.assert_array_equal(found, sssp.shortest_paths(g, sources, threads=1).distances)
 
 
-def assert_same_weights(one: sssp.Hierarchy, other: sssp.Hierarchy) -> None:
-    dtype = one.graph.weights.dtype
-    for arcs, others in zip(one.metric(dtype)[:2], other.metric(dtype)[:2], strict=True):
-        for array, as_well in zip(arcs, others, strict=True):
-            np.testing.assert_array_equal(array, as_well)
+def test_public_members() -> None:
+    public = [name for name in dir(sssp.Hierarchy) if not name.startswith("_")]
+    figures = ["n", "m", "labels", "least_weight", "greatest_weight", "graph"]
+    versions = ["with_weights", "with_changes", "without_arcs", "scenarios", "reverse"]
+    assert sorted(public) == sorted([*figures, *versions, "free_device", "save"])
 
 
 def test_the_same_for_any_number_of_threads() -> None:
     g = sssp.road_like(20_000)
     one, three = sssp.prepare(g, threads=1), sssp.prepare(g, threads=3)
-    np.testing.assert_array_equal(one.structure.order, three.structure.order)
+    np.testing.assert_array_equal(one._structure.order, three._structure.order)
     assert_same_weights(one, three)
 
 
 def test_all_threads_may_take_part_near_the_top(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "SMALLEST", 50)
-    monkeypatch.setattr(tasks, "DEAR", 1)
+    monkeypatch.setattr(tasks, "SHARED_TRIANGLES", 1)
     g = sssp.road_like(5000)
     one, three = sssp.prepare(g, threads=1), sssp.prepare(g, threads=3)
-    assert three.structure.tasks.dear.sum() > 10
+    assert three._structure.tasks.shared.sum() > 10
     assert_same_weights(one, three)
 
 
@@ -191,14 +192,14 @@ def test_versions_share_their_structure_and_leave_the_first_alone() -> None:
     h = sssp.prepare(g)
     before = sssp.shortest_paths(h, 0).distances
     slower = h.with_weights(g.weights * 2)
-    assert slower.structure is h.structure
+    assert slower._structure is h._structure
     np.testing.assert_array_equal(sssp.shortest_paths(slower, 0).distances, 2 * before)
     np.testing.assert_array_equal(sssp.shortest_paths(h, 0).distances, before)
     assert h.reverse() is h.reverse()
     with pytest.raises(AttributeError, match="immutable"):
         h.graph = g
     with pytest.raises(ValueError, match="read-only"):
-        h.structure.upper[0] = 1
+        h._structure.upper[0] = 1
     with pytest.raises(sssp.NegativeCycleError, match="with 2 vertices") as caught:
         h.with_changes([0], [-(10**6)])
     assert len(caught.value.cycle) == 2
@@ -233,7 +234,7 @@ def test_files(tmp_path: Path) -> None:
         (sssp.read_hierarchy(alone, slower), slower),
         (pickle.loads(pickle.dumps(h)), g),
     ):
-        np.testing.assert_array_equal(read.structure.order, h.structure.order)
+        np.testing.assert_array_equal(read._structure.order, h._structure.order)
         np.testing.assert_array_equal(np.asarray(read.labels), np.asarray(graph.labels))
         found = sssp.shortest_paths(read, [0, 1, 2]).distances
         np.testing.assert_array_equal(found, sssp.shortest_paths(graph, [0, 1, 2]).distances)

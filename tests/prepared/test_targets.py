@@ -54,7 +54,7 @@ def compare(h: sssp.Hierarchy, sources: Any, targets: Any, device: str, **option
     rounding = 1e-6 if wanted.distances.dtype.kind == "f" else 0
     np.testing.assert_allclose(found.distances, wanted.distances, rtol=rounding)
     np.testing.assert_array_equal(kept.distances, found.distances)
-    depths = h.structure.depth[h.structure.rank[np.asarray(sources)]]
+    depths = h._structure.depth[h._structure.rank[np.asarray(sources)]]
     np.testing.assert_array_equal(kept.stats["climbed"], depths + 1)
     selections = on_device(h, found.distances.dtype).tree.selections
     assert not len(targets) or selections.known(np.array(targets)) is not None
@@ -128,7 +128,7 @@ def test_what_targets_weigh(name: str, device: str, request: pytest.FixtureReque
 
 
 def test_targets_and_their_ancestors_are_selected(joined: sssp.Hierarchy, device: str) -> None:
-    tree, structure = on_device(joined).tree, joined.structure
+    tree, structure = on_device(joined).tree, joined._structure
     start = int(tree.bundles.levels[-1])
     for targets in ([5], [5, 5, 12, 33], range(joined.n)):
         # (on the host it might search from the targets)

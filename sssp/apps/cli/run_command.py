@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
             "`sssp table` writes one file"
         )
     network: Any = options.graph.load_network(options.coordinates)
-    g = network.tree_graph
+    g = network._tree_graph
     notes, sources, targets = [], np.arange(g.n), None
     if options.sources:
         chosen = chosen_vertices(g, options.sources, "source").some("source")

@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     if options.distance_unit is not None and options.distances is None:
         raise ValueError("--distance-unit needs --distances FILE")
     network = _network(options)
-    require_coordinates(network.tree_graph)
+    require_coordinates(network._tree_graph)
     lengths = None if options.distances is None else _lengths(options.distances, network)
     plain = Unit("", 1.0)
     with naming(f"{options.host}:{options.port}"):
@@ -135,7 +135,7 @@ def _lengths(named: NamedGraph, network: Graph | Hierarchy) -> NDArray[Any]:
     """
     import numpy as np
 
-    graph, other = network.tree_graph, named.load()
+    graph, other = network._tree_graph, named.load()
     same = other.n == graph.n and np.array_equal(other.indptr, graph.indptr)
     if not (same and np.array_equal(other.indices, graph.indices)):
         raise ValueError(f"--distances {named.name}: its arcs are not those of the graph")

@@ -26,7 +26,7 @@ from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
 from sssp.apps.jobs.layout import Layout
 from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.zarr_store import ZarrStore
-from sssp.engine.network import reversed_graph
+from sssp.engine.network import open_part, reversed_graph
 from sssp.errors import GraphFormatError, JobError
 from sssp.kernels.locks import make_lock
 from sssp.prepared.prepare import read_network
@@ -131,7 +131,7 @@ class Inputs:
         starts = np.concatenate([self.starts[own.start : own.stop] for own in searches])
         network = self.network
         if self.layout.by_columns:
-            network = reversed_graph(network.without_closed_arcs())
+            network = reversed_graph(open_part(network))
         question = self.asked.question(network, starts, device, threads)
         values, result, device = self.asked.answered(question, self.buffers)
         each = (perf_counter() - begun) / starts.size

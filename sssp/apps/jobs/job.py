@@ -711,7 +711,7 @@ def _skims_of(skim: Any, network: Graph, reduce: str | None) -> dict[str, Array]
                 f"a skim is called {name!r}: it takes a name of letters, digits and underscores, "
                 f"and none of {', '.join(sorted(RESERVED))}"
             )
-        check_arc_values(network.tree_graph, one.shape)
+        check_arc_values(network._tree_graph, one.shape)
     return values
 
 

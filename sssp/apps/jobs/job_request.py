@@ -128,7 +128,7 @@ class Asked:
         """
         if not rows:
             return
-        graph = network.tree_graph
+        graph = network._tree_graph
         if result is not None:
             verify(graph, result)
             return
@@ -182,7 +182,7 @@ def digest_of(*arrays: Array | None) -> str:
 
 def identity_of(network: Graph) -> dict[str, Any]:
     """Return what tells a graph from others, for the manifest."""
-    graph = network.tree_graph
+    graph = network._tree_graph
     return {
         "graph": digest_of(graph.indptr, graph.indices, graph.weights),
         "vertices": graph.n,

@@ -91,7 +91,7 @@ class Answers:
     @property
     def graph(self) -> Graph:
         """The graph as it was given."""
-        return self.network.tree_graph
+        return self.network._tree_graph
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -151,10 +151,10 @@ class Answers:
         network = self._version(question)
         result = self._solved(network, question, predecessors=True)
         start = perf_counter()
-        verify(network.tree_graph, result)
+        verify(network._tree_graph, result)
         return {
             "vertices": int(np.count_nonzero(result.reached)),
-            "arcs": network.m - network.tree_graph.closed_arcs,
+            "arcs": network.m - network._tree_graph.closed_arcs,
             "milliseconds": (perf_counter() - start) * 1e3,
         }
 

@@ -79,7 +79,7 @@ def served(
     OSError
         Nothing can listen there.
     """
-    graph = network.tree_graph
+    graph = network._tree_graph
     streets = StreetMap(graph, lengths)
     measured = METRES if lengths is None else length_unit
     head = _head(network, streets, name, unit, measured, lengths is None)
@@ -102,7 +102,7 @@ def opened(
     open_browser: bool | None,
 ) -> OpenPage:
     """Serve a result; as `ShortestPaths.explore`."""
-    if network is not None and getattr(network, "tree_graph", None) is not result.graph:
+    if network is not None and getattr(network, "_tree_graph", None) is not result.graph:
         raise ValueError(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )

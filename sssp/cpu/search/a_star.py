@@ -272,7 +272,7 @@ def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -
         return solve_rows(graph, request, method, dtype, Search(_a_star_kernel))
     size = landmark_bytes(graph, dtype)
     check_memory({"the landmarks": size}, request.memory_limit, "cpu", NO_LANDMARKS)
-    landmarks = graph.derived(
+    landmarks = graph._cached(
         f"landmarks, {dtype}", lambda: _Landmarks(graph, dtype, request.sources)
     )
     # keys are sums of two distances: buckets for twice the range

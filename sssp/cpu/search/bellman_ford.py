@@ -206,7 +206,7 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     n, status, count = graph.n, CLIPPED, 0
     reached = np.empty(n, INDEX)
     # (floats do not tell -1 from 0 beside weights of 2**60)
-    weights = graph.weight_range
+    weights = graph._weight_range
     fits = weights.dtype.kind == "i" and weights.largest <= largest_distance(INT64)
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
         search = Judged(bellman_ford_kernel, graph, dtype)

@@ -75,5 +75,5 @@ def solve(
     Answer or None
         None: a distance may not fit the dtype.
     """
-    units = graph.derived("unit weights", lambda: graph.with_weights(np.ones(graph.m, INT32)))
+    units = graph._cached("unit weights", lambda: graph.with_weights(np.ones(graph.m, INT32)))
     return solve_rows(units, request, method, dtype, Search(_breadth_first_kernel))

@@ -416,7 +416,7 @@ def _climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
     return found
 
 
-def customized(
+def customize(
     structure: Structure,
     slots: NDArray[np.uint32],
     arc_weights: NDArray[Any],

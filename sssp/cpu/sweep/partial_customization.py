@@ -21,7 +21,7 @@ The weights that are found on the way, of all chordal arcs, are kept once for a 
 made there: its layer is laid on, the arcs are changed, the difference is taken off as a new layer,
 and all is as it was; in one compiled call, so that nothing can come between.
 
-When a layer has grown large, or much has to be found, customizing anew is faster: `changed` then
+When a layer has grown large, or much has to be found, customizing anew is faster, and `change_arcs`
 returns None. What hangs on scattered arcs is told from the ranks above them, before any is touched.
 """
 
@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
-from sssp.cpu.sweep.sweeps import Arcs, flattened
+from sssp.cpu.sweep.sweeps import Arcs
 from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity, safe_length
@@ -88,6 +88,14 @@ class LayeredMetric(NamedTuple):
     layer: Layer
     joined: bool
 
+    @classmethod
+    def unchanged(cls, metric: Metric) -> LayeredMetric:
+        """Return a base with an empty layer."""
+        dtype = metric.up.weights.dtype
+        nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
+        layer = Layer(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
+        return cls(metric, layer, metric.joined)
+
     @property
     def fits(self) -> bool:
         """Whether no sum can leave the dtype."""
@@ -125,21 +133,6 @@ class LayeredMetric(NamedTuple):
         base = self.base.down._replace(ends=ends)
         own = own._replace(ends=order[own.ends].view(np.uint32))
         return (*base, self.layer.ranks, *own)
-
-    def flat(self) -> Metric:
-        """Return the same without a layer: copies, if there is one."""
-        if not self.layer.ranks.size:
-            return self.base
-        up, down = flattened(self.up), flattened(self.down)
-        return self.base._replace(up=up, down=down, joined=self.joined, whole=None)
-
-
-def unchanged(metric: Metric) -> LayeredMetric:
-    """Return weights with a layer that holds nothing."""
-    dtype = metric.up.weights.dtype
-    nothing = PackedArcs(np.zeros(1, np.uint32), np.empty(0, np.uint32), np.empty(0, dtype))
-    layer = Layer(np.empty(0, np.uint32), np.empty((2, 0), dtype), nothing, nothing)
-    return LayeredMetric(metric, layer, metric.joined)
 
 
 # ---- ranks that wait for their turn: a heap, the least number first
@@ -583,7 +576,7 @@ def _rise_kernel(ranks, first, ends, weights, climbs):
     return rise
 
 
-def changed(
+def change_arcs(
     version: LayeredMetric,
     structure: Structure,
     graph: Graph,

@@ -1,12 +1,14 @@
-"""Answers a question about shortest paths by sweeps over a hierarchy, on the CPU.
+"""Answers requests by sweeps over a prepared map, on the CPU.
 
-Rows of distances alone are swept many at a time, in blocks of lanes (`sssp.cpu.sweep.sweeps`): a
-dense answer over all vertices is made in place, and its memory is that of the transposed matrix.
-Rows that need a tree are swept one by one, and their trees found as those of every search, from the
-distances (`sssp.cpu.search_driver`), so that they are the same. Of paths to a few targets only what
-they are found by is swept (`sssp.cpu.sweep.paths`).
+- Single distances (trips, small tables): two climbs that meet (`sssp.cpu.sweep.sweep_trips`).
+- Paths to a few targets: from their ends, sweeping only what they touch (`trips_kernel`,
+  `paths_kernel`).
+- One or two rows, rows with a tree, and rows that a limit keeps short: one sweep each. Trees are
+  found from the distances as those of searches (`sssp.cpu.search_driver`), so they are the same.
+- All other rows: in lanes, many sources a sweep. A dense answer over all vertices is made in place,
+  and its memory is that of the transposed matrix.
 
-Float weights of which tight arcs are wanted (for trees, origins, or numbers of paths), and integers
+Float weights whose tight arcs are wanted (for trees, origins, or numbers of paths), and integers
 whose sums leave int64, go by a search on the graph: its distances are rounded from the source
 outward, and its test of overflow is exact.
 """
@@ -15,16 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import Rows, Scratch, SingleRows
 from sssp.cpu.solved_rows import HostRows, reached_in_order
-from sssp.cpu.sweep.paths import paths_kernel, trips_kernel
-from sssp.cpu.sweep.solved_lanes import SweptLanes
 from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import (
     LANES,
@@ -35,101 +35,95 @@ from sssp.cpu.sweep.sweeps import (
     close_kernel,
     cut_kernel,
     lanes_memory,
-    selected,
+    paths_kernel,
+    select_ancestors,
     shift_kernel,
     sweep_kernel,
     sweep_lanes_kernel,
     sweep_within_kernel,
+    trips_kernel,
 )
 from sssp.cpu.tree import may_tie, reset
+from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, convert_into, narrowed
-from sssp.engine.request import Answer, Request, Walks
+from sssp.engine.outputs import Entries, least_number
+from sssp.engine.request import Answer, Reduction, Request, Walks
 from sssp.graph.arc_orders import arcs_by_head
-from sssp.kernels.dtypes import INDEX, INT64, infinity
+from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity
+from sssp.kernels.jit import njit
 from sssp.methods import Method
 from sssp.order.prepared_map import PreparedMap, solve_by_sweeps, weigh_targets
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-#: bytes of a worker's block of lanes, but for one group of them
-BLOCK_BYTES = 256 << 20
-#: most lanes of a block
-MOST_LANES = 64
-#: up to so many rows are swept one by one
-FEW = 2
-#: entries of a table, for every vertex, that are found one by one
+# ---- thresholds: New York (264,346 vertices), one thread of two busy cores, least of 7 runs, ms
+#: rows that are swept one by one in any case: 1, 2, 3, 4 and 8 take 3.0, 8.3, 12.7, 16.1 and 35.8;
+#: in lanes 21, 17, 18, 13 and 15
+SINGLE_ROWS = 2
+#: entries of a table, for every vertex, up to which they are found as trips:
+#: 1/256, 1/64 and 1/16 take 0.7, 2.8 and 7.7, by a sweep to the targets 1.0, 1.7 and 3.3; but that
+#: passes over all vertices, of which a larger map has more
 TRIPS_A_VERTEX = 1 / 64
-#: part of the vertices that are targets up to which paths to them are found from their ends
+#: greatest part of the vertices that are a source's targets for paths to be found from their
+#: ends: 4 sources with 1/4000, 1/1000 and 1/250 take 8.4, 21.7 and 55; by sweeps 15, 22 and 36
 BACKWARD = 1 / 1000
-#: sources whose trips are found together: for some milliseconds nobody hears Ctrl-C
-TRIPS_TOGETHER = 64
-#: part of the vertices up to which rows with a limit are swept one by one, as far as it reaches
+#: greatest part of the vertices that the first row looks at, for rows with a limit to be single: 64
+#: sparse rows that look at 2, 11 and 21% take 12, 47 and 88; in lanes 36, 39 and 51
 NEAR = 1 / 16
+#: most sources in one call for trips with paths: some milliseconds, in which Ctrl-C waits
+TRIPS_TOGETHER = 64
+#: most lanes of a block: with 16, 32, 64, 128 and 256, sums of 256 rows take 194, 143, 93, 86, 134
+MOST_LANES = 64
+#: bytes of a worker's block of lanes, if it has more than one group of them
+BLOCK_BYTES = 256 << 20
+#: places whose lanes are transposed together
+TILE = 64
 
 
 def solve(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer `request` in one dtype; None if a distance may be too long for it."""
-    return solve_by_sweeps(_swept, _fits, hierarchy, request, method, dtype)
+    return solve_by_sweeps(_solve, _fits, prepared, request, method, dtype)
 
 
-def _swept(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer | None:
-    """Answer by sweeps, or trips by climbs."""
-    if request.target_offsets is not None and not request.predecessors:
-        return solve_trips(hierarchy, request, method, dtype)
-    if request.wants_tree or request.nearest or request.predecessors:
-        kind = _TripRows if _are_trips_back(hierarchy.graph, request, dtype) else _SweptRows
-        return kind(hierarchy, request, method, dtype).run()
-    if _is_small_table(hierarchy, request):
-        return _solve_as_trips(hierarchy, request, method, dtype)
-    if request.rows <= FEW or _stays_near(hierarchy, request, method, dtype):
-        return _SweptRows(hierarchy, request, method, dtype).run()
-    return _LaneRows(hierarchy, request, method, dtype).run()
-
-
-def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
+def _fits(prepared: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:
     """Whether no sum can leave a dtype."""
-    return bool(hierarchy.layered(dtype).fits)
+    return bool(prepared._layered(dtype).fits)
 
 
-def _may_go_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Whether paths to targets may be found from their ends."""
-    if (
-        request.targets is None
-        or request.nearest
-        or request.fewest_arcs
-        or not request.predecessors
-    ):
+def _solve(
+    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Answer by the strategy that the request and the thresholds above call for."""
+    question = prepared, request, method, dtype
+    if request.target_offsets is not None and not request.predecessors:
+        return solve_trips(*question)
+    if request.wants_tree or request.nearest or request.predecessors:
+        backward = request.target_offsets is not None and _goes_back(prepared.graph, request, dtype)
+        return (_TripRows if backward else _SweptRows)(*question).run()
+    if request.targets is not None and request.reduction is None:
+        entries = request.rows * request.targets.size
+        if entries <= TRIPS_A_VERTEX * prepared.n:
+            return _solve_as_trips(*question)
+    if request.rows <= SINGLE_ROWS or _stays_near(*question):
+        return _SweptRows(*question).run()
+    return _LaneRows(*question).run()
+
+
+def _goes_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
+    """Whether to find paths from their ends: few targets a source, and no ties."""
+    if request.targets is None or request.nearest or request.fewest_arcs:
         return False
-    return not may_tie(graph, request.bound(dtype), dtype)
-
-
-def _are_few(targets: int, n: int) -> bool:
-    """Whether that takes less time for the targets of a source than to sweep all vertices."""
-    return targets <= BACKWARD * n
-
-
-def _are_trips_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
-    """Whether trips are wanted whose paths are all found from their ends."""
-    if request.target_offsets is None or not _may_go_back(graph, request, dtype):
-        return False
-    return _are_few(int(np.diff(request.target_offsets).max(initial=0)), graph.n)
-
-
-def _is_small_table(hierarchy: PreparedMap, request: Request) -> bool:
-    """Whether its entries, one by one, take less time than a sweep."""
-    if request.targets is None or request.reduction is not None:
-        return False
-    return TRIPS_A_VERTEX * hierarchy.n >= request.rows * request.targets.size
+    sources = 1 if request.target_offsets is None else max(1, request.rows)
+    are_few = request.targets.size <= BACKWARD * graph.n * sources
+    return request.predecessors and are_few and not may_tie(graph, request.bound(dtype), dtype)
 
 
 def _solve_as_trips(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer:
     """Find every entry of a table as a trip."""
     assert request.targets is not None
@@ -140,7 +134,7 @@ def _solve_as_trips(
         target_offsets=np.arange(rows + 1) * columns,
         out=None,
     )
-    answer = solve_trips(hierarchy, trips, method, dtype)
+    answer = solve_trips(prepared, trips, method, dtype)
     answer.distances = answer.distances.reshape(rows, columns)
     if request.out is not None:
         convert_into(answer.distances, request.out)
@@ -149,33 +143,32 @@ def _solve_as_trips(
 
 
 def _stays_near(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> bool:
-    """Whether the first row tells that rows end long before all vertices are swept."""
+    """Sweep the first row to see whether the limit ends rows long before all vertices."""
     if request.limit is None or request.targets is not None:
         return False
     probe = replace(request, sources=request.sources[:1], output="sparse", reduction=None, out=None)
-    answer = _SweptRows(hierarchy, probe, method, dtype).run()
-    return answer is not None and answer.stats["swept"][0] <= NEAR * hierarchy.n
+    answer = _SweptRows(prepared, probe, method, dtype).run()
+    return answer is not None and answer.stats["swept"][0] <= NEAR * prepared.n
 
 
 class _SweptRows(SingleRows):
     """Rows that are swept one by one: trees, nearest sources, a row or two."""
 
     def __init__(
-        self, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+        self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
     ) -> None:
-        # (trees go along the arcs of the part that is open; nobody else looks at them)
-        graph = hierarchy.graph
-        if request.wants_tree or request.predecessors:
+        graph = prepared.graph
+        if request.wants_tree or request.predecessors:  # (which read the graph's arcs)
             graph = graph.without_closed_arcs()
         super().__init__(graph, request, method, dtype)
-        self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
+        self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
         self.back: tuple[NDArray[Any], ...] | None = None
-        if _may_go_back(graph, request, dtype):
+        if _goes_back(graph, request, dtype):
             self.back = arcs_by_head(graph, dtype)
-        self.extra = _climbs(dtype, backward=self.back is not None)
+        self.extra = _climb_scratch(dtype, backward=self.back is not None)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""
@@ -186,23 +179,20 @@ class _SweptRows(SingleRows):
         row = distances[0]
         sources = structure.rank[self.sources_of(rows.start)]
         shifts = self.metric.potentials
-        shift = 0 if shifts is None else shifts[self.sources_of(rows.start)].max()
+        heights = 0 if shifts is None else shifts[self.sources_of(rows.start)]
+        shift = np.max(heights)
         if self.request.nearest:
-            climbed[sources] = 0
-            if shifts is not None:
-                # (those at a higher potential have the advantage that their rows are shifted by)
-                climbed[sources] = shift - shifts[self.sources_of(rows.start)]
+            # (the potential of a source shortens its distances, relative to the highest source)
+            climbed[sources] = shift - heights
             climb_all_kernel(*up, self.inf, climbed)
             passed = climbed.size
         else:
             passed = climb_kernel(sources[0], structure.parent, *up, self.inf, climbed)
         targets = self.request.targets_of(rows.start)
-        few = targets is not None and _are_few(targets.size, self.graph.n)
-        back = self.back if few else None
-        if back is not None:
+        if self.back is not None:
             count, swept = paths_kernel(
                 sources[0], targets, structure.parent, *down, climbed, self.inf, self.bound,
-                structure.rank, *back, row, scratch.reached, scratch.predecessors[0], visited,
+                structure.rank, *self.back, row, scratch.reached, scratch.predecessors[0], visited,
                 known,
             )  # fmt: skip
             reached = scratch.reached[:count]
@@ -222,19 +212,18 @@ class _SweptRows(SingleRows):
         if shifts is not None:
             row[reached] += shifts[reached] - shift
         scratch.counters[:2] = passed, swept
-        self.finish(rows, distances, reached, scratch, goes_back=back is not None)
+        self.finish(rows, distances, reached, scratch, goes_back=self.back is not None)
         if place is None:
             reset(row, reached, self.unseen)
 
 
 class _TripRows(_SweptRows):
-    """Trips with their paths, some at a time: they are found in less time than Python takes."""
+    """Trips with their paths, of some sources in one call of the kernel, to save Python's time."""
 
     def blocks(self, threads: int) -> Iterator[range]:
-        """Yield sources whose trips are found in one call."""
-        rows = self.request.rows
-        step = max(1, min(TRIPS_TOGETHER, -(-rows // threads)))
-        return (range(first, min(first + step, rows)) for first in range(0, rows, step))
+        """Yield the sources of each call."""
+        step = max(1, min(TRIPS_TOGETHER, -(-self.request.rows // threads)))
+        return _ranges(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Find the trips of some sources."""
@@ -258,33 +247,22 @@ class _TripRows(_SweptRows):
         )
 
 
-@cache
-def _climbs(dtype: np.dtype[Any], *, backward: bool) -> Callable[[int], tuple[NDArray[Any], ...]]:
-    """Return what makes the memory of climbs, always the same function."""
+def _ranges(rows: int, step: int) -> Iterator[range]:
+    """Cut the rows into ranges of at most `step`."""
+    return (range(first, min(first + step, rows)) for first in range(0, rows, step))
 
-    def memory(n: int) -> tuple[NDArray[Any], ...]:
+
+@cache
+def _climb_scratch(
+    dtype: np.dtype[Any], *, backward: bool
+) -> Callable[[int], tuple[NDArray[Any], ...]]:
+    """Return the factory of the scratch of climbs: one object, for it is part of a key."""
+
+    def make(n: int) -> tuple[NDArray[Any], ...]:
         known = np.zeros(n if backward else 0, np.bool_)
         return np.full(n, infinity(dtype), dtype), np.empty(n, INDEX), known
 
-    return memory
-
-
-class _Lanes(NamedTuple):
-    """Scratch of a worker that sweeps rows side by side.
-
-    Attributes
-    ----------
-    climbed : ndarray, shape (n,)
-        At INF between rows.
-    is_open : ndarray, shape (places,), uint8
-        Zero between rows.
-    block : ndarray, shape (places, lanes), or None
-        None: the answer is made in place.
-    """
-
-    climbed: NDArray[Any]
-    is_open: NDArray[np.uint8]
-    block: NDArray[Any] | None
+    return make
 
 
 class _LaneRows(Rows):
@@ -293,48 +271,50 @@ class _LaneRows(Rows):
     Attributes
     ----------
     memory : ndarray, shape (n, lanes), or None
-        Where the answer is made; None: every worker has a block of its own.
+        The dense answer, transposed; None: every worker has a block of its own.
     columns : ndarray, int64
-        Where in a block the targets stand, or all vertices in order; none if rows are made in
-        place.
+        Where in a block the targets stand, or all vertices in order; empty with `memory`.
     heights : ndarray or None
         The potential of every place, if weights are between potentials.
     """
 
     def __init__(
-        self, hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
+        self, prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
     ) -> None:
         self.asked, self.memory = request.dtype, None
         whole = request.targets is None and request.reduction is None
-        # (of a few rows most lanes would be empty, and kept with the answer)
+        # (the answer would keep the empty lanes of few rows)
         fills = 2 * request.rows >= LANES
         if whole and fills and request.out is None and request.output == "host":
-            self.memory = _memory_for(request, hierarchy.n, dtype)
+            lanes = -(-request.rows // LANES) * LANES
+            needed = {"the answer": prepared.n * lanes * bytes_of_entry(dtype, request.dtype)}
+            check_memory(needed, request.memory_limit, "cpu", request.advice)
+            self.memory = lanes_memory(prepared.n, lanes, dtype)
             request = replace(request, out=self.memory[:, : request.rows].T)
-        super().__init__(hierarchy.graph, weigh_targets(request), method, dtype)
+        super().__init__(prepared.graph, weigh_targets(request), method, dtype)
         if self.memory is not None:
             self.form.nbytes = self.memory.size * bytes_of_entry(dtype, self.asked)
-        self.structure, self.metric = hierarchy.structure, hierarchy.layered(dtype)
+        self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
-        self.selection, self.columns = self._select(hierarchy)
+        self.selection, self.columns = self._select(prepared)
         self.heights = self._heights()
         self.places = self.selection.order.size
         self.shared_bytes = self._shared_bytes
         group = max(1, self.places * LANES * dtype.itemsize)
-        # (what reads lanes itself sees what is too far; potentials must not bring it near)
+        # (readers of lanes compare with the bound themselves, but not after potentials are added)
         reads = request.reduction is not None or request.output == "sparse"
         leaves_some = request.limit is not None or not self.metric.joined
         self.cuts = leaves_some and not (reads and self.metric.potentials is None)
-        # (no wider than a worker's share, for pages of a block are touched as a whole)
+        # (no wider than a worker's share, because a block is written in whole pages)
         share = -(-request.rows // (LANES * request.threads))
         held = self.form.nbytes + self.counts.nbytes + self.request.nbytes + self.shared_bytes
-        room = request.memory_limit - held - hierarchy.n * dtype.itemsize - self.places
+        room = request.memory_limit - held - prepared.n * dtype.itemsize - self.places
         fitting = min(MOST_LANES // LANES, BLOCK_BYTES // group, share, room // group)
         self.together = max(1, fitting) * LANES
 
     @property
     def _shared_bytes(self) -> int:
-        """What is there for this question; the selection of all vertices is kept with the map."""
+        """Bytes for this request alone; the map keeps the selection of all vertices."""
         own = self.columns.nbytes
         if self.request.targets is not None:
             own += self.selection.nbytes + (0 if self.heights is None else self.heights.nbytes)
@@ -351,18 +331,23 @@ class _LaneRows(Rows):
         heights[places[swept]] = shifts[self.structure.order[swept]]
         return heights
 
-    def _select(self, hierarchy: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
+    def _select(self, prepared: PreparedMap) -> tuple[Selection, NDArray[np.int64]]:
         targets = self.request.targets
         if targets is None:
-            columns = np.arange(hierarchy.n if self.memory is None else 0)
-            return hierarchy.everything(self.dtype), columns
+            columns = np.arange(prepared.n if self.memory is None else 0)
+            order = self.structure.order
+            selection = prepared._cached(
+                f"all vertices, {self.dtype.char}",
+                lambda: Selection(order, order, self.metric.down_to_vertices(order)),
+            )
+            return selection, columns
         ranks = self.structure.rank[targets]
         limit, advice = self.request.memory_limit, self.request.advice
 
         def check(nbytes: int) -> None:
             check_memory({"arcs down to the targets": nbytes}, limit, "cpu", advice)
 
-        selection = selected(self.metric.down, self.structure.parent, ranks, check)
+        selection = select_ancestors(self.metric.down, self.structure.parent, ranks, check)
         return selection, selection.places[ranks].astype(INT64)
 
     def run(self) -> Answer | None:
@@ -374,48 +359,45 @@ class _LaneRows(Rows):
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield rows that are swept together: whole groups of lanes."""
-        rows, step = self.request.rows, self.together
-        return (range(first, min(first + step, rows)) for first in range(0, rows, step))
+        return _ranges(self.request.rows, self.together)
 
     @property
     def worker_bytes(self) -> int:
-        """What a worker's scratch takes."""
+        """Bytes of a worker's scratch."""
         width = 0 if self.memory is not None else self.together
         return self.graph.n * self.dtype.itemsize + self.places * (1 + width * self.dtype.itemsize)
 
     @property
     def least_bytes(self) -> int:
-        """What it takes for the smallest question of the kind: a few rows are swept one by one."""
+        """Bytes for the smallest request of the kind, whose few rows are swept one by one."""
         return self.places * self.dtype.itemsize
 
-    def lease(self) -> _Lanes:
-        """Return the scratch of a worker."""
-        block = None
-        if self.memory is None:
+    def lease(self) -> tuple[NDArray[Any], ...]:
+        """Return the scratch of a worker: distances of climbs, open places, and a block."""
+        block = self.memory
+        if block is None:
             block = lanes_memory(self.places, self.together, self.dtype)
         climbed = np.full(self.graph.n, self.inf, self.dtype)
-        return _Lanes(climbed, np.zeros(self.places, np.uint8), block)
+        return climbed, np.zeros(self.places, np.uint8), block
 
-    def solve(self, rows: range, scratch: _Lanes) -> None:
+    def solve(self, rows: range, scratch: tuple[NDArray[Any], ...]) -> None:
         """Sweep for some rows."""
         selection, parent = self.selection, self.structure.parent
-        block, start = scratch.block, 0
-        if block is None:
-            assert self.memory is not None
-            block, start = self.memory, rows.start
+        distances, is_open, block = scratch
+        start = 0 if self.memory is None else rows.start
         lanes = -(-len(rows) // LANES) * LANES
         ranks = self.structure.rank[self.request.sources[rows.start : rows.stop]]
         climbed, swept = self.counts
         climb_lanes_kernel(
-            ranks, parent, *self.metric.up, self.inf, scratch.climbed, selection.places,
-            scratch.is_open, block, start, lanes, climbed[rows.start : rows.stop],
+            ranks, parent, *self.metric.up, self.inf, distances, selection.places,
+            is_open, block, start, lanes, climbed[rows.start : rows.stop],
         )  # fmt: skip
         swept[rows.start : rows.stop] = self.places
         sweep_lanes_kernel(
-            *selection.arcs, selection.order, scratch.is_open, block.reshape(-1)[start:],
+            *selection.arcs, selection.order, is_open, block.reshape(-1)[start:],
             np.uint64(block.shape[1]), np.uint64(lanes), self.inf,
         )  # fmt: skip
-        close_kernel(ranks, parent, selection.places, scratch.is_open)
+        close_kernel(ranks, parent, selection.places, is_open)
         if self.cuts:
             cut_kernel(block, start, start + len(rows), self.bound, self.unseen)
         if self.metric.potentials is not None:
@@ -424,9 +406,162 @@ class _LaneRows(Rows):
         self.form.take(SweptLanes(rows, block, start, self.bound, self.columns))
 
 
-def _memory_for(request: Request, n: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return memory for all rows side by side."""
-    lanes = -(-request.rows // LANES) * LANES
-    needed = {"the answer": n * lanes * bytes_of_entry(dtype, request.dtype)}
-    check_memory(needed, request.memory_limit, "cpu", request.advice)
-    return lanes_memory(n, lanes, dtype)
+# ---- results that stand in lanes
+
+
+@njit
+def _gather_kernel(block, start, places, rows):
+    """Transpose lanes of some places into rows, in tiles that stay in the cache."""
+    for low in range(0, places.size, TILE):
+        high = min(low + TILE, places.size)
+        for lane in range(rows.shape[0]):
+            for column in range(low, high):
+                rows[lane, column] = block[np.uint64(places[column]), start + lane]
+
+
+@njit
+def _reached_kernel(block, start, bound, places, vertices, distances):
+    """Write the reached vertices of every lane in a row; `places` are where the rows begin."""
+    for vertex in range(block.shape[0]):
+        row = block[vertex, start : start + places.size]
+        for lane in range(places.size):
+            if row[lane] <= bound:
+                vertices[places[lane]], distances[places[lane]] = vertex, row[lane]
+                places[lane] += 1
+
+
+@njit
+def _reduce_kernel(block, start, places, bound, least, counts, greatest, upper, lower):
+    """Count the reached vertices of every lane; find their greatest distance (or `least`) and sum.
+
+    Sums go to `lower`, or their upper and lower 32 bits to both, where `upper` is not None; nowhere
+    if `lower` is None. A loop each, so that the compiler sees which arrays do not overlap.
+    """
+    zero = block.dtype.type(0)
+    for i in range(places.size):
+        row = block[np.uint64(places[i]), start : start + counts.size]
+        for lane in range(counts.size):
+            counts[lane] += row[lane] <= bound
+        for lane in range(counts.size):
+            greatest[lane] = max(greatest[lane], row[lane] if row[lane] <= bound else least)
+        if lower is None:
+            continue
+        if upper is None:
+            for lane in range(counts.size):
+                lower[lane] += np.int64(row[lane] if row[lane] <= bound else zero)
+        else:
+            for lane in range(counts.size):
+                upper[lane] += (row[lane] if row[lane] <= bound else zero) >> 32
+            for lane in range(counts.size):
+                lower[lane] += (row[lane] if row[lane] <= bound else zero) & 0xFFFFFFFF
+
+
+@njit
+def _weigh_kernel(block, start, places, bound, weights, upper, lower):
+    """Add up the weights of the reached vertices of every lane, in upper and lower 32 bits.
+
+    Shapes: weights (places, c), sums (c, lanes).
+    """
+    zero = np.int64(0)
+    for i in range(places.size):
+        row = block[np.uint64(places[i]), start : start + upper.shape[1]]
+        for column in range(upper.shape[0]):
+            high, low = weights[i, column] >> 32, weights[i, column] & 0xFFFFFFFF
+            for lane in range(upper.shape[1]):
+                lower[column, lane] += low if row[lane] <= bound else zero
+            if high != 0:
+                for lane in range(upper.shape[1]):
+                    upper[column, lane] += high if row[lane] <= bound else zero
+
+
+class SweptLanes:
+    """Solved rows side by side, for `sssp.engine.outputs.FinishedRows`.
+
+    Parameters
+    ----------
+    rows : range
+        Which rows of the request.
+    block : ndarray, shape (places, lanes)
+        Their distances,
+    start : int
+        from this lane on.
+    bound : number
+        Greater distances count as unreached; rows that are copied as a whole hold the sentinel.
+    columns : ndarray, int64
+        The places of the requested vertices, in the request's order, as that of vertex weights.
+    """
+
+    origin: NDArray[np.int32] | None = None
+    walks: Walks | None = None
+
+    def __init__(
+        self,
+        rows: range,
+        block: NDArray[Any],
+        start: int,
+        bound: Any,
+        columns: NDArray[np.int64],
+    ) -> None:
+        self.rows, self._block, self._start = rows, block, start
+        self._bound, self._columns = bound, columns
+
+    def copy_distances(self, out: NDArray[Any]) -> None:
+        """Write the columns that the request wants."""
+        if np.may_share_memory(out, self._block):
+            return  # swept in place
+        in_place = out.dtype == self._block.dtype and out.flags.c_contiguous
+        found = out if in_place else np.empty(out.shape, self._block.dtype)
+        _gather_kernel(self._block, self._start, self._columns, found)
+        if not in_place:
+            convert_into(found, out)
+
+    def copy_predecessors(self, out: NDArray[np.int32]) -> None:
+        """Trees are not found side by side."""
+        raise AssertionError
+
+    def paths(self) -> Entries:
+        """Trees are not found side by side."""
+        raise AssertionError
+
+    def reached(self, *, tails: bool) -> Entries:
+        """Return the reached vertices with their distances."""
+        assert not tails
+        counts, dtype = self._numbers["count"], self._block.dtype
+        ends = np.cumsum(counts)
+        vertices, distances = np.empty(ends[-1], INDEX), np.empty(ends[-1], dtype)
+        _reached_kernel(self._block, self._start, self._bound, ends - counts, vertices, distances)
+        return Entries(counts, vertices, distances, None)
+
+    def reduced(self, reduction: Reduction) -> NDArray[Any]:
+        """Return the reduced values of each row."""
+        what, weights, dtype = reduction.what, reduction.vertex_weights, self._block.dtype
+        if not reduction.is_exact(dtype):
+            return ordered_sums_of_lanes(
+                self._block, self._start, len(self.rows), self._columns, self._bound, weights,
+                reduction.decay,
+            )  # fmt: skip
+        if weights is None:
+            return self._numbers[what]
+        upper, lower = np.zeros((2, reduction.columns, len(self.rows)), INT64)
+        _weigh_kernel(self._block, self._start, self._columns, self._bound, weights, upper, lower)
+        return np.stack((upper.T, lower.T), axis=2)
+
+    @cached_property
+    def _numbers(self) -> dict[str, NDArray[Any]]:
+        """Counts, greatest distances and sums, in one pass; no sums of floats (order matters)."""
+        dtype, lanes = self._block.dtype, len(self.rows)
+        floats = dtype.kind == "f"
+        least = least_number(dtype)
+        counts, greatest = np.zeros(lanes, dtype), np.full(lanes, least, dtype)
+        upper, lower = np.zeros((2, lanes), INT64)
+        _reduce_kernel(
+            self._block, self._start, self._columns, self._bound, dtype.type(least), counts,
+            greatest, None if floats or dtype == INT32 else upper, None if floats else lower,
+        )  # fmt: skip
+        if not floats:
+            greatest = np.where(counts > 0, greatest.astype(INT64), least_number(INT64))
+        return {
+            "count": counts.astype(INT64),
+            "eccentricity": greatest,
+            "sum": np.stack((upper, lower), axis=1)[:, np.newaxis],
+        }

@@ -200,7 +200,7 @@ def solve_trips(
     """
     assert request.targets is not None
     assert request.target_offsets is not None
-    structure, metric, inf = hierarchy.structure, hierarchy.layered(dtype), infinity(dtype)
+    structure, metric, inf = hierarchy._structure, hierarchy._layered(dtype), infinity(dtype)
     targets = structure.rank[request.targets]
     sources = np.repeat(structure.rank[request.sources], np.diff(request.target_offsets))
     found: NDArray[Any] = np.empty(targets.size, dtype)

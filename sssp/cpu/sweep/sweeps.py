@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.sweep.customization import PackedArcs
+from sssp.cpu.tree import reset
 from sssp.graph.frozen import frozen
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
@@ -37,6 +37,8 @@ from sssp.kernels.jit import njit
 #: sources that are swept side by side: a cache line of int32
 LANES = 16
 ZERO, ONE, WIDE = np.uint64(0), np.uint64(1), np.uint64(LANES)
+#: vertices on paths for which there is room at first
+FIRST_CAPACITY = 4096
 #: greater than any rank
 ALL = np.uint64(1) << np.uint64(40)
 #: arcs of a base and a layer, as kernels take them
@@ -434,55 +436,191 @@ def _select_kernel(
         chosen_first[place] = arcs
 
 
-def everything(arcs: Arcs, order: NDArray[np.int32]) -> Selection:
-    """Return the selection of all ranks, the places of ranks being vertices; `arcs` lead there."""
-    return Selection(order, order, arcs)
-
-
-def selected(
+def select_ancestors(
     arcs: Arcs,
     parent: NDArray[np.int32],
     ranks: NDArray[np.int32],
-    check: Callable[[int], object] = lambda nbytes: None,
+    check: Callable[[int], object],
 ) -> Selection:
-    """Return the selection of some ranks and their ancestors, in places of their own.
+    """Return the selection of some ranks and their ancestors, which it numbers anew.
 
-    O(n) time, and that of copying their arcs.
-
-    Parameters
-    ----------
-    arcs, parent
-        Of all ranks.
-    ranks : ndarray, int32
-    check : callable, optional
-        Is given the bytes of the selection before they are taken, and may raise.
+    O(n) time and that of copying their arcs. `check` gets the bytes of the selection before they
+    are allocated, and may raise.
     """
-    # (read-only like the arrays of a selection of all, so that kernels take both as one type)
-    places = np.full(parent.size, -1, INDEX)
+    places, dtype = np.full(parent.size, -1, INDEX), arcs[2].dtype
     count = _mark_ancestors_kernel(ranks, parent, places)
-    chosen = _chosen(
-        arcs, places, count, lambda nbytes: check(nbytes + places.nbytes + count * INDEX.itemsize)
-    )
-    nothing = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen.ends[:0], chosen.weights[:0]
-    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *nothing))
-
-
-def flattened(arcs: Arcs) -> PackedArcs:
-    """Return arcs of a base and a layer as those of a base alone."""
-    n = arcs[0].size - 1
-    return _chosen(arcs, np.zeros(n, INDEX), n)
-
-
-def _chosen(
-    arcs: Arcs,
-    places: NDArray[np.int32],
-    count: int,
-    check: Callable[[int], object] = lambda nbytes: None,
-) -> PackedArcs:
-    """Return the arcs of marked ranks, after a check of their bytes; `places` are written."""
-    first, dtype = np.zeros(count + 1, np.uint32), arcs[2].dtype
+    first = np.zeros(count + 1, np.uint32)
     _select_kernel(places, *arcs, first, np.empty(0, np.uint32), np.empty(0, dtype))
-    check(first.nbytes + int(first[-1]) * (first.itemsize + dtype.itemsize))
-    chosen = PackedArcs(first, np.empty(first[-1], np.uint32), np.empty(first[-1], dtype))
+    size = int(first[-1])
+    check(2 * first.nbytes + size * (first.itemsize + dtype.itemsize) + places.nbytes)
+    chosen = first, np.empty(size, np.uint32), np.empty(size, dtype)
     _select_kernel(places, *arcs, *chosen)
-    return chosen
+    no_layer = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen[1][:0], chosen[2][:0]
+    # (read-only like the arrays of the selection of all, so that kernels take both as one type)
+    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *no_layer))
+
+
+# ---- paths to a few targets, each from its end, without a sweep of all ranks
+#
+# A path goes back from its target over tight arcs, always to the smallest tail (`sssp.cpu.walks`): it
+# needs the distances of its own vertices and of the tails of arcs into them. The distance of a rank
+# depends on the ranks above it alone. So every rank that is needed is swept on demand, with its
+# ancestors up to the root: the lazy sweep of Strasser and Zeitz, "A fast and tight heuristic for A*
+# in road networks" (SEA 2021).
+
+
+@njit
+def _sweep_to(
+    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances, known,
+    visited, looked_at,
+):  # fmt: skip
+    """Sweep a rank, and whatever is above it and was not swept; count that in `looked_at`."""
+    begin, above = looked_at, np.int64(rank)
+    while above >= 0 and not known[np.uint64(above)]:
+        known[np.uint64(above)] = True
+        visited[looked_at] = above
+        looked_at += ONE
+        above = np.int64(parent[np.uint64(above)])
+    place = looked_at
+    while place > begin:
+        place -= ONE
+        below = np.uint64(visited[place])
+        least = distances[below]
+        changed = place_from(below, ranks)
+        if changed < ranks.size and ranks[changed] == below:
+            start, end = own_first[changed], own_first[changed + 1]
+            least = least_over_arcs(least, start, end, own_ends, own_weights, distances)
+        else:
+            start, end = first[below], first[below + ONE]
+            least = least_over_arcs(least, start, end, ends, weights, distances)
+        distances[below] = least
+    return looked_at
+
+
+@njit
+def paths_kernel(
+    source, targets, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+    distances, inf, bound, rank_of, indptr, tails, arc_weights, row, reached, predecessors, visited,
+    known,
+):  # fmt: skip
+    """Find the paths from a source to some targets, each from its end, along tight arcs.
+
+    What is swept is the ranks of the targets, and of the tails of arcs into the paths, and what is
+    above them. No arc may join two vertices at the same distance: the smallest tail is the next.
+
+    Arguments
+    ---------
+    source : rank
+    targets : vertices
+    parent : of every rank in the elimination tree
+    first, ends, weights, ranks, own_first, own_ends, own_weights : the arcs down to every rank
+    distances : shape (n,), by rank: what the climb brought; INF again afterwards
+    bound : greatest distance of interest
+    rank_of : the rank of every vertex
+    indptr, tails, arc_weights : the arcs that end at every vertex, in order of tail
+    row : by vertex, written on the paths
+    reached : shape (n,), int32: the vertices on the paths, each once; written
+    predecessors : shape (n,), int32: their tails, but for the source; written
+    visited : shape (n,), int32: the ranks that were looked at; written
+    known : shape (n,), bool: False, and again afterwards
+
+    Returns
+    -------
+    int, int
+        Numbers of vertices on the paths and of ranks looked at.
+    """
+    number = distances.dtype.type
+    found, looked_at = ZERO, ZERO
+    for target in targets:
+        vertex = np.uint64(target)
+        rank = np.uint64(rank_of[vertex])
+        looked_at = _sweep_to(
+            rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances,
+            known, visited, looked_at,
+        )  # fmt: skip
+        # (a path ends where it comes to another one, or to the source)
+        while distances[rank] <= bound and row[vertex] != distances[rank]:
+            distance = distances[rank]
+            row[vertex] = distance
+            reached[found] = vertex
+            found += ONE
+            for arc in range(np.uint64(indptr[vertex]), np.uint64(indptr[vertex + ONE])):
+                tail = np.uint64(tails[arc])
+                rank = np.uint64(rank_of[tail])
+                looked_at = _sweep_to(
+                    rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights,
+                    distances, known, visited, looked_at,
+                )  # fmt: skip
+                if number(distances[rank] + arc_weights[arc]) == distance:
+                    predecessors[vertex] = tail
+                    vertex = tail
+                    break
+            rank = np.uint64(rank_of[vertex])
+    for place in range(looked_at):
+        rank = np.uint64(visited[place])
+        distances[rank] = inf
+        known[rank] = False
+    above = np.int64(source)
+    while above >= 0:
+        distances[np.uint64(above)] = inf
+        above = np.int64(parent[np.uint64(above)])
+    return found, looked_at
+
+
+@njit
+def trips_kernel(
+    sources, offsets, targets, parent, up, down, climbed, inf, bound, rank_of, back, row, unseen,
+    reached, predecessors, visited, known, distances, firsts, counters,
+):  # fmt: skip
+    """Find the trips of some sources, and write down their paths, one behind the other.
+
+    Arguments
+    ---------
+    sources : ranks
+    offsets : where the targets of every source begin, and where the last ones end
+    targets : vertices
+    parent : of every rank in the elimination tree
+    up, down : the arcs up from every rank, and down to it
+    climbed : shape (n,), at INF, and again afterwards
+    inf, bound, rank_of, visited, known : of `paths_kernel`
+    back : the arcs that end at every vertex, in order of tail
+    row : shape (n,), at `unseen`, and again afterwards
+    reached : shape (n,), scratch
+    predecessors : shape (n,), int32: at -1, and again afterwards
+    distances : of every trip, written
+    firsts : shape (trips + 1,): where the path of every trip begins; written
+    counters : shape (2, sources): ranks passed by the climb, and looked at; written
+
+    Returns
+    -------
+    ndarray, int32
+        The vertices on the paths, from the sources to the targets.
+    """
+    vertices = np.empty(FIRST_CAPACITY, np.int32)
+    size = 0
+    firsts[0] = 0
+    for i in range(sources.size):
+        low, high = offsets[i] - offsets[0], offsets[i + 1] - offsets[0]
+        counters[0, i] = climb_kernel(sources[i], parent, *up, inf, climbed)
+        count, looked_at = paths_kernel(
+            sources[i], targets[low:high], parent, *down, climbed, inf, bound, rank_of, *back, row,
+            reached, predecessors, visited, known,
+        )  # fmt: skip
+        counters[1, i], found = looked_at, np.int64(count)
+        for trip in range(low, high):
+            if size + found > vertices.size:
+                bigger = np.empty(2 * (size + found), np.int32)
+                bigger[:size] = vertices[:size]
+                vertices = bigger
+            vertex = np.int64(targets[trip])
+            distances[trip] = row[vertex]
+            first = size
+            while vertex >= 0 and row[vertex] != unseen:
+                vertices[size] = vertex
+                size += 1
+                vertex = np.int64(predecessors[vertex])
+            vertices[first:size] = vertices[first:size][::-1].copy()
+            firsts[trip + 1] = size
+        reset(row, reached[:found], unseen)
+        reset(predecessors, reached[:found], -1)
+    return vertices[:size].copy()

@@ -516,9 +516,9 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
     """Return the weights of a map on a device, which is current; brought there once."""
 
     def make() -> DeviceMap:
-        return _customized(_tree(hierarchy.structure, number), [hierarchy], dtype, number)[0]
+        return _customized(_tree(hierarchy._structure, number), [hierarchy], dtype, number)[0]
 
-    return hierarchy.derived(_key(dtype, number), make)
+    return hierarchy._cached(_key(dtype, number), make)
 
 
 def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
@@ -530,16 +530,16 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
     by_dtype: dict[np.dtype[Any], list[PreparedMap]] = {}
     for hierarchy in hierarchies:
         if hierarchy.graph.least_weight >= 0:
-            dtype = hierarchy.graph.weight_range.working_dtypes(None)[0]
+            dtype = hierarchy.graph._weight_range.working_dtypes(None)[0]
             by_dtype.setdefault(dtype, []).append(hierarchy)
     with select(number):
         for dtype, versions in by_dtype.items():
-            tree = _tree(versions[0].structure, number)
+            tree = _tree(versions[0]._structure, number)
             size = together(tree, dtype, len(versions))
             for first in range(0, len(versions), size):
                 some = versions[first : first + size]
                 for one, held in zip(some, _customized(tree, some, dtype, number), strict=True):
-                    one.keep(_key(dtype, number), held)
+                    one._cached(_key(dtype, number), partial(lambda made: made, held))
 
 
 def _customized(
@@ -552,7 +552,7 @@ def _customized(
     maps = loan.maps.maps[: len(hierarchies)]
     if not shifted:
         versions = [_weights_of(hierarchy, dtype, number) for hierarchy in hierarchies]
-        loan.maps.customize(versions, hierarchies[0].slots)
+        loan.maps.customize(versions, hierarchies[0]._slots)
     else:
         _customize_shifted(loan.maps, hierarchies[0])
     return [each.lent(loan) for each in maps]
@@ -561,7 +561,7 @@ def _customized(
 def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
     """Customize a version whose weights may be negative, if no sum can leave the dtype."""
     graph, dtype = hierarchy.graph, maps.dtype
-    metric = hierarchy.layered(dtype)
+    metric = hierarchy._layered(dtype)
     if not metric.fits:
         maps.maps[0].fits = False
         return
@@ -570,7 +570,7 @@ def _customize_shifted(maps: DeviceMaps, hierarchy: PreparedMap) -> None:
     heights = potentials[graph.indices] - potentials[graph.tails]
     is_open = weights < infinity(dtype)
     weights = np.where(is_open, np.maximum(weights - heights, 0), infinity(dtype))
-    maps.customize([_unchanged(weights)], hierarchy.slots, potentials)
+    maps.customize([_unchanged(weights)], hierarchy._slots, potentials)
 
 
 def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> ArcWeights:
@@ -583,7 +583,7 @@ def _weights_of(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Ar
     if change is not None and change.values.dtype.kind == dtype.kind:
         base = change.graph
         # (an arc that the change replaces may have weighed more than the dtype holds)
-        if base.weight_range.largest <= largest_distance(dtype).item():
+        if base._weight_range.largest <= largest_distance(dtype).item():
             there = device_graph(base, number).array(name, lambda: base.weights_as(dtype))
             return ArcWeights(there, change.places, converted(change.values, dtype))
     held = device_graph(graph, number).held(name)

@@ -291,8 +291,8 @@ class _Trips:
         assert request.targets is not None
         self.request, self.map, self.dtype = request, on_device, on_device.dtype
         self.ends = sources, request.targets
-        structure, number = hierarchy.structure, device_number(request.device)
-        self.depths_down = hierarchy.derived(
+        structure, number = hierarchy._structure, device_number(request.device)
+        self.depths_down = hierarchy._cached(
             f"cuda:{number}, {self.dtype.char}, depths down", lambda: _depths_down(on_device)
         )
         self.parent, self.chain = structure.shared.made(
