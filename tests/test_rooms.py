@@ -31,9 +31,9 @@ FLOORS = (
     ("certificate",),
     ("calls",),
     ("csgraph",),
-    ("jobs", "networkx", "page", "terminal"),
     # the package itself: the public names, without their modules
     ("sssp",),
+    ("jobs", "networkx", "page", "terminal"),
     ("bench",),
     ("cli",),
     ("__main__",),
