@@ -32,7 +32,7 @@ import sssp
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.apps.jobs.runners import WRITERS_A_GPU
 from sssp.apps.jobs.zarr_store import ZarrStore
-from sssp.apps.terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
 from sssp.bench.timing import timed
 from sssp.kernels.dtypes import INT32
@@ -75,7 +75,7 @@ class Run:
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
     parser = make_parser(__doc__)
-    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=named_graph)
+    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=find_graph)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--targets", type=int, default=1000)
     parser.add_argument("--device", default="auto")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sssp.apps.terminal.interrupt import leave, tidying_up
+from sssp.apps.terminal.interrupt import leave, raise_interrupts
 
 if TYPE_CHECKING:
     import argparse
@@ -52,8 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
     from sssp.apps.terminal.arguments import (
         GRAPH_HELP,
+        find_graph,
         method_list,
-        named_graph,
         new_file,
         whole_number,
     )
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--graph",
         f"{GRAPH_HELP}; repeatable",
         dest="graphs",
-        type=named_graph,
+        type=find_graph,
         metavar="FILE",
         **many,
     )
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
             "row limit in seconds": plan.row_limit,
         },
     )
-    with tidying_up():
+    with raise_interrupts():
         try:
             if options.table:
                 _measure_table(options, plan, report)
@@ -155,7 +155,7 @@ def _check_plot(options: argparse.Namespace) -> None:
 
 def _deliver(report: Report, options: argparse.Namespace) -> None:
     """Write, draw and print a report: if one fails, the others are there."""
-    from sssp.apps.terminal.outcome import naming
+    from sssp.apps.terminal.outcome import name_in_errors
 
     # last in, first out
     with ExitStack() as steps:
@@ -163,7 +163,7 @@ def _deliver(report: Report, options: argparse.Namespace) -> None:
         if options.plot is not None:
             steps.callback(_draw, report, options.plot)
         if options.json is not None:
-            steps.enter_context(naming(options.json))
+            steps.enter_context(name_in_errors(options.json))
             steps.callback(report.write_json, options.json)
 
 
@@ -171,7 +171,7 @@ def _draw(report: Report, output: Output) -> None:
     from sssp.bench.chart import DOTS_PER_INCH, draw
 
     figure = draw(report)
-    with output.opened() as stream:
+    with output.open() as stream:
         figure.savefig(stream, format=output.format, dpi=DOTS_PER_INCH)
 
 
@@ -267,9 +267,9 @@ def _growing_graphs() -> list[NamedGraph]:
 
 
 def _built_in(sizes: Iterable[int]) -> list[NamedGraph]:
-    from sssp.apps.terminal.arguments import BUILT_IN, named_graph
+    from sssp.apps.terminal.arguments import BUILT_IN, find_graph
 
-    return [named_graph(f"{BUILT_IN}:{size}") for size in sizes]
+    return [find_graph(f"{BUILT_IN}:{size}") for size in sizes]
 
 
 def _picture(text: str) -> Output:
@@ -304,7 +304,7 @@ def _seconds(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench and return the exit code: 1 if a row is wrong, else as after any command."""
-    from sssp.apps.terminal.outcome import reporting_errors
+    from sssp.apps.terminal.outcome import report_errors
 
     program = "python -m sssp.bench"
 
@@ -315,7 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add_arguments(parser)
         return run(parse(parser, arguments))
 
-    return reporting_errors(program, command)
+    return report_errors(program, command)
 
 
 if __name__ == "__main__":

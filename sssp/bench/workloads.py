@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp import datasets
-from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph, vertex_of
+from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, find_graph, vertex_of
 from sssp.bench.timing import timed
 from sssp.errors import VertexError
 from sssp.graph.graph import Graph
@@ -108,7 +108,7 @@ def load(
 def name_road_graph(size: int) -> NamedGraph:
     """Return New York if it is on this machine, else a built-in graph of `size` vertices."""
     file = datasets.find(REAL)
-    return NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{size}")
+    return NamedGraph(REAL, file) if file else find_graph(f"{BUILT_IN}:{size}")
 
 
 class Loader:

@@ -14,18 +14,22 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from sssp.apps.terminal.arguments import NamedGraph, add_graph, named_graph, whole_number
-from sssp.apps.terminal.geojson import require_coordinates
+import sssp
+from sssp.apps.terminal.arguments import (
+    NamedGraph,
+    add_graph,
+    find_graph,
+    require_coordinates,
+    whole_number,
+)
 from sssp.apps.terminal.interrupt import end_on_sigterm
-from sssp.apps.terminal.outcome import naming, tell
+from sssp.apps.terminal.outcome import name_in_errors, tell
 from sssp.errors import plain_digits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sssp.apps.page.answers import Unit
-    from sssp.graph.graph import Graph
-    from sssp.prepared.hierarchy import Hierarchy
 
 SUMMARY = "serve a page with a map that answers clicks"
 EXAMPLES = """examples:
@@ -52,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--distances",
-        type=named_graph,
+        type=find_graph,
         metavar="FILE",
         help="a graph of the same arcs whose weights are their lengths: routes tell them, and "
         "traffic goes by speed",
@@ -92,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     require_coordinates(network.tree_graph)
     lengths = None if options.distances is None else _lengths(options.distances, network)
     plain = Unit("", 1.0)
-    with naming(f"{options.host}:{options.port}"):
+    with name_in_errors(f"{options.host}:{options.port}"):
         server = served(
             network,
             name=options.graph.name,
@@ -116,23 +120,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _network(options: argparse.Namespace) -> Graph | Hierarchy:
+def _network(options: argparse.Namespace) -> sssp.Graph | sssp.Hierarchy:
     """Read the graph, or the prepared map."""
-    from sssp.graph.graph import Graph
-    from sssp.prepared.prepare import prepare
+    network: sssp.Graph | sssp.Hierarchy = options.graph.load_network(options.coordinates)
+    if options.prepare and isinstance(network, sssp.Graph):
+        return sssp.prepare(network)
+    return network
 
-    network = options.graph.load_network(options.coordinates)
-    return prepare(network) if options.prepare and isinstance(network, Graph) else network
 
-
-def _lengths(named: NamedGraph, network: Graph | Hierarchy) -> NDArray[Any]:
-    """Return the weights of another graph with the same arcs.
-
-    Raises
-    ------
-    ValueError
-        Its arcs are others.
-    """
+def _lengths(named: NamedGraph, network: sssp.Graph | sssp.Hierarchy) -> NDArray[Any]:
+    """Return the weights of another graph, which has to have the same arcs."""
     import numpy as np
 
     graph, other = network.tree_graph, named.load()
@@ -158,5 +155,5 @@ def _unit(text: str) -> Unit:
 def _port(text: str) -> int:
     port = whole_number(0)(text)
     if port > MOST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port: they end at {MOST_PORT}")
+        raise argparse.ArgumentTypeError(f"{text} is not a port: they end at {MOST_PORT}")
     return port

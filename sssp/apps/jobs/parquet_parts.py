@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sssp.apps.jobs.files import Piece, whole_file
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.errors import quote
-from sssp.graph.extras import imported
+from sssp.graph.extras import imported, write_parquet
 
 #: rows that are put together, and written, at a time
 ROW_GROUP = 1 << 20
@@ -119,23 +119,19 @@ class ParquetParts:
         return [self._write(self.path / _name_of(block), block, values, temporary)]
 
     def _write(self, path: Path, block: int, values: Mapping[str, Array], temporary: Path) -> Piece:
-        parquet = imported("pyarrow.parquet", "jobs")
-        writer = None
+        compression = ("zstd", 1) if self.zstd else ("none", None)
         with whole_file(path, temporary) as stream:
-            for table in self._tables(block, values):
-                if writer is None:
-                    writer = parquet.ParquetWriter(
-                        stream,
-                        table.schema,
-                        compression="zstd" if self.zstd else "none",
-                        compression_level=1 if self.zstd else None,
-                    )
-                writer.write_table(table)
-            assert writer is not None  # (an empty block makes a table as well)
-            writer.close()
+            # (an empty block makes a table as well)
+            write_parquet(
+                stream,
+                self._tables(block, values),
+                "jobs",
+                compression=compression[0],
+                compression_level=compression[1],
+            )
         return Piece(_name_of(block), stream.size, stream.checksum)
 
-    def _tables(self, block: int, values: Mapping[str, Array]) -> Iterator[Any]:
+    def _tables(self, block: int, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
         searches, by_columns = self.layout.searches_of(block), self.layout.by_columns
         own = slice(searches.start, searches.stop)
         sources = self.sources if by_columns else self.sources[own]
@@ -144,29 +140,26 @@ class ParquetParts:
         targets = self.targets[own] if by_columns else self.targets
         return self._wide(sources, values) if self.wide else self._long(sources, targets, values)
 
-    def _long(self, sources: Array, targets: Array, values: Mapping[str, Array]) -> Iterator[Any]:
-        arrow = imported("pyarrow", "jobs")
+    def _long(
+        self, sources: Array, targets: Array, values: Mapping[str, Array]
+    ) -> Iterator[dict[str, Any]]:
         step = max(1, ROW_GROUP // max(1, targets.size))
         for first in range(0, max(1, sources.size), step):
             tables = {f: values[f.name][first : first + step] for f in self.layout.fields}
             distances, field = next(iter(tables.values())), self.layout.fields[0]
             rows, columns = np.nonzero(distances != field.missing)
-            yield arrow.table(
-                {
-                    SOURCE: sources[first : first + step][rows],
-                    TARGET: targets[columns],
-                    **{f.column: table[rows, columns] for f, table in tables.items()},
-                }
-            )
+            yield {
+                SOURCE: sources[first : first + step][rows],
+                TARGET: targets[columns],
+                **{f.column: table[rows, columns] for f, table in tables.items()},
+            }
 
-    def _wide(self, sources: Array, values: Mapping[str, Array]) -> Iterator[Any]:
-        arrow = imported("pyarrow", "jobs")
+    def _wide(self, sources: Array, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
         columns: dict[str, Any] = {SOURCE: sources}
         for field in self.layout.fields:
             for name, column in zip(self._names(field), values[field.name].T, strict=True):
-                lost = column == field.missing
-                columns[name] = arrow.array(np.ascontiguousarray(column), mask=lost)
-        yield arrow.table(columns)
+                columns[name] = np.ma.masked_equal(np.ascontiguousarray(column), field.missing)
+        yield columns
 
     def _names(self, field: Field) -> list[str]:
         """Return the columns of a field in a wide table, one a target."""
@@ -174,8 +167,7 @@ class ParquetParts:
         before = "" if field is self.layout.fields[0] else f"{field.column} "
         return [f"{before}{target}" for target in self.targets.tolist()]
 
-    def _reduced(self, sources: Array, values: Mapping[str, Array]) -> Iterator[Any]:
-        arrow = imported("pyarrow", "jobs")
+    def _reduced(self, sources: Array, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
         columns = {SOURCE: sources}
         for field in self.layout.fields:
             numbers = values[field.name]
@@ -186,7 +178,7 @@ class ParquetParts:
                     f"{field.column}_{i}": np.ascontiguousarray(column)
                     for i, column in enumerate(numbers.T)
                 }
-        yield arrow.table(columns)
+        yield columns
 
 
 def _name_of(block: int) -> str:
