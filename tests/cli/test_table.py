@@ -300,7 +300,7 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line(
         ([2, None], "FILE:2: source is missing"),
         (
             [2.0, 1.0],
-            "FILE:1: 2.0 is not a vertex: this graph numbers its vertices; write it without",
+            "FILE:1: 2.0 is not a vertex: this graph numbers its vertices; write it",
         ),
         ([True, False], "FILE:1: True is not a vertex: this graph numbers its vertices\n"),
     ],
