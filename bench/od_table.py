@@ -31,7 +31,7 @@ import numpy as np
 import sssp
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.apps.jobs.runners import WRITERS_A_GPU
-from sssp.apps.jobs.zarr_store import ZarrStore
+from sssp.apps.jobs.stores import ZarrStore
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
 from sssp.bench.timing import timed
