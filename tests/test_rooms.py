@@ -44,6 +44,51 @@ FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 LAZY_TABLES = {"sssp.methods", "sssp.bench.papers.baselines", "sssp.apps.cli"}
 #: methods of results that open something above them
 OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
+#: modules inside the package that programs import beside `sssp` and its public modules
+INSIDE = {
+    "cli": {
+        "calls.placement",
+        "cuda.arrays",
+        "cuda.compiler",
+        "cuda.device_memory",
+        "engine.progress",
+        "graph.drawing",
+        "graph.extras",
+        "kernels.cache",
+        "kernels.store",
+    },
+    # a job plans its blocks, and so is a part of the engine that writes tables
+    "jobs": {
+        "calls.many_sources",
+        "calls.placement",
+        "calls.question",
+        "calls.shortest_paths",
+        "cpu.tree_sums",
+        "engine.bounds",
+        "engine.check_arguments",
+        "engine.exact_sums",
+        "engine.memory",
+        "engine.network",
+        "engine.plan",
+        "engine.progress",
+        "engine.request",
+        "engine.threads",
+        "graph.check_arrays",
+        "graph.extras",
+        "kernels.dtypes",
+        "loaders._files",
+        "prepared.prepare",
+    },
+    "networkx": {"kernels.dtypes"},
+    "page": {
+        "graph.drawing",
+        "graph.sphere",
+        "kernels.dtypes",
+        "loaders._files",
+        "results.row_access",
+    },
+    "terminal": {"graph.extras", "graph.sphere", "loaders._files", "prepared.prepare"},
+}
 #: the baselines of papers, and the tables that set our figures beside published ones
 PAPERS = "sssp.bench.papers"
 
@@ -146,6 +191,19 @@ def test_a_module_imports_from_floors_below_its_own(module):
         below = FLOOR[room_of(other)] < FLOOR[room]
         # the exceptions are a leaf that everything may import
         assert below or room_of(other) in (room, "errors"), f"{module} imports {other}"
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_programs_import_public_names_but_for_a_short_list(room):
+    public = {"sssp", *(f"sssp.{name}" for name in sssp._MODULES)}
+    arrows = {
+        other
+        for module, others in ARROWS.items()
+        if module.startswith(f"sssp.apps.{room}.") or module == f"sssp.apps.{room}"
+        for other in others
+        if not other.startswith(("sssp.apps.", "sssp.bench."))
+    }
+    assert {name.removeprefix("sssp.") for name in arrows - public} == INSIDE[room]
 
 
 def test_the_drawing_of_the_house_has_the_rooms_that_there_are_floor_by_floor():

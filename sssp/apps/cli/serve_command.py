@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     end_on_sigterm()
     from sssp.apps.page.answers import Unit
-    from sssp.apps.page.explore import served
+    from sssp.apps.page.explore import make_server
 
     if options.distance_unit is not None and options.distances is None:
         raise ValueError("--distance-unit needs --distances FILE")
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     lengths = None if options.distances is None else _lengths(options.distances, network)
     plain = Unit("", 1.0)
     with name_in_errors(f"{options.host}:{options.port}"):
-        server = served(
+        server = make_server(
             network,
             name=options.graph.name,
             unit=options.unit or plain,
