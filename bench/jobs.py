@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 import sssp
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 
 WHAT = "sum"
 SEED = 1
@@ -190,7 +190,7 @@ class Run:
         for _ in range(RUNS):
             if perf_counter() + (best or 0) > self.end:
                 break
-            seconds, result = timed(call)
+            seconds, result = time_call(call)
             best = seconds if best is None else min(best, seconds)
         return best, result
 

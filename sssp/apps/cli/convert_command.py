@@ -11,7 +11,6 @@ kept in .sssp alone.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
@@ -22,13 +21,13 @@ from sssp.apps.terminal.arguments import (
     add_graph,
     label_vertices,
     new_file,
+    positive_number,
     require_coordinates,
 )
 from sssp.apps.terminal.interrupt import raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line
 from sssp.apps.terminal.output import Output, add_output, choose_output
 from sssp.apps.terminal.table_files import write_lines, write_table
-from sssp.errors import plain_digits
 
 SUMMARY = "write a graph in another format"
 EXAMPLES = """examples:
@@ -52,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     parser.add_argument(
         "--scale",
-        type=_factor,
+        type=positive_number("a number above 0"),
         metavar="F",
         help="multiply the weights by this, and round them to integers",
     )
@@ -146,16 +145,6 @@ def _columns(g: sssp.Graph, tails: Any, heads: Any, weights: Any) -> dict[str, A
         "head": label_vertices(g, heads),
         "weight": weights,
     }
-
-
-def _factor(text: str) -> float:
-    try:
-        factor = float(plain_digits(text))
-    except ValueError:
-        factor = math.nan
-    if not 0 < factor < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return factor
 
 
 #: what writes a graph and returns how many arcs that were

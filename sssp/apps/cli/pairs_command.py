@@ -17,7 +17,7 @@ import sssp
 from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
 from sssp.apps.terminal.output import STDOUT, add_output, choose_output
 from sssp.apps.terminal.table_files import Table, read_table, write_table
-from sssp.apps.terminal.vertices import Chosen, has_points, points_in, search, vertices_in
+from sssp.apps.terminal.vertices import find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
 
 SUMMARY = "find the paths of trips, each with its own two ends"
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
                 path=table.path,
             )
     g = options.graph.load(options.coordinates)
-    ends = [_ends(g, table, role) for role in ENDS]
+    ends = [find_in_table(g, table, role, [role], f"{role}_") for role in ENDS]
     trips, how = search(
         g,
         options,
@@ -85,16 +85,6 @@ def _read_trips(path: Path) -> Table:
         return read_table(path)
     ends = (sssp.loaders.read_p2p(path) + 1).T.tolist()
     return Table(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
-
-
-def _ends(g: sssp.Graph, table: Table, role: str) -> Chosen:
-    """Return the vertices of one end of all trips."""
-    before = f"{role}_"
-    if role in table.columns:
-        return Chosen(vertices_in(g, table, role), [])
-    if has_points(table, before):
-        return points_in(g, table, what=f"{role}s", before=before)
-    raise table.lacks(f"{role}, nor {before}lon and {before}lat")
 
 
 def _columns(table: Table, trips: sssp.Trips, paths: bool) -> dict[str, Any]:

@@ -11,7 +11,6 @@ The graph needs coordinates.
 from __future__ import annotations
 
 import argparse
-import math
 from typing import TYPE_CHECKING, Any
 
 import sssp
@@ -19,12 +18,12 @@ from sssp.apps.terminal.arguments import (
     NamedGraph,
     add_graph,
     find_graph,
+    positive_number,
     require_coordinates,
     whole_number,
 )
 from sssp.apps.terminal.interrupt import end_on_sigterm
 from sssp.apps.terminal.outcome import name_in_errors, tell
-from sssp.errors import plain_digits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,12 +143,10 @@ def _unit(text: str) -> Unit:
 
     name, _, size = text.partition("=")
     try:
-        number = float(plain_digits(size or "1"))
-    except ValueError:
-        number = 0.0
-    if not (name and number > 0 and math.isfinite(number)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60")
-    return Unit(name, number)
+        # (a unit without a name is as wrong as one of size 0)
+        return Unit(name, positive_number("a size")(size or "1" if name else "0"))
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60") from None
 
 
 def _port(text: str) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain
 from operator import methodcaller
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ class _Default(int):
 _MISSING = _Default(1)
 
 
+@dataclass(eq=False)
 class ConvertedGraph:
     """The arcs of a NetworkX graph and its nodes, in its own order.
 
@@ -45,20 +47,14 @@ class ConvertedGraph:
         Of how many edges the weight was missing.
     """
 
-    __networkx_backend__ = "sssp"
+    __networkx_backend__: ClassVar[str] = "sssp"
 
-    def __init__(
-        self,
-        nodes: list[Any],
-        graph: Graph,
-        *,
-        directed: bool,
-        loops: NDArray[np.int32],
-        zero_loops: NDArray[np.int32],
-        defaulted: str,
-    ) -> None:
-        self.nodes, self.graph, self.directed = nodes, graph, directed
-        self.loops, self.zero_loops, self.defaulted = loops, zero_loops, defaulted
+    nodes: list[Any]
+    graph: Graph
+    directed: bool
+    loops: NDArray[np.int32]
+    zero_loops: NDArray[np.int32]
+    defaulted: str
 
     def is_directed(self) -> bool:
         """Return `directed`, in the way that NetworkX asks a graph."""
@@ -93,8 +89,7 @@ class ConvertedGraph:
             return None
 
     def __getstate__(self) -> dict[str, Any]:
-        fields = ("nodes", "graph", "directed", "loops", "zero_loops", "defaulted")
-        return {name: getattr(self, name) for name in fields}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def convert_from_nx(

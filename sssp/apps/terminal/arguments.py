@@ -120,14 +120,11 @@ def find_graph(text: str) -> NamedGraph:
 
 def _size(text: str, size: str) -> int:
     try:
-        number = int(plain_digits(size)) if size.isdecimal() else 0
-    except ValueError:  # more digits than Python reads
-        number = 0
-    if number < 1:
+        return whole_number(1)(size)
+    except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(
             f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
-        )
-    return number
+        ) from None
 
 
 def _mode(text: str) -> int | None:
@@ -286,6 +283,21 @@ def whole_number(least: int) -> Callable[[str], int]:
         if value < least:
             raise argparse.ArgumentTypeError(f"{text} is not {least} or more")
         return value
+
+    return parse
+
+
+def positive_number(form: str) -> Callable[[str], float]:
+    """Return a function that parses a finite number above 0; `form` describes it."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(plain_digits(text))
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
+        return number
 
     return parse
 

@@ -141,7 +141,7 @@ def find_vertices(
             names.append(one.text)
         else:
             table = _vertex_table(one.path, role)
-            chosen = _in_table(g, table, role)
+            chosen = find_in_table(g, table, role, (role, VERTEX))
             parts.append(chosen.vertices)
             notes += chosen.notes
             names += [] if id_column is None else _column(table, id_column)
@@ -164,16 +164,33 @@ def _column(table: Table, name: str) -> list[Any]:
     return table.columns[name]
 
 
-def _in_table(g: sssp.Graph, table: Table, role: str) -> Chosen:
-    for column in (role, VERTEX):
+def find_in_table(
+    g: sssp.Graph, table: Table, role: str, columns: Sequence[str], before: str = ""
+) -> Chosen:
+    """Return the vertices of the first of some columns of labels, or nearest to points.
+
+    `before` stands before the names of the columns of points.
+    """
+    for column in columns:
         if column in table.columns:
-            return Chosen(vertices_in(g, table, column), [])
-    if has_points(table):
-        return points_in(g, table, what=f"{role}s")
-    raise table.lacks(f"{role} or {VERTEX}, nor lon and lat")
+            return Chosen(_read_labels(g, table, column), [])
+    axes = [f"{before}{axis}" for axis in POINT]
+    if not all(axis in table.columns for axis in axes):
+        raise table.lacks(f"{' or '.join(columns)}, nor {' and '.join(axes)}")
+    lon, lat = map(table.numbers, axes)
+    if not lon:
+        import numpy as np
+
+        return Chosen(np.empty(0, np.int64), [])
+    found, metres = _nearest(g, lon, lat)
+    note = (
+        f"{len(lon):,} {role}s at points of {on_one_line(table.path)}: their vertices are "
+        f"{metres.mean():,.0f} m away on average, {metres.max():,.0f} m at most"
+    )
+    return Chosen(found, [note])
 
 
-def vertices_in(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
+def _read_labels(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
     """Return the vertices of a column of labels.
 
     Raises
@@ -212,26 +229,6 @@ def _integer(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError
     return value
-
-
-def has_points(table: Table, before: str = "") -> bool:
-    """Tell whether a table has the columns of points, with something before their names."""
-    return all(f"{before}{axis}" in table.columns for axis in POINT)
-
-
-def points_in(g: sssp.Graph, table: Table, *, what: str, before: str = "") -> Chosen:
-    """Return the vertices nearest to the points of a table, and how far they are."""
-    lon, lat = (table.numbers(f"{before}{axis}") for axis in POINT)
-    if not lon:
-        import numpy as np
-
-        return Chosen(np.empty(0, np.int64), [])
-    found, metres = _nearest(g, lon, lat)
-    note = (
-        f"{len(lon):,} {what} at points of {on_one_line(table.path)}: their vertices are "
-        f"{metres.mean():,.0f} m away on average, {metres.max():,.0f} m at most"
-    )
-    return Chosen(found, [note])
 
 
 def _nearest(g: sssp.Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
