@@ -3,7 +3,7 @@
 A click on a crossing colours the whole network by the distance from there, two clicks show a
 route, others close streets or set pins; sliders set a limit and traffic. Prepared maps (files of
 Hierarchy.save, or --prepare) answer fastest. The page is for browsers on this machine, and nothing
-is loaded from elsewhere; whoever may use this machine may open it. Ctrl-C and SIGTERM end it.
+is loaded from elsewhere; all users of this machine may open it. Ctrl-C and SIGTERM end it.
 
 The graph needs coordinates.
 """
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         )
     with server:
         if server.is_open:
-            tell(f"warning: whoever reaches {options.host} may ask: there is no password")
+            tell(f"warning: all who reach {options.host} may ask: there is no password")
         server.warm_up()
         print(f"{options.graph.name}: {server.address}  (Ctrl-C ends)", flush=True)
         if options.open:

@@ -289,7 +289,7 @@ def run(
     """
     file = None
     if isinstance(g, str | PathLike):
-        # (nobody reads a pipe a second time)
+        # (a pipe cannot be read a second time)
         file = os.fspath(g) if os.path.isfile(g) else None
         g = read_network(g)
     network = as_network(g)
@@ -545,7 +545,7 @@ class _Job:
         return labels[vertices]
 
     def _refuse_full_disk(self, report: Report) -> None:
-        if self.zstd:  # nobody knows how much that will be
+        if self.zstd:  # the compressed size is unknown
             return
         folder = next(parent for parent in self.table.absolute().parents if parent.exists())
         free = shutil.disk_usage(folder).free

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sssp.kernels.dtypes import unreached
 
 #: bytes of a block, and of one that a GPU finds, which wants more rows side by side: two such, and
-#: what is in the hands of those who write, stay below 500 MB
+#: what writers hold, stay below 500 MB
 BLOCK_BYTES, GPU_BLOCK_BYTES = 64 << 20, 128 << 20
 #: blocks of a job, if they are not larger than that
 FEWEST_BLOCKS = 64

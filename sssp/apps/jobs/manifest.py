@@ -1,10 +1,10 @@
 """What a job is, and which of its blocks are done: a line each, in a folder beside the table.
 
-One process writes it, whoever found the block, and only after the block's files are on disk under
-their names. A crash loses at most the last line; then that block is found again. What a table is
-read by, its frame (metadata and labels), has a line like that of a block. A job without a block on
-record is as good as none: the next one, whatever it asks, begins anew in its place. It removes only
-files that have names that the old job gives, and touches no others.
+One process writes it, whichever worker found the block, and only after the files of the block are
+on disk under their names. A crash loses at most the last line; then that block is found again. What
+a table is read by, its frame (metadata and labels), has a line like that of a block. A job without
+a block on record counts as none: the next job begins anew in its place. It removes only files that
+have names that the old job gives, and touches no others.
 """
 
 from __future__ import annotations

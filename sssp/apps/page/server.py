@@ -173,7 +173,7 @@ class PageServer(ThreadingHTTPServer):
                 with self.desk.turn():
                     ask()
             except Exception:
-                # (whoever asks will be told)
+                # (the next to ask gets the error)
                 log.debug("a question has no answer here", exc_info=True)
 
     @property
@@ -355,7 +355,7 @@ class _Handler(BaseHTTPRequestHandler):
         return "sssp"
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Keep requests for those who ask for them."""
+        """Log requests at the level of debugging."""
         log.debug(format, *arguments)
 
     # -- requests ------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def report_errors(program: str, command: Callable[[], int], options: Collection[
         tell(f"{program}: interrupted")
         code = INTERRUPTED
     except BrokenPipeError:
-        # whoever read the output has closed it (`sssp info FILE | head -1`), which is no error
+        # the reader of the output has closed it (`sssp info FILE | head -1`), which is no error
         code = 0
     except _MENDABLE as error:
         if sys.flags.dev_mode:
