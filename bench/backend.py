@@ -19,7 +19,7 @@ from typing import Any
 import sssp
 from bench.graphs import SEED, real_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 from sssp.engine.threads import default_threads
 
 # (its stubs give every function a type of its own)
@@ -88,7 +88,7 @@ def measure(G: Any, ask: Callable[[str], Any], trials: int) -> dict[str, Any]:
     """Ask one question in all three ways, in turn; return the seconds and whether all agree."""
 
     def call(backend: str) -> tuple[float, Any]:
-        seconds, answer = timed(lambda: ask(backend))
+        seconds, answer = time_call(lambda: ask(backend))
         return seconds, answer() if callable(answer) else answer
 
     call("sssp")

@@ -22,7 +22,7 @@ import numpy as np
 import sssp
 from bench.graphs import SEED, random_graph, real_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import repeat, timed
+from sssp.bench.timing import repeat, time_call
 from sssp.engine.threads import usable_cores
 
 RUNS = 7
@@ -69,7 +69,7 @@ class Case:
         for place in self._places():
             graph = self.graph.with_weights(self.graph._tree_graph.weights)
             call = partial(self.call, graph, **place)
-            first, result = timed(call)
+            first, result = time_call(call)
             if expected is None:
                 expected = _ends(result)
             equal = bool(np.array_equal(_ends(result), expected))
@@ -109,7 +109,7 @@ class Start(Case):
     def measure(self) -> Rows:
         """Time the first call and the second on CUDA."""
         call = partial(self.call, self.graph, device="cuda")
-        (first, _), (again, _) = timed(call), timed(call)
+        (first, _), (again, _) = time_call(call), time_call(call)
         return [self._row({"device": "cuda"}, first, again, 1, True)]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp import datasets
-from sssp.apps.terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import find_graph
 from sssp.kernels.jit import njit
 
 Vertices = NDArray[np.int64]
@@ -99,7 +99,7 @@ def choose_maker(options: argparse.Namespace) -> Callable[[], sssp.Graph]:
     options.side = options.side or SIDES[options.kind]
     if options.kind == "grid":
         return partial(percolated_grid, options.side, options.side)
-    return partial(continent, named_graph(options.country).load(), side=options.side)
+    return partial(continent, find_graph(options.country).load(), side=options.side)
 
 
 class Outline(NamedTuple):

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.apps.terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 
 WHAT = "sum"
 SEED = 1
@@ -190,7 +190,7 @@ class Run:
         for _ in range(RUNS):
             if perf_counter() + (best or 0) > self.end:
                 break
-            seconds, result = timed(call)
+            seconds, result = time_call(call)
             best = seconds if best is None else min(best, seconds)
         return best, result
 
@@ -230,7 +230,7 @@ def _set_device(device: str) -> None:
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
     parser = make_parser(__doc__)
-    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=named_graph)
+    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=find_graph)
     parser.add_argument("--sources", type=int, default=400_000)
     parser.add_argument("--seconds", type=float, default=270, help="then nothing new is begun")
     parser.add_argument("--devices", help="names with commas between (default: all GPUs)")

@@ -31,10 +31,10 @@ import numpy as np
 import sssp
 from sssp.apps.jobs.layout import Field, Layout
 from sssp.apps.jobs.runners import WRITERS_A_GPU
-from sssp.apps.jobs.zarr_store import ZarrStore
-from sssp.apps.terminal.arguments import named_graph
+from sssp.apps.jobs.stores import ZarrStore
+from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 from sssp.kernels.dtypes import INT32
 
 SEED = 1
@@ -75,7 +75,7 @@ class Run:
 def main() -> int:
     """Measure, print a table, and write it down if asked."""
     parser = make_parser(__doc__)
-    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=named_graph)
+    parser.add_argument("graph", nargs="?", default="USA-road-d.NY", type=find_graph)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--targets", type=int, default=1000)
     parser.add_argument("--device", default="auto")
@@ -131,7 +131,7 @@ def measure(
             sssp.run, g, points, to=folder / f"{compression}.zarr", targets=targets, on=executor,
             compression=compression, device=device, certify=CERTIFIED, progress=False,
         )  # fmt: skip
-        seconds, report = timed(write)
+        seconds, report = time_call(write)
         peak = None if held is None else (read_memory("VmHWM") or 0) - held
         run.add(name, seconds, report.nbytes, report.written, peak)
     rows = np.ascontiguousarray(report.sources)
@@ -158,7 +158,7 @@ def write_alone(run: Run, folder: Path, values: Any, columns: int, *, zstd: bool
             )
             return sum(piece.size for pieces in files for piece in pieces)
 
-    seconds, written = timed(write)
+    seconds, written = time_call(write)
     what = f"writing alone, {WRITERS_A_GPU} threads, {'zstd' if zstd else 'uncompressed'}"
     run.add(what, seconds, blocks * values.nbytes, written)
 
@@ -169,7 +169,7 @@ def write_by_dd(folder: Path, nbytes: int) -> float:
     pieces = max(1, nbytes // DD_PIECE)
     command = ["dd", "if=/dev/zero", f"of={file}", f"bs={DD_PIECE}", f"count={pieces}"]
     run = partial(subprocess.run, [*command, "conv=fsync"], check=True, capture_output=True)
-    seconds, _ = timed(run)
+    seconds, _ = time_call(run)
     file.unlink()
     return pieces * DD_PIECE / seconds
 

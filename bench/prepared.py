@@ -30,12 +30,12 @@ import sssp
 from bench.graphs import add_arguments, choose_maker
 from sssp.bench.prepared_maps import (
     ask_ours,
+    count_bytes,
     draw_questions,
-    held_bytes,
     preparing_pays_after,
 )
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 from sssp.kernels.dtypes import INT32
 
 #: vertices of the graph that compiles
@@ -72,7 +72,7 @@ class Run:
 
     def measure(self, make: Callable[[], sssp.Graph]) -> None:
         """Make, prepare, check and time."""
-        seconds, graph = timed(make)
+        seconds, graph = time_call(make)
         self.add("make", seconds, f"n = {graph.n:,}, m = {graph.m:,}, {graph.weights.dtype}")
         hierarchy, preparing = self.prepare(graph)
         self.weigh(hierarchy)
@@ -82,9 +82,10 @@ class Run:
     def prepare(self, graph: sssp.Graph) -> tuple[sssp.Hierarchy, float]:
         """Prepare the graph, save it and read it back; return it, and how long preparing took."""
         threads = self.threads
-        preparing, hierarchy = timed(lambda: sssp.prepare(graph, threads=threads))
+        preparing, hierarchy = time_call(lambda: sssp.prepare(graph, threads=threads))
         structure = hierarchy._structure
-        held = [held_bytes(structure), held_bytes(hierarchy._layered(INT32).base, hierarchy._slots)]
+        weights = hierarchy._layered(INT32).base
+        held = [count_bytes(structure), count_bytes(weights, hierarchy._slots)]
         remark = (
             f"{structure.upper.size / graph.n:.2f} arcs and {structure.triangles / graph.n:,.1f} "
             f"triangles a vertex, height {structure.height:,}, structure "
@@ -93,9 +94,9 @@ class Run:
         self.add("prepare", preparing, remark)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "map.sssp")
-            seconds, _ = timed(lambda: hierarchy.save(path))
+            seconds, _ = time_call(lambda: hierarchy.save(path))
             self.add("save", seconds, f"{path.stat().st_size / MEGABYTE:,.0f} MB")
-            seconds, _ = timed(lambda: sssp.read_hierarchy(path, threads=threads).graph.n)
+            seconds, _ = time_call(lambda: sssp.read_hierarchy(path, threads=threads).graph.n)
             self.add("read", seconds)
         return hierarchy, preparing
 
@@ -108,7 +109,7 @@ class Run:
             other._layered(INT32, self.threads)
             return other
 
-        seconds, other = timed(weigh)
+        seconds, other = time_call(weigh)
         source = int(self.random.integers(hierarchy.n))
         ours, flat = (sssp.shortest_paths(g, source).distances for g in (other, other.graph))
         equal = np.array_equal(ours, flat)
@@ -118,7 +119,7 @@ class Run:
         """Certify some rows, and compare them with searches on the graph."""
         sources = self.random.integers(0, hierarchy.n, CHECKED)
         rows = sssp.shortest_paths(hierarchy, sources, predecessors=True, threads=self.threads)
-        seconds, _ = timed(lambda: sssp.verify(hierarchy.graph, rows))
+        seconds, _ = time_call(lambda: sssp.verify(hierarchy.graph, rows))
         flat = sssp.shortest_paths(hierarchy.graph, sources, threads=self.threads)
         equal = np.array_equal(rows.distances, flat.distances)
         self.add("verify", seconds, f"{CHECKED} trees certified", CHECKED, equal)
@@ -130,9 +131,9 @@ class Run:
         for question in draw_questions(self.random, hierarchy.n, TABLE):
             # (memory that is new takes longer)
             question.ask(prepared)
-            seconds, found = timed(partial(question.ask, prepared))
+            seconds, found = time_call(partial(question.ask, prepared))
             part = question.part(CHECKED_TRIPS if question.has_own_ends else CHECKED)
-            flat_seconds, expected = timed(partial(part.ask, flat))
+            flat_seconds, expected = time_call(partial(part.ask, flat))
             equal = np.array_equal(found.distances[: part.size], expected.distances)
             each, slow = seconds / question.size, flat_seconds / part.size
             pays = preparing_pays_after(preparing, each, slow, 1)

@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp.apps.terminal.interrupt import leave
-from sssp.apps.terminal.outcome import reporting_errors
+from sssp.apps.terminal.outcome import report_errors
 from sssp.apps.terminal.parser import Parser, parse
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
 from sssp.bench.rival import Answer, PreparedMap, Rival, read_rows
@@ -424,7 +424,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.set_defaults(packages=[*PACKAGES, *RIVALS, "routingkit_cch"])
         return run(parse(parser, arguments))
 
-    return reporting_errors(program, command)
+    return report_errors(program, command)
 
 
 if __name__ == "__main__":

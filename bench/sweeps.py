@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED
-from sssp.apps.terminal.arguments import named_graph
+from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
 from sssp.bench.timing import repeat, time_launches
 from sssp.cuda.batch import COUNTERS, Batch
@@ -404,11 +404,11 @@ class City(Bench):
 def main() -> int:
     """Print the table, write it as JSON where asked; 1 if any row is wrong."""
     parser = make_parser(__doc__)
-    parser.add_argument("graphs", nargs="*", type=named_graph, metavar="GRAPH")
+    parser.add_argument("graphs", nargs="*", type=find_graph, metavar="GRAPH")
     parser.add_argument("--sources", type=int, help="of reductions (default all of a city)")
     options = parser.parse_args()
     listing = Listing({"seed": SEED, "runs": RUNS}, HEADINGS, CELLS)
-    for graph in options.graphs or [named_graph(GRAPH)]:
+    for graph in options.graphs or [find_graph(GRAPH)]:
         City(listing, graph.name, graph.load(), options.sources).run()
     return listing.finish(options.json)
 

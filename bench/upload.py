@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 from sssp.cuda.compiler import cuda, device_number, select
 from sssp.cuda.device_memory import PIECE, STREAMS, upload
 
@@ -69,7 +69,7 @@ def measure(arrays: list[NDArray[Any]], trials: int) -> list[dict[str, Any]]:
     for _ in range(trials + 1):
         for way, send in ways.items():
             cuda.synchronize()
-            seconds, there = timed(partial(_send, send))
+            seconds, there = time_call(partial(_send, send))
             taken[way].append(1e3 * seconds)
             for array, copy in zip(arrays, there, strict=True):
                 if len(taken[way]) == 1:  # the first run warms up, and is checked

@@ -31,9 +31,9 @@ FLOORS = (
     ("certificate",),
     ("calls",),
     ("csgraph",),
-    ("jobs", "networkx", "page", "terminal"),
     # the package itself: the public names, without their modules
     ("sssp",),
+    ("jobs", "networkx", "page", "terminal"),
     ("bench",),
     ("cli",),
     ("__main__",),
@@ -46,6 +46,53 @@ LAZY_TABLES = {"sssp.methods", "sssp.bench.papers.baselines", "sssp.apps.cli"}
 PARTS_OF_APPS = {"cli", "jobs", "networkx", "page", "terminal"}
 #: methods of results that open something above them
 OPENED_FROM_BELOW = {("sssp.results.trees", "sssp.apps.page.explore")}
+#: modules inside the package that programs import beside `sssp` and its public modules
+INSIDE = {
+    "cli": {
+        "calls.placement",
+        "cuda.arrays",
+        "cuda.compiler",
+        "cuda.device_memory",
+        "engine.progress",
+        "graph.drawing",
+        "graph.extras",
+        "kernels.cache",
+        "kernels.store",
+    },
+    # a job plans its blocks, and so is a part of the engine that writes tables
+    "jobs": {
+        "calls.many_sources",
+        "calls.placement",
+        "calls.question",
+        "calls.shortest_paths",
+        "cpu.tree_sums",
+        "engine.bounds",
+        "engine.check_arguments",
+        "engine.exact_sums",
+        "engine.memory",
+        "engine.network",
+        "engine.plan",
+        "engine.progress",
+        "engine.request",
+        "engine.threads",
+        "engine.workers",
+        "graph.check_arrays",
+        "graph.extras",
+        "kernels.dtypes",
+        "kernels.locks",
+        "loaders._files",
+        "prepared.prepare",
+    },
+    "networkx": {"kernels.dtypes"},
+    "page": {
+        "graph.drawing",
+        "graph.sphere",
+        "kernels.dtypes",
+        "loaders._files",
+        "results.row_access",
+    },
+    "terminal": {"graph.extras", "graph.sphere", "loaders._files", "prepared.prepare"},
+}
 #: the baselines of papers, and the tables that set our figures beside published ones
 PAPERS = "sssp.bench.papers"
 
@@ -103,7 +150,7 @@ def circle_in(graph: dict[str, set[str]]) -> list[str]:
 
 def test_the_imports_that_are_read_are_the_imports_that_there_are():
     assert "sssp.engine.plan" in ARROWS["sssp.calls.shortest_paths"]
-    assert "sssp.datasets" in ARROWS["sssp.apps.terminal.arguments"]
+    assert "sssp" in ARROWS["sssp.apps.terminal.arguments"]
     assert "sssp.loaders._records" in MODULES
     assert "sssp.cuda.tree_sums" in ARROWS["sssp.results.trees"]  # by string
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
@@ -167,6 +214,19 @@ def test_the_page_on_the_architecture_names_what_there_is():
     tops = {name.split("/")[0].removesuffix(".py") for name in rooms}
     assert tops == ({room_of(module) for module in OURS} - {"__main__"} - PARTS_OF_APPS) | {"apps"}
     assert [name for name in rooms - {"loaders"} if not (ROOT / "sssp" / name).exists()] == []
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_programs_import_public_names_but_for_a_short_list(room):
+    public = {"sssp", *(f"sssp.{name}" for name in vars(sssp)["_MODULES"])}
+    arrows = {
+        other
+        for module, others in ARROWS.items()
+        if module.startswith(f"sssp.apps.{room}.") or module == f"sssp.apps.{room}"
+        for other in others
+        if not other.startswith(("sssp.apps.", "sssp.bench."))
+    }
+    assert {name.removeprefix("sssp.") for name in arrows - public} == INSIDE[room]
 
 
 def test_the_drawing_of_the_house_has_the_rooms_that_there_are_floor_by_floor():

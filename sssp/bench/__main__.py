@@ -12,18 +12,31 @@ vertices. The exit code is 1 if a row fails verification.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sssp.apps.terminal.interrupt import leave, tidying_up
+from sssp import datasets
+from sssp.apps.terminal.arguments import (
+    BUILT_IN,
+    GRAPH_HELP,
+    NamedGraph,
+    find_graph,
+    method_list,
+    new_file,
+    positive_number,
+    whole_number,
+)
+from sssp.apps.terminal.interrupt import leave, raise_interrupts
+from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
+from sssp.apps.terminal.output import Output
+from sssp.apps.terminal.parser import Parser, parse
+from sssp.methods import METHODS
 
 if TYPE_CHECKING:
-    import argparse
-
-    from sssp.apps.terminal.arguments import NamedGraph
-    from sssp.apps.terminal.output import Output
     from sssp.bench.harness import Plan, Table
     from sssp.bench.report import Report
 
@@ -50,14 +63,6 @@ PACKAGES = ("numpy", "scipy", "numba")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the bench."""
-    from sssp.apps.terminal.arguments import (
-        GRAPH_HELP,
-        method_list,
-        named_graph,
-        new_file,
-        whole_number,
-    )
-    from sssp.methods import METHODS
 
     def add(name: str, text: str, group: Any = parser, **options: Any) -> None:
         group.add_argument(name, help=text, **options)
@@ -67,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--graph",
         f"{GRAPH_HELP}; repeatable",
         dest="graphs",
-        type=named_graph,
+        type=find_graph,
         metavar="FILE",
         **many,
     )
@@ -95,13 +100,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--trials", "timed calls a row (default 5)", type=whole_number(1), default=5, metavar="N")
     add("--seed", "seed of the random sources (default 0)", type=whole_number(0), default=0)
     text = "skip rows that would take longer (default 60)"
-    add("--row-limit", text, type=_seconds, default=60.0, metavar="SECONDS")
+    add(
+        "--row-limit",
+        text,
+        type=positive_number("a positive number of seconds"),
+        default=60.0,
+        metavar="SECONDS",
+    )
     add("--json", "also write everything there, as JSON", type=new_file, metavar="FILE")
     text = (
         "also draw time against the number of vertices, to a .png, .svg or .pdf file; the "
         "graphs are by default built-in ones of growing size"
     )
-    add("--plot", text, type=_picture, metavar="FILE")
+    add("--plot", text, type=_choose_picture, metavar="FILE")
     # (programs with more rivals set them)
     parser.set_defaults(rivals=(), packages=PACKAGES)
 
@@ -112,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
     Rows measured before an error or Ctrl-C are reported all the same.
     """
     if options.table in TABLES and options.graphs:
-        raise ValueError(f"--table {options.table} has graphs of its own: leave --graph away")
+        raise ValueError(f"--table {options.table} has graphs of its own: omit --graph")
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report, find_hardware, find_versions, now
     from sssp.engine.threads import default_threads
@@ -132,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
             "row limit in seconds": plan.row_limit,
         },
     )
-    with tidying_up():
+    with raise_interrupts():
         try:
             if options.table:
                 _measure_table(options, plan, report)
@@ -149,21 +160,19 @@ def _check_plot(options: argparse.Namespace) -> None:
     from sssp.graph.extras import imported
 
     if options.table:
-        raise ValueError("--plot draws methods on graphs: leave --table away")
+        raise ValueError("--plot draws methods on graphs: omit --table")
     imported("matplotlib", "plot")
 
 
 def _deliver(report: Report, options: argparse.Namespace) -> None:
     """Write, draw and print a report: if one fails, the others are there."""
-    from sssp.apps.terminal.outcome import naming
-
     # last in, first out
     with ExitStack() as steps:
         steps.callback(lambda: print(report.text()))
         if options.plot is not None:
             steps.callback(_draw, report, options.plot)
         if options.json is not None:
-            steps.enter_context(naming(options.json))
+            steps.enter_context(name_in_errors(options.json))
             steps.callback(report.write_json, options.json)
 
 
@@ -171,7 +180,7 @@ def _draw(report: Report, output: Output) -> None:
     from sssp.bench.chart import DOTS_PER_INCH, draw
 
     figure = draw(report)
-    with output.opened() as stream:
+    with output.open() as stream:
         figure.savefig(stream, format=output.format, dpi=DOTS_PER_INCH)
 
 
@@ -202,24 +211,23 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
 
 def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
-    from functools import partial
-
-    from sssp.apps.terminal.arguments import method_list
     from sssp.bench.harness import Harness, Ours
     from sssp.bench.rival import RIVALS
-    from sssp.bench.workloads import Loader, choose_labelled, choose_random
+    from sssp.bench.workloads import Loader, choose_by_label, choose_random
 
     if options.plot is None:
         graphs, chosen = _default_graphs(), DEFAULT_METHODS
     else:
-        graphs, chosen = _growing_graphs(), "all"
+        from sssp.bench.chart import SIZES
+
+        graphs, chosen = _name_built_in(SIZES), "all"
     graphs = options.graphs or graphs
     methods = options.methods or method_list(chosen)
     ours = [Ours(method, device) for device in options.devices for method in methods]
     harness = Harness(ours, (*RIVALS, *options.rivals), plan)
     loader = Loader()
     if options.labels:
-        choose = partial(choose_labelled, labels=options.labels)
+        choose = partial(choose_by_label, labels=options.labels)
     else:
         choose = partial(choose_random, count=options.sources, seed=options.seed)
     with _progress(len(graphs) * (harness.steps + 1)) as harness.progress:
@@ -240,8 +248,6 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
         return
     from tqdm import tqdm
 
-    from sssp.apps.terminal.outcome import on_one_line
-
     form = "{percentage:3.0f}% |{bar:20}| {elapsed} {desc}"
     with tqdm(total=steps, bar_format=form, leave=False, file=sys.stderr) as bar:
 
@@ -253,30 +259,15 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 
 def _default_graphs() -> list[NamedGraph]:
-    from sssp import datasets
-    from sssp.apps.terminal.arguments import NamedGraph
-
     found = [NamedGraph(name, path) for name, path in datasets.available().items()]
-    return [*_built_in([DEFAULT_SIZE]), *found]
+    return [*_name_built_in([DEFAULT_SIZE]), *found]
 
 
-def _growing_graphs() -> list[NamedGraph]:
-    from sssp.bench.chart import SIZES
-
-    return _built_in(SIZES)
+def _name_built_in(sizes: Iterable[int]) -> list[NamedGraph]:
+    return [find_graph(f"{BUILT_IN}:{size}") for size in sizes]
 
 
-def _built_in(sizes: Iterable[int]) -> list[NamedGraph]:
-    from sssp.apps.terminal.arguments import BUILT_IN, named_graph
-
-    return [named_graph(f"{BUILT_IN}:{size}") for size in sizes]
-
-
-def _picture(text: str) -> Output:
-    import argparse
-
-    from sssp.apps.terminal.arguments import new_file
-    from sssp.apps.terminal.output import Output
+def _choose_picture(text: str) -> Output:
     from sssp.bench.chart import FORMATS
 
     path = new_file(text)
@@ -287,35 +278,16 @@ def _picture(text: str) -> Output:
     return Output(path, ending)
 
 
-def _seconds(text: str) -> float:
-    import argparse
-    import math
-
-    from sssp.errors import plain_digits
-
-    try:
-        number = float(plain_digits(text))
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
-    return number
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the bench and return the exit code: 1 if a row is wrong, else as after any command."""
-    from sssp.apps.terminal.outcome import reporting_errors
-
     program = "python -m sssp.bench"
 
     def command() -> int:
-        from sssp.apps.terminal.parser import Parser, parse
-
         parser = Parser(prog=program, description=__doc__, epilog=EXAMPLES)
         add_arguments(parser)
         return run(parse(parser, arguments))
 
-    return reporting_errors(program, command)
+    return report_errors(program, command)
 
 
 if __name__ == "__main__":

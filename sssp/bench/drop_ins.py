@@ -13,12 +13,11 @@ import numpy as np
 from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
-from sssp import csgraph
+from sssp import csgraph, set_threads
 from sssp.bench.harness import Table
 from sssp.bench.report import RIGHT, WRONG, Cell
-from sssp.bench.timing import timed
+from sssp.bench.timing import time_call
 from sssp.bench.workloads import Loader, name_road_graph
-from sssp.engine.threads import set_threads
 
 TITLE = "sssp.csgraph in place of scipy.sparse.csgraph"
 NOTE = (
@@ -98,7 +97,7 @@ class DropIn(Table):
         seconds: list[list[float]] = []
         total = 0.0
         while len(seconds) < self.plan.trials or total < AT_LEAST:
-            seconds.append([timed(call)[0] for call in calls])
+            seconds.append([time_call(call)[0] for call in calls])
             total += seconds[-1][0]
             if total > self.plan.row_limit:
                 break

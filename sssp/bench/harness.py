@@ -18,19 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp import Graph, ShortestPaths, shortest_paths, verify
 from sssp.apps.terminal.arguments import method_text
 from sssp.bench.report import REFUSALS, Comparison, Report, Row, explain
 from sssp.bench.rival import Answer, Rival
-from sssp.bench.timing import timed, timed_without_gc
+from sssp.bench.timing import time_call, time_without_gc
 from sssp.bench.workloads import Workload
-from sssp.calls.shortest_paths import shortest_paths
-from sssp.certificate import verify
 from sssp.engine.threads import default_threads
 from sssp.errors import VerificationError
-from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
-from sssp.results.trees import ShortestPaths
 
 #: above this float64, in which SciPy computes, rounds integers
 EXACT_FLOAT = 2**53
@@ -212,13 +209,13 @@ class _Entry(ABC):
             self.solve = self._prepare(graph)
             self.solve(self.sources[:1])
 
-        first, _ = timed(solve_first)
-        second, _ = self._timed(self.solve, self.sources[:1])
+        first, _ = time_call(solve_first)
+        second, _ = self._time_solve(self.solve, self.sources[:1])
         self.row.setup_seconds = max(0.0, first - second)
         expected = second * turns
         if self.sources.size == 1 or expected > self.plan.row_limit:
             return expected
-        return self._timed(self.solve, self.sources)[0]
+        return self._time_solve(self.solve, self.sources)[0]
 
     def _extrapolate(self, graph: Graph) -> float:
         """Return the time for one source, extrapolated from two grids by a power of their size.
@@ -235,15 +232,15 @@ class _Entry(ABC):
     def _probe(self, grid: Graph) -> float:
         """Return the least seconds of a few calls on a small graph."""
         solve, source = self._prepare(grid), np.zeros(1, np.int64)
-        return min(self._timed(solve, source)[0] for _ in range(PROBES))
+        return min(self._time_solve(solve, source)[0] for _ in range(PROBES))
 
-    def _timed(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
+    def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
         """Return the seconds of one call, and its result."""
-        return timed_without_gc(lambda: solve(sources))
+        return time_without_gc(lambda: solve(sources))
 
     def time_once(self) -> None:
         """Run one trial; keep the last result for verification."""
-        seconds, result = self._timed(self.solve, self.sources)
+        seconds, result = self._time_solve(self.solve, self.sources)
         self.row.trials.append(seconds)
         if len(self.row.trials) == self.trials:
             self._keep(result)
@@ -274,8 +271,8 @@ class _RivalEntry(_Entry):
     def _prepare(self, graph: Graph) -> Solve:
         return self.rival.prepare(graph)
 
-    def _timed(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
-        seconds, result = super()._timed(solve, sources)
+    def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
+        seconds, result = super()._time_solve(solve, sources)
         answer = self.rival.read(result)
         return (seconds if answer.seconds is None else answer.seconds), answer
 
@@ -305,7 +302,7 @@ class _OurEntry(_Entry):
         specialisation = (self.ours, self.workload.graph.weights.dtype)
         if specialisation not in self.compiled:
             solve = self._prepare(_grid(SIDE, specialisation[1]))
-            self.row.jit_seconds, _ = timed(lambda: solve(np.zeros(1, np.int64)))
+            self.row.jit_seconds, _ = time_call(lambda: solve(np.zeros(1, np.int64)))
             self.compiled.add(specialisation)
         super().warm_up()
 

@@ -20,21 +20,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp import datasets
+from sssp import (
+    Graph,
+    Hierarchy,
+    datasets,
+    pairs,
+    prepare,
+    read_hierarchy,
+    road_like,
+    shortest_paths,
+)
 from sssp.apps.terminal.arguments import NamedGraph
 from sssp.bench.harness import Plan, Table
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, explain
 from sssp.bench.rival import RIVALS, PreparedMap, Rival
-from sssp.bench.timing import repeat, timed
+from sssp.bench.timing import repeat, time_call
 from sssp.bench.workloads import SAMPLE, Loader, choose_first
-from sssp.calls.pairs import WORTH_LANDMARKS, pairs
-from sssp.calls.shortest_paths import shortest_paths
-from sssp.datasets.generate import road_like
+from sssp.calls.pairs import WORTH_LANDMARKS
 from sssp.engine.threads import default_threads
-from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
-from sssp.prepared.hierarchy import Hierarchy
-from sssp.prepared.prepare import prepare, read_hierarchy
 
 TITLE = "Prepared maps against searches on the graph"
 NOTE = (
@@ -63,10 +67,10 @@ TINY = 2000
 Vertices = NDArray[np.int64]
 
 
-def held_bytes(*parts: Any) -> int:
+def count_bytes(*parts: Any) -> int:
     """Return the bytes of arrays, and of those in tuples."""
     return sum(
-        held_bytes(*part) if isinstance(part, tuple) else getattr(part, "nbytes", 0)
+        count_bytes(*part) if isinstance(part, tuple) else getattr(part, "nbytes", 0)
         for part in parts
     )
 
@@ -178,7 +182,7 @@ class Contender:
             self.found = np.asarray(self.answers.read(result))
 
     def _time(self, part: Question) -> tuple[float, Any]:
-        return timed(lambda: part.ask(self.answers))
+        return time_call(lambda: part.ask(self.answers))
 
     def median(self, question: Question) -> float | None:
         """Return the seconds of the whole question, None if nothing was timed."""
@@ -250,7 +254,7 @@ class _OneMap:
         preparing = self._repeat(partial(self._prepare, self.graph))
         self.prepared = median(preparing)
         weights = self._new_weights()
-        line = self._add("prepare", self.prepared, held_bytes(hierarchy._structure))
+        line = self._add("prepare", self.prepared, count_bytes(hierarchy._structure))
         self._prepare_rivals(line)
         self._read(hierarchy)
         self._weigh(hierarchy, weights)
@@ -289,7 +293,7 @@ class _OneMap:
             with self._note_failures(rival.name):
                 if self.graph.least_weight < 0 and not rival.negative_weights:
                     continue
-                seconds, answers = timed(rival.mapped(self.graph))
+                seconds, answers = time_call(rival.mapped(self.graph))
                 self.others.append(Contender(rival.name, answers))
                 line[f"{rival.name} ms"] = 1000 * seconds
 
@@ -312,7 +316,7 @@ class _OneMap:
         here, *there = (
             median(self._repeat(partial(weigh, device))) for device in self.table.devices
         )
-        line = self._add("new weights", here, held[0] + held_bytes(hierarchy._slots))
+        line = self._add("new weights", here, held[0] + count_bytes(hierarchy._slots))
         for device, seconds in zip(self.table.devices[1:], there, strict=True):
             line[f"{device} ms"] = 1000 * seconds
         for other in self.others:
@@ -336,7 +340,7 @@ class _OneMap:
                 closed = network.without_arcs(street)
                 return shortest_paths(closed, source, **self._options(self.device))
 
-            both = [timed(partial(ask, network)) for network in (hierarchy, self.graph)]
+            both = [time_call(partial(ask, network)) for network in (hierarchy, self.graph)]
             seconds.append([one for one, _ in both])
             equal &= self._agree(*(result.distances for _, result in both))
             if len(seconds) > 1 and np.sum(seconds) > self.plan.row_limit:
@@ -452,7 +456,7 @@ def ask_ours(network: Graph | Hierarchy, **options: Any) -> PreparedMap:
 def _customize(hierarchy: Hierarchy, dtype: np.dtype[Any], device: str) -> int:
     """Customize a version on a device; return the bytes of its weights there."""
     if device == "cpu":
-        return held_bytes(hierarchy._layered(dtype))
+        return count_bytes(hierarchy._layered(dtype))
     from sssp.cuda.compiler import device_number, select
     from sssp.cuda.sweep.device_maps import device_map
 

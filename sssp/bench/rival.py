@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
-from sssp.graph.graph import Graph
+from sssp import Graph
 
 Vertices = NDArray[np.int64]
 Solve = Callable[[Vertices], Any]

@@ -10,18 +10,18 @@ from time import perf_counter
 from typing import Any
 
 
-def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+def time_call(call: Callable[[], Any]) -> tuple[float, Any]:
     """Return the seconds of one call, and its result."""
     start = perf_counter()
     result = call()
     return perf_counter() - start, result
 
 
-def timed_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
+def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
     """Return the seconds of one call while the garbage collector is off, and its result."""
     gc.disable()
     try:
-        return timed(call)
+        return time_call(call)
     finally:
         gc.enable()
 
@@ -30,7 +30,7 @@ def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float
     """Return the seconds of `runs` calls; of fewer, at least one, where they exceed the limit."""
     seconds: list[float] = []
     while len(seconds) < runs and (not seconds or sum(seconds) <= limit):
-        seconds.append(timed(call)[0])
+        seconds.append(time_call(call)[0])
     return seconds
 
 
@@ -39,7 +39,7 @@ def alternate(calls: Mapping[Any, Callable[[], Any]], runs: int) -> dict[Any, li
     seconds: dict[Any, list[float]] = {name: [] for name in calls}
     for _ in range(runs):
         for name, call in calls.items():
-            seconds[name].append(timed(call)[0])
+            seconds[name].append(time_call(call)[0])
     return seconds
 
 

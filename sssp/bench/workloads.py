@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp import datasets
-from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, named_graph, vertex_of
-from sssp.bench.timing import timed
+from sssp import Graph, datasets
+from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, find_graph, vertex_of
+from sssp.bench.timing import time_call
 from sssp.errors import VertexError
-from sssp.graph.graph import Graph
 
 #: sources that rivals solve, and whose rows are certified
 SAMPLE = 4
@@ -53,7 +52,7 @@ def choose_random(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).choice(candidates, count, replace=False)
 
 
-def choose_labelled(graph: Graph, labels: Sequence[str]) -> NDArray[np.int64]:
+def choose_by_label(graph: Graph, labels: Sequence[str]) -> NDArray[np.int64]:
     """Return the vertices of labels as they were written on the command line."""
     return np.array([vertex_of(graph, label) for label in labels], dtype=np.int64)
 
@@ -90,7 +89,7 @@ def load(
     jit_seconds: float | None = None,
 ) -> tuple[Workload, GraphRecord]:
     """Load a graph under the clock; return it with its sources, and its record."""
-    load_seconds, graph = timed(make)
+    load_seconds, graph = time_call(make)
     sources = choose(graph)
     labels = sources if graph.labels is None else graph.labels[sources]
     return Workload(name, graph, sources), GraphRecord(
@@ -108,7 +107,7 @@ def load(
 def name_road_graph(size: int) -> NamedGraph:
     """Return New York if it is on this machine, else a built-in graph of `size` vertices."""
     file = datasets.find(REAL)
-    return NamedGraph(REAL, file) if file else named_graph(f"{BUILT_IN}:{size}")
+    return NamedGraph(REAL, file) if file else find_graph(f"{BUILT_IN}:{size}")
 
 
 class Loader:
@@ -132,7 +131,7 @@ class Loader:
             return None
         self._compiled.add(built_in)
         make = NamedGraph(origin.name, size=TINY).load if built_in else _read_tiny_graph
-        return timed(make)[0]
+        return time_call(make)[0]
 
 
 def _read_tiny_graph() -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from sssp.kernels.jit import UNCOUNTED, njit
 
-# Kernels of this folder use unsigned numbers of vertices and arcs: Numba tests every signed index for
-# one that counts from the end, and a breadth-first search without that takes half the time. Unsigned
-# and signed numbers of 64 bits must not meet, though: their sum is a float.
+# Kernels of this folder use unsigned numbers of vertices and arcs: Numba tests every signed index
+# for one that counts from the end, and a breadth-first search without that takes half the time.
+# Unsigned and signed numbers of 64 bits must not meet, though: their sum is a float.
 VERTEX, ARC = np.uint32, np.uint64
 ONE = ARC(1)
 #: no vertex, no record

@@ -100,7 +100,7 @@ class Tasks(NamedTuple):
         together: Together | None,
     ) -> None:
         """Process the tasks of one phase after the other, those `after` a task when it is done."""
-        ranges = self.ranges.tolist()
+        ranges: list[tuple[int, int]] = [(low, high) for low, high in self.ranges.tolist()]
         if threads == 1 or len(ranges) <= 1:
             scratch = make_scratch()
             for task in (task for phase in phases for task in phase):
@@ -110,10 +110,7 @@ class Tasks(NamedTuple):
         for task in (task for following in after for task in following):
             waiting[task] += 1
         spare = [make_scratch() for _ in range(threads)]
-        with (
-            Pool(threads) as pool,
-            Pool(threads) as executor,
-        ):
+        with Pool(threads) as pool, Pool(threads) as executor:
 
             def process(task: int) -> int:
                 if together is not None and self.shared[task]:

@@ -652,8 +652,8 @@ class ShortestPaths:
         page = import_module("sssp.apps.page.explore")
         asked = {"unit": unit, "name": name, "row": row}
         if path is not None:
-            return page.written(self, path, **asked)
-        return page.opened(self, network, port=port, open_browser=open_browser, **asked)
+            return page.write_page(self, path, **asked)
+        return page.open_page(self, network, port=port, open_browser=open_browser, **asked)
 
     def _distances_to_all(self, row: SupportsIndex) -> tuple[int, NDArray[Any]]:
         """Return a row as an int, and its distances of all vertices."""

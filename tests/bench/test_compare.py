@@ -126,7 +126,7 @@ def test_the_import_of_a_commit_is_compared_with_itself(compare_with_itself):
     lines = compare_with_itself("--only", "import")
     cells = [line.split("|") for line in lines]
     assert [row[1].strip() for row in cells] == list(PROCESSES)
-    assert all(float(cell) > 0 for row in cells for cell in row[3:7])
+    assert all(float(cell.replace(",", "")) > 0 for row in cells for cell in row[3:7])
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def test_a_graph_that_is_named_is_drawn_in_other_formats(ending, tmp_path):
 def test_what_cannot_be_drawn_is_refused_before_any_work(monkeypatch, tmp_path, capsys):
     picture = tmp_path / "times.png"
     assert main(["--plot", str(picture), "--table", "startup"]) == 2
-    assert "leave --table away" in capsys.readouterr().err
+    assert "omit --table" in capsys.readouterr().err
     for name in [*sys.modules, "matplotlib"]:
         if name.partition(".")[0] == "matplotlib":
             monkeypatch.setitem(sys.modules, name, None)

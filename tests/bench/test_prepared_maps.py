@@ -14,7 +14,7 @@ import sssp
 from bench import rivals
 from sssp.bench import __main__ as bench
 from sssp.bench import prepared_maps
-from sssp.bench.prepared_maps import held_bytes, preparing_pays_after
+from sssp.bench.prepared_maps import count_bytes, preparing_pays_after
 from sssp.bench.rival import PreparedMap, Rival
 from sssp.loaders import write_gr
 from tests.bench.test_bench import table_of
@@ -58,7 +58,7 @@ def test_every_question_is_asked_of_all_and_the_answers_are_equal(tmp_path, caps
             assert float(row[column].replace(",", "")) > 0, (name, column)
         assert row["pays after"] == "never" or int(row["pays after"].replace(",", "")) > 0
     h = sssp.prepare(sssp.road_like(500))
-    megabytes = f"{held_bytes(h._structure) / 1e6:.3f}"
+    megabytes = f"{count_bytes(h._structure) / 1e6:.3f}"
     assert found.rows["prepare"]["MB"] == megabytes
     (comparison,) = json.loads(file.read_text())["comparisons"]
     assert [line["asked for"] for line in comparison["records"]] == list(found.rows)
@@ -132,7 +132,7 @@ def test_preparing_pays_when_the_time_saved_is_that_of_preparing(prepared, ours,
 
 def test_held_bytes_are_those_of_arrays_however_deep_they_lie():
     arrays = np.zeros(3, np.int32), (np.zeros(2), 5, ())
-    assert held_bytes(*arrays) == held_bytes(arrays) == 28
+    assert count_bytes(*arrays) == count_bytes(arrays) == 28
 
 
 # -- rivals ------------------------------------------------------------------------------------

@@ -195,7 +195,7 @@ def test_a_graph_with_more_arcs_per_vertex_is_expected_to_take_longer(monkeypatc
 
 def test_a_table_brings_its_own_graphs(capsys):
     assert main(["--table", "thesis", "--graph", "road-like:100"]) == 2
-    assert "--table thesis has graphs of its own: leave --graph away" in capsys.readouterr().err
+    assert "--table thesis has graphs of its own: omit --graph" in capsys.readouterr().err
 
 
 def test_the_hardware_names_a_usable_gpu_and_its_driver(grid_header, monkeypatch):

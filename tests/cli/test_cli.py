@@ -284,7 +284,7 @@ def test_ctrl_c_leaves_no_traceback(graph, capsys, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sssp.calls.shortest_paths.shortest_paths", interrupted)
+    monkeypatch.setattr("sssp.shortest_paths", interrupted)
     assert main(["solve", graph, "--source", "1"]) == 130
     assert capsys.readouterr().err == "sssp solve: interrupted\n"
 

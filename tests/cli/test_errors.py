@@ -49,7 +49,7 @@ BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
         (["info", "road-like:\N{SUPERSCRIPT TWO}"], "needs a number of vertices"),
         (["info", f"road-like:{LONG_NUMBER}"], "needs a number of vertices"),
         (["info", "road-like:99999999999"], "0 to 536870912 vertices"),
-        (["info", "road-like:9", "--coordinates", "x.co"], "leave --coordinates away"),
+        (["info", "road-like:9", "--coordinates", "x.co"], "omit --coordinates"),
         (["info", "FILE", "--coordinates", "x.co"], "No such file or directory: 'x.co'"),
         (["info", "FILE", "--coordinates", "."], "Is a directory: '.'"),
         (["info", "FILE", "--coordinates", LONG_NAME], "File name too long"),
@@ -58,12 +58,12 @@ BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
         (["solve", "FILE"], "required: --source"),
         (["solve", "FILE", "--source", "6"], "no vertex has the label 6"),
         (["solve", "FILE", "--source", "-1"], "no vertex has the label -1"),
-        (["solve", "FILE", "--source", "1.0"], "'1.0' is no vertex"),
-        (["solve", "FILE", "--source", ""], "'' is no vertex"),
-        (["solve", "FILE", "--source", LONG_NUMBER], "is no vertex"),
+        (["solve", "FILE", "--source", "1.0"], "'1.0' is not a vertex"),
+        (["solve", "FILE", "--source", ""], "'' is not a vertex"),
+        (["solve", "FILE", "--source", LONG_NUMBER], "is not a vertex"),
         ([*SOLVE, "--source", "6"], "no vertex has the label 6"),
         ([*SOLVE, "--target", "0"], "no vertex has the label 0"),
-        ([*SOLVE, "--target", "\x1b[31m"], r"'\x1b[31m' is no vertex"),
+        ([*SOLVE, "--target", "\x1b[31m"], r"'\x1b[31m' is not a vertex"),
         # numbers
         ([*SOLVE, "--limit", "abc"], "--limit: 'abc' is not a number"),
         ([*SOLVE, "--limit", ""], "--limit: '' is not a number"),
@@ -109,7 +109,7 @@ BENCH = ["bench", "--graph", "FILE", "--trials", "1"]
         (["bench", "--row-limit", "inf"], "not a positive number of seconds"),
         (["bench", "--row-limit", "0"], "not a positive number of seconds"),
         (["bench", "--json", LONG_NAME], "File name too long"),
-        ([*BENCH, "--source", "x"], "'x' is no vertex"),
+        ([*BENCH, "--source", "x"], "'x' is not a vertex"),
     ],
 )
 def test_nonsense_is_told_in_one_line(graph, arguments, complaint, capsys):
@@ -196,7 +196,7 @@ def test_errors_of_every_kind_are_told_in_one_line(graph, error, told, capsys, m
     def fail(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("sssp.calls.shortest_paths.shortest_paths", fail)
+    monkeypatch.setattr("sssp.shortest_paths", fail)
     assert main(["solve", graph, "--source", "1"]) == 2
     err = capsys.readouterr().err
     assert err.startswith(f"sssp solve: error: {told}")
@@ -207,7 +207,7 @@ def test_a_bug_of_ours_shows_its_traceback(graph, monkeypatch):
     def fail(*arguments, **options):
         raise AttributeError("'NoneType' object has no attribute 'n'")
 
-    monkeypatch.setattr("sssp.calls.shortest_paths.shortest_paths", fail)
+    monkeypatch.setattr("sssp.shortest_paths", fail)
     with pytest.raises(AttributeError):
         main(["solve", graph, "--source", "1"])
 

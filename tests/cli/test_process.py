@@ -155,14 +155,14 @@ def test_ctrl_c_is_heard_while_modules_are_imported(graph, tmp_path, trap, code,
 #: Ctrl-C in a callback of the interpreter, from which no exception can leave
 INTERRUPTED_CALLBACK = """
 import signal, time
-from sssp.apps.terminal.interrupt import leave, tidying_up
+from sssp.apps.terminal.interrupt import leave, raise_interrupts
 
 class Callback:
     def __del__(self):
         signal.raise_signal(signal.SIGINT)
 
 def main():
-    with tidying_up():
+    with raise_interrupts():
         try:
             Callback()
             time.sleep(10**6)

@@ -78,7 +78,7 @@ def test_prepared_maps_are_known_and_made(tmp_path, served):
         (["--unit", "min=0"], "is not NAME=N"),
         (["--unit", "=3"], "is not NAME=N"),
         (["--distance-unit", "km=3"], "needs --distances"),
-        (["--port", "65536"], "no port"),
+        (["--port", "65536"], "not a port"),
         (["--device", "abacus"], "abacus"),
         (["--host", "192.0.2.1"], "192.0.2.1"),
     ],

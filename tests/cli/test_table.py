@@ -250,9 +250,9 @@ PAIRS, TABLE = ["pairs", "GRAPH", "FILE"], ["table", "GRAPH", "--target", "1", "
     [
         (TABLE, "vertex\n1\n\n9\n", "FILE:4: no vertex has the label 9"),
         (TABLE, f"vertex\n1\n{10**30}\n", "FILE:3: no vertex has the label 1000"),
-        (TABLE, "vertex\n1.0\n", "FILE:2: '1.0' is no vertex"),
+        (TABLE, "vertex\n1.0\n", "FILE:2: '1.0' is not a vertex"),
         (TABLE, "vertex\n1.0\n", "write it without a point (pandas: .astype"),
-        (TABLE, "vertex\n1.5\n", "'1.5' is no vertex: this graph numbers its vertices\n"),
+        (TABLE, "vertex\n1.5\n", "'1.5' is not a vertex: this graph numbers its vertices\n"),
         (TABLE, 'vertex\n""\n', "FILE:2: vertex is missing"),
         (TABLE, "vertex,x\n1.0,a\n,b\n", "FILE:3: vertex is missing"),
         (TABLE, "name;vertex\na;1\n", "'name;vertex'; write commas between the columns in place"),
@@ -298,8 +298,11 @@ def test_what_is_wrong_with_a_file_is_told_in_one_line(
         ([1.0, None], "FILE:2: source is missing"),
         ([1.0, float("nan")], "FILE:2: source is missing"),
         ([2, None], "FILE:2: source is missing"),
-        ([2.0, 1.0], "FILE:1: 2.0 is no vertex: this graph numbers its vertices; write it without"),
-        ([True, False], "FILE:1: True is no vertex: this graph numbers its vertices\n"),
+        (
+            [2.0, 1.0],
+            "FILE:1: 2.0 is not a vertex: this graph numbers its vertices; write it",
+        ),
+        ([True, False], "FILE:1: True is not a vertex: this graph numbers its vertices\n"),
     ],
 )
 def test_what_is_no_integer_in_parquet_is_no_vertex(graph, tmp_path, column, complaint, capsys):
@@ -375,4 +378,4 @@ def test_nothing_binary_goes_to_a_terminal(graph, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout", Terminal())
     ends = ["--source", "1", "--target", "1"]
     assert main(["table", graph, *ends, "--format", "parquet"]) == 2
-    assert "a .parquet file is nothing for a terminal" in capsys.readouterr().err
+    assert "a .parquet file is not for a terminal" in capsys.readouterr().err

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.jobs import blocks, layout, runners, zarr_store
-from sssp.apps.jobs.buffers import Buffers
+from sssp.apps.jobs import blocks, layout, runners, stores
+from sssp.apps.jobs.job_request import Buffers
 from sssp.apps.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
 from sssp.kernels.dtypes import FLOAT64, INT32
 
@@ -99,7 +99,7 @@ def test_blocks_of_a_gpu_and_what_is_being_written_stay_below_500_mb() -> None:
             together = layout.blocks_together(size, search_bytes)
             assert together * size * search_bytes <= layout.GPU_BLOCK_BYTES
     # (a chunk, and what it is compressed to)
-    writing = WRITERS_A_GPU * 2 * zarr_store.CHUNK_BYTES
+    writing = WRITERS_A_GPU * 2 * stores.CHUNK_BYTES
     assert AHEAD * layout.GPU_BLOCK_BYTES + writing < 500e6
 
 

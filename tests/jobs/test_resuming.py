@@ -26,8 +26,8 @@ import pytest
 import sssp
 from sssp.apps.jobs.blocks import Inputs
 from sssp.apps.jobs.manifest import Manifest
-from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.runners import WRITERS_A_GPU, LocalRunner
+from sssp.apps.jobs.stores import ParquetParts
 from sssp.calls.shortest_paths import solved
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
 
@@ -464,14 +464,14 @@ def test_a_job_that_another_process_begins_meanwhile_is_left_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     to = tmp_path / "od"
-    real = Manifest.opened
+    real = Manifest.open
 
     def opened_late(self: Any, asked: Any) -> Any:
-        monkeypatch.setattr(Manifest, "opened", real)
+        monkeypatch.setattr(Manifest, "open", real)
         sssp.run(G, SOURCES, to=to, block_size=4)
         return real(self, asked)
 
-    monkeypatch.setattr(Manifest, "opened", opened_late)
+    monkeypatch.setattr(Manifest, "open", opened_late)
     with pytest.raises(
         sssp.JobError, match=r"another process has begun a job .* run this one again"
     ):
@@ -494,7 +494,7 @@ def test_workers_that_outlive_a_job_do_not_keep_it(tmp_path: Path) -> None:
     worker = fork.Process(target=work)
     identity = {"block_size": 4, "chunk_bytes": None}
     manifest = Manifest(tmp_path / "od")
-    with manifest.opened(identity) as stream:
+    with manifest.open(identity) as stream:
         manifest.add(stream, [(0, [])])
         worker.start()
         assert here.recv() == "begun"
@@ -503,7 +503,7 @@ def test_workers_that_outlive_a_job_do_not_keep_it(tmp_path: Path) -> None:
     try:
         manifest = Manifest(tmp_path / "od")
         assert manifest.job == identity
-        with manifest.opened(identity):
+        with manifest.open(identity):
             assert worker.is_alive()
     finally:
         here.send("done")
@@ -568,7 +568,7 @@ def test_a_block_that_another_version_found_again_counts_as_it_was_then(
     chunk = to / "distances" / "c" / "3" / "0"
     size = chunk.stat().st_size
     chunk.unlink()
-    monkeypatch.setattr("sssp.apps.jobs.zarr_store.ZSTD_LEVEL", 9)
+    monkeypatch.setattr("sssp.apps.jobs.stores.ZSTD_LEVEL", 9)
     assert sssp.run(G, SOURCES, to=to).done == 1
     assert chunk.stat().st_size != size
     report = sssp.run(G, SOURCES, to=to)

@@ -210,7 +210,7 @@ def test_a_long_table_has_a_row_a_pair_however_often_a_target_is_named(tmp_path:
     ("asked", "error", "message"),
     [
         ({"to": "s3://bucket/od.zarr"}, ValueError, "a folder that this process sees"),
-        ({"to": ""}, ValueError, "to is '', which is no name"),
+        ({"to": ""}, ValueError, "to is '', which is not the name"),
         ({"form": "tall"}, ValueError, "'long' or 'wide'"),
         ({"to": "od.zarr", "form": "long"}, ValueError, "'long' or 'wide'"),
         ({"compression": "gzip"}, ValueError, "'zstd' or None"),
@@ -223,7 +223,7 @@ def test_a_long_table_has_a_row_a_pair_however_often_a_target_is_named(tmp_path:
         ({"reduce": "weight"}, ValueError, "the reduction 'weight' needs vertex_weights"),
         ({"skim": [1.0]}, ValueError, "one an arc"),
         ({"skim": {"source": G.weights}}, ValueError, "a skim is called 'source'"),
-        ({"skim": G.weights, "reduce": "sum"}, ValueError, "leave one away"),
+        ({"skim": G.weights, "reduce": "sum"}, ValueError, "omit one"),
         ({"targets": [4, 4], "form": "wide"}, ValueError, "4 is named twice"),
         ({"block_size": 0}, ValueError, "block_size"),
         ({"certify": -1}, ValueError, "certify must be an integer of 0 or more, not -1"),

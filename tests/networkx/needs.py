@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 import networkx as nx
 import pytest
 
-from sssp.apps.networkx.versions import FIRST, NETWORKX
+from sssp.apps.networkx.choice import FIRST, NETWORKX
 
 __all__ = ["needs_backend"]
 

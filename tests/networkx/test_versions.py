@@ -8,7 +8,7 @@ import networkx as nx
 import pytest
 
 from sssp.apps.networkx import backend, choice
-from sssp.apps.networkx.versions import FIRST, NETWORKX
+from sssp.apps.networkx.choice import FIRST, NETWORKX
 
 
 def test_older_versions_of_networkx_get_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

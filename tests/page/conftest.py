@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 import sssp
-from sssp.apps.page.explore import served
+from sssp.apps.page.explore import make_server
 from sssp.apps.page.server import PageServer
 
 
 @contextmanager
 def serving(network: Any, **options: Any) -> Iterator[PageServer]:
     """Serve a map until the block ends."""
-    server = served(network, **options)
+    server = make_server(network, **options)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

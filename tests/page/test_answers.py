@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.page.answers import UNREACHED, Answers, coded
-from sssp.apps.page.questions import Question, Sizes, asked
+from sssp.apps.page.answers import UNREACHED, Answers, encode
+from sssp.apps.page.questions import Question, Sizes, parse_question
 from sssp.apps.page.street_map import StreetMap
 
 GRAPH = sssp.road_like(300, seed=4)
@@ -115,7 +115,7 @@ def test_a_certificate_counts_what_it_proves(answers):
 def test_a_wrong_tree_has_no_certificate(answers, monkeypatch):
     right = sssp.shortest_paths(GRAPH, 7, predecessors=True)
     right.distances = right.distances + (np.arange(GRAPH.n) == 9)
-    monkeypatch.setattr("sssp.apps.page.answers.shortest_paths", lambda *a, **k: right)
+    monkeypatch.setattr("sssp.shortest_paths", lambda *a, **k: right)
     with pytest.raises(sssp.VerificationError):
         answers.certificate(Question((7,)))
 
@@ -160,7 +160,7 @@ def test_labels_lead_to_vertices_and_back():
     ],
 )
 def test_sixteen_bits_hold_a_distance_to_half_a_step(distances):
-    values, scale = coded(distances)
+    values, scale = encode(distances)
     found = decoded(values, scale)
     missing = np.inf if distances.dtype.kind == "f" else np.iinfo(distances.dtype).max
     reached = distances != missing
@@ -181,38 +181,38 @@ SIZES = Sizes(vertices=10, streets=5, classes=4)
 def test_a_question_is_read_as_it_is_asked():
     fields = {"sources": [3, 1], "target": 9, "closed": [4, 0, 4], "traffic": [1, 2, 1, 1]}
     expected = Question((3, 1), 9, (0, 4), (1.0, 2.0, 1.0, 1.0))
-    assert asked(fields, SIZES) == expected
+    assert parse_question(fields, SIZES) == expected
     # traffic that changes nothing is none
-    assert asked({"sources": [0], "traffic": [1, 1, 1.0, 1]}, SIZES).traffic == ()
+    assert parse_question({"sources": [0], "traffic": [1, 1, 1.0, 1]}, SIZES).traffic == ()
 
 
 @pytest.mark.parametrize(
     ("fields", "error", "message"),
     [
-        ({"sources": [10]}, sssp.VertexError, "10 is no vertex: they are 0..9"),
-        ({"sources": [-1]}, sssp.VertexError, "no vertex"),
-        ({"sources": [True]}, sssp.VertexError, "no vertex"),
-        ({"sources": [1.0]}, sssp.VertexError, "no vertex"),
-        ({"sources": ["1"]}, sssp.VertexError, "no vertex"),
-        ({"sources": [None]}, sssp.VertexError, "no vertex"),
-        ({"sources": [[[[1]]]]}, sssp.VertexError, "no vertex"),
-        ({"sources": [0], "target": 99}, sssp.VertexError, "99 is no vertex"),
-        ({"sources": [0], "target": "x" * 999}, sssp.VertexError, r'"x{39}\.\.\. is no vertex'),
+        ({"sources": [10]}, sssp.VertexError, "10 is not a vertex: they are 0..9"),
+        ({"sources": [-1]}, sssp.VertexError, "is not a vertex"),
+        ({"sources": [True]}, sssp.VertexError, "is not a vertex"),
+        ({"sources": [1.0]}, sssp.VertexError, "is not a vertex"),
+        ({"sources": ["1"]}, sssp.VertexError, "is not a vertex"),
+        ({"sources": [None]}, sssp.VertexError, "is not a vertex"),
+        ({"sources": [[[[1]]]]}, sssp.VertexError, "is not a vertex"),
+        ({"sources": [0], "target": 99}, sssp.VertexError, "99 is not a vertex"),
+        ({"sources": [0], "target": "x" * 999}, sssp.VertexError, r'"x{39}\.\.\. is not a vertex'),
         ({}, ValueError, "sources must name a vertex"),
         ({"sources": []}, ValueError, "sources must name a vertex"),
         ({"sources": 7}, ValueError, "sources must be a list"),
         ({"sources": [0] * 1001}, ValueError, "sources may name 1000"),
-        ({"sources": [0], "closed": [5]}, ValueError, "5 is no street: they are 0..4"),
+        ({"sources": [0], "closed": [5]}, ValueError, "5 is not a street: they are 0..4"),
         ({"sources": [0], "closed": list(range(1001))}, ValueError, "closed may name 1000"),
         ({"sources": [0], "traffic": [1, 1]}, ValueError, "4 factors, not 2"),
-        ({"sources": [0], "traffic": [1, 1, 1, 0]}, ValueError, "0 is no factor"),
-        ({"sources": [0], "traffic": [1, 1, 1, 1e99]}, ValueError, "no factor"),
-        ({"sources": [0], "traffic": [1, 1, 1, float("nan")]}, ValueError, "no factor"),
-        ({"sources": [0], "traffic": [1, 1, 1, True]}, ValueError, "no factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, 0]}, ValueError, "0 is not a factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, 1e99]}, ValueError, "is not a factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, float("nan")]}, ValueError, "is not a factor"),
+        ({"sources": [0], "traffic": [1, 1, 1, True]}, ValueError, "is not a factor"),
         ({"sources": [0], "by_source": 1}, ValueError, "true or false"),
         ({"sources": [0], "limit": 5}, ValueError, "nothing is called 'limit'"),
     ],
 )
 def test_what_makes_no_question_is_refused(fields, error, message):
     with pytest.raises(error, match=message):
-        asked(fields, SIZES)
+        parse_question(fields, SIZES)

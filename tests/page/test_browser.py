@@ -17,7 +17,7 @@ import pytest
 
 import sssp
 from sssp.apps.page.answers import Answers
-from sssp.apps.page.explore import served
+from sssp.apps.page.explore import make_server
 from sssp.apps.page.server import PageServer
 from tests.page.conftest import serving
 from tests.patience import PATIENCE
@@ -463,7 +463,7 @@ def test_maps_of_next_to_nothing_are_shown(chromium, n):
 
 
 def test_a_server_that_has_gone_is_told(chromium):
-    server = served(PREPARED)
+    server = make_server(PREPARED)
     server.server_close()
     with window(chromium) as page, serving(PREPARED) as living:
         page.open(living.address)

@@ -134,14 +134,14 @@ def test_routes_certificates_and_labels_are_json(browser, server):
 @pytest.mark.parametrize(
     ("what", "question", "status", "message"),
     [
-        ("/distances", {"sources": [300]}, 404, "300 is no vertex"),
+        ("/distances", {"sources": [300]}, 404, "300 is not a vertex"),
         ("/vertex", {"label": "300"}, 404, "300"),
-        ("/vertex", {"label": "4_0"}, 404, "'4_0' is no vertex"),
-        ("/vertex", {"label": "\u0664\u0660"}, 404, "is no vertex"),
+        ("/vertex", {"label": "4_0"}, 404, "'4_0' is not a vertex"),
+        ("/vertex", {"label": "\u0664\u0660"}, 404, "is not a vertex"),
         ("/vertex", {"label": 7}, 400, "must be a text"),
         ("/route", {"sources": [7]}, 400, "target must be a vertex"),
-        ("/distances", [7], 400, "no object"),
-        ("/distances", {"sources": [7], "closed": [10**9]}, 400, "no street"),
+        ("/distances", [7], 400, "not an object"),
+        ("/distances", {"sources": [7], "closed": [10**9]}, 400, "is not a street"),
         ("/elsewhere", {}, 404, "nothing is here"),
     ],
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.page.street_map import StreetMap, packed
+from sssp.apps.page.street_map import StreetMap, pack
 from sssp.graph.sphere import EARTH_RADIUS
 
 #: degrees of a metre, along a meridian
@@ -99,7 +99,7 @@ def test_arrays_are_packed_behind_a_text_that_says_where_they_are():
         "points": np.arange(4, dtype=np.float32).reshape(2, 2),
         "big": np.array([258], ">u2"),
     }
-    content = packed({"name": "caf\xe9"}, arrays)
+    content = pack({"name": "caf\xe9"}, arrays)
     length = int.from_bytes(content[:4], "little")
     head = json.loads(content[4 : 4 + length])
     assert head["name"] == "caf\xe9"

@@ -57,15 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     SystemExit
         The arguments make no sense (2), or ask for help or the version (0).
     """
-    from sssp.apps.terminal.outcome import reporting_errors
+    from sssp.apps.terminal.outcome import report_errors
 
     def command() -> int:
         from sssp.apps.terminal.parser import parse
 
         options = parse(_command_parser(), arguments)
-        return reporting_errors(options.program, lambda: options.run(options), vars(options))
+        return report_errors(options.program, lambda: options.run(options), vars(options))
 
-    return reporting_errors("sssp", command)
+    return report_errors("sssp", command)
 
 
 def console() -> NoReturn:

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import sssp
 from sssp.methods import (
     CLOSURE_METHODS,
     DENSE_METHODS,
@@ -27,10 +28,6 @@ from sssp.methods import (
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from sssp.graph.graph import Graph
-    from sssp.prepared.hierarchy import Hierarchy
-    from sssp.results import ShortestPaths
 
 SUMMARY = "compile kernels ahead of time"
 EXAMPLES = """examples:
@@ -111,9 +108,7 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
     """Yield calls that use every kernel of the methods, and on the CPU those of graphs."""
     import numpy as np
 
-    from sssp.datasets.generate import road_like
-
-    g = road_like(SEARCHED)
+    g = sssp.road_like(SEARCHED)
     if device == "cpu":
         yield _read_files
         yield partial(_use_graph, g)
@@ -136,26 +131,19 @@ def _steps(methods: Sequence[Method], device: str, dtypes: Sequence[str]) -> Ite
             yield partial(_close, method, device)
 
 
-def _trips(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+def _trips(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
     """Yield calls that use every kernel of trips."""
-    from sssp.calls.pairs import pairs
-
-    ask = partial(pairs, g, range(SEVERAL), 0, device=device, dtype=dtype)
+    ask = partial(sssp.pairs, g, range(SEVERAL), 0, device=device, dtype=dtype)
     yield partial(ask, method=method)
     yield partial(ask, predecessors=True)
 
 
-def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
+def _sweep(g: sssp.Graph, device: str, dtype: np.dtype[Any]) -> None:
     """Use every kernel of prepared maps, those for negative weights too."""
     import numpy as np
 
-    from sssp.calls.many_sources import reduce
-    from sssp.calls.pairs import pairs
-    from sssp.calls.shortest_paths import shortest_paths
-    from sssp.prepared.prepare import prepare
-
-    h = prepare(g)
-    ask = partial(shortest_paths, h, device=device, dtype=dtype)
+    h = sssp.prepare(g)
+    ask = partial(sssp.shortest_paths, h, device=device, dtype=dtype)
     several, half = np.arange(SEVERAL), np.arange(g.n // 2)
     # one, a few, and so many that a GPU sweeps them side by side
     for sources in (0, several, np.arange(3 * SEVERAL)):
@@ -164,21 +152,21 @@ def _sweep(g: Graph, device: str, dtype: np.dtype[Any]) -> None:
     # (a GPU sweeps to targets alone when they come again)
     for _ in range(2):
         ask(several, targets=half)
-    reduce(h, several, "mean", targets=half, device=device)
+    sssp.reduce(h, several, "mean", targets=half, device=device)
     ask(several, limit=g.weights.max(), output="sparse")
     ask(several, limit=g.weights.max() * g.n)
     ask(several, nearest=True, predecessors=True)
-    reduce(h, several, "mean", device=device)
+    sssp.reduce(h, several, "mean", device=device)
     for paths in (False, True):
-        pairs(h, several, several[::-1], predecessors=paths, device=device, dtype=dtype)
+        sssp.pairs(h, several, several[::-1], predecessors=paths, device=device, dtype=dtype)
     fallen = h.with_changes([0], [-1])
     for sources in (0, several):
-        shortest_paths(fallen, sources, device=device, dtype=dtype)
+        sssp.shortest_paths(fallen, sources, device=device, dtype=dtype)
     if device == "cuda":
         _weigh_there(h, device, dtype)
 
 
-def _weigh_there(h: Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
+def _weigh_there(h: sssp.Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
     """Use every kernel for weights that are on a GPU already."""
     from sssp.cuda.arrays import DeviceArray
     from sssp.cuda.compiler import device_number, select
@@ -191,24 +179,19 @@ def _weigh_there(h: Hierarchy, device: str, dtype: np.dtype[Any]) -> None:
         version.with_weights(weights)
 
 
-def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
+def _searches(g: sssp.Graph, method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
     """Yield calls that use every kernel of a search, and every form of an answer."""
     import numpy as np
 
-    from sssp.calls.betweenness import betweenness
-    from sssp.calls.many_sources import reduce
-    from sssp.calls.nearest import nearest
-    from sssp.calls.shortest_paths import shortest_paths
-
-    ask = partial(shortest_paths, g, method=method, device=device, dtype=dtype)
+    ask = partial(sssp.shortest_paths, g, method=method, device=device, dtype=dtype)
     several = np.arange(SEVERAL)
     yield partial(ask, 0, predecessors=True)
     yield partial(_use_trees, ask, several)
     yield partial(_use_trees, partial(ask, targets=several), several)
     yield partial(ask, several, nearest=True, predecessors=True)
     yield partial(ask, several, limit=g.weights.max(), output="sparse")
-    yield partial(nearest, g, several, k=2, method=method, device=device, dtype=dtype)
-    summed = partial(reduce, g, several, method=method, device=device)
+    yield partial(sssp.nearest, g, several, k=2, method=method, device=device, dtype=dtype)
+    summed = partial(sssp.reduce, g, several, method=method, device=device)
     for targets in (None, several):
         for what in ("eccentricity", "sum", "count"):
             yield partial(summed, what, targets=targets)
@@ -217,10 +200,10 @@ def _searches(g: Graph, method: Method, device: str, dtype: np.dtype[Any]) -> It
         decayed = partial(summed, "weight", targets=targets, decay=("power", 1))
         yield decayed
         yield partial(decayed, vertex_weights=np.ones(g.n))
-    yield partial(betweenness, g, several, method=method, device=device)
+    yield partial(sssp.betweenness, g, several, method=method, device=device)
 
 
-def _use_trees(ask: Callable[..., ShortestPaths], sources: NDArray[np.int64]) -> None:
+def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64]) -> None:
     """Find trees, and sums along them."""
     import numpy as np
 
@@ -239,11 +222,9 @@ def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
     """Yield calls that use every kernel of a method on matrices."""
-    from sssp.calls.all_pairs import all_pairs
-
     for predecessors in (False, True):
         yield partial(
-            all_pairs,
+            sssp.all_pairs,
             _matrix(dtype),
             method=method,
             device=device,
@@ -256,34 +237,29 @@ def _close(method: Method, device: str) -> None:
     """Use every kernel of a method for the transitive closure."""
     import numpy as np
 
-    from sssp.calls.all_pairs import transitive_closure
-
     for packed in (False, True):
-        transitive_closure(_matrix(np.dtype(np.int32)), method=method, device=device, packed=packed)
+        sssp.transitive_closure(
+            _matrix(np.dtype(np.int32)), method=method, device=device, packed=packed
+        )
 
 
 def _read_files() -> None:
     """Use the kernels that read files."""
-    from sssp.graph.reading import read_graph
-
     with tempfile.TemporaryDirectory() as folder:
         graph, places = Path(folder, "small.gr"), Path(folder, "small.co")
         graph.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n", encoding="ascii")
         places.write_text("p aux sp co 2\nv 1 0 0\nv 2 1 1\n", encoding="ascii")
         kept = Path(folder, "small.sssp")
-        read_graph(graph, coordinates=places).save(kept)
-        read_graph(kept)
+        sssp.read_graph(graph, coordinates=places).save(kept)
+        sssp.read_graph(kept)
 
 
-def _use_graph(g: Graph) -> None:
+def _use_graph(g: sssp.Graph) -> None:
     """Use the kernels of graphs and results."""
-    from sssp.calls.shortest_paths import shortest_paths
-    from sssp.certificate import verify
-
     g.largest_component()
     g.reverse()
-    result = shortest_paths(g, 0, predecessors=True)
-    verify(g, result)
+    result = sssp.shortest_paths(g, 0, predecessors=True)
+    sssp.verify(g, result)
     result.path(1)
     result.skim(g.weights)
     result.load(g.weights[: g.n])

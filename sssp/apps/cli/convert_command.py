@@ -11,22 +11,23 @@ kept in .sssp alone.
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sssp.apps.terminal.arguments import add_graph, new_file
-from sssp.apps.terminal.geojson import require_coordinates, write_lines
-from sssp.apps.terminal.interrupt import tidying_up
-from sssp.apps.terminal.outcome import naming, on_one_line
-from sssp.apps.terminal.output import Output, add_output, chosen_output
-from sssp.apps.terminal.table_files import labelled, write_table
-from sssp.errors import plain_digits
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
+import sssp
+from sssp.apps.terminal.arguments import (
+    add_graph,
+    label_vertices,
+    new_file,
+    positive_number,
+    require_coordinates,
+)
+from sssp.apps.terminal.interrupt import raise_interrupts
+from sssp.apps.terminal.outcome import name_in_errors, on_one_line
+from sssp.apps.terminal.output import Output, add_output, choose_output
+from sssp.apps.terminal.table_files import write_lines, write_table
 
 SUMMARY = "write a graph in another format"
 EXAMPLES = """examples:
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_graph(parser)
     parser.add_argument(
         "--scale",
-        type=_factor,
+        type=positive_number("a number above 0"),
         metavar="F",
         help="multiply the weights by this, and round them to integers",
     )
@@ -65,8 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, write, and say what the format could not hold."""
-    output, places = chosen_output(options, FORMATS), options.coordinates_output
-    assert output is not None
+    output, places = choose_output(options), options.coordinates_output
     g = options.graph.load(options.coordinates)
     if places is not None:
         require_coordinates(g)
@@ -76,17 +76,15 @@ def run(options: argparse.Namespace) -> int:
     count = WRITERS[output.format](g, output)
     lines = [f"wrote {count:,} arcs to {output.name} in {perf_counter() - start:.2f} s"]
     if places is not None:
-        from sssp.loaders import write_co
-
-        with tidying_up(), naming(places):
-            write_co(places, require_coordinates(g))
+        with raise_interrupts(), name_in_errors(places):
+            sssp.loaders.write_co(places, require_coordinates(g))
         lines.append(f"wrote {g.n:,} coordinates to {on_one_line(str(places))}")
-    output.summarize([*lines, *_lost(g, output.format, places)])
+    output.summarize([*lines, *_report_losses(g, output.format, places)])
     return 0
 
 
-def _lost(g: Graph, format: str, places: Path | None) -> Iterator[str]:
-    """Tell what the format does not hold."""
+def _report_losses(g: sssp.Graph, format: str, places: Path | None) -> Iterator[str]:
+    """Say what the format does not hold."""
     import numpy as np
 
     if format == "sssp":
@@ -102,30 +100,30 @@ def _lost(g: Graph, format: str, places: Path | None) -> Iterator[str]:
         yield f"vertices 1 to {g.n} stand for those that went by {labels[0]} to {labels[-1]}"
 
 
-def _write_sssp(g: Graph, output: Output) -> int:
+def _write_sssp(g: sssp.Graph, output: Output) -> int:
     output.save(g.save)
     return g.m
 
 
-def _write_gr(g: Graph, output: Output) -> int:
-    from sssp.loaders import write_gr
-
+def _write_gr(g: sssp.Graph, output: Output) -> int:
     arcs = g.without_closed_arcs()
     if arcs.weights.dtype.kind == "f":
         raise ValueError(
             f"a .gr file holds integers, and these weights are {g.weights.dtype}: --scale 1000 "
             "keeps three digits behind the point"
         )
-    output.save(lambda path: write_gr(path, arcs.n, arcs.tails, arcs.indices, arcs.weights))
+    output.save(
+        lambda path: sssp.loaders.write_gr(path, arcs.n, arcs.tails, arcs.indices, arcs.weights)
+    )
     return arcs.m
 
 
-def _write_rows(g: Graph, output: Output) -> int:
+def _write_rows(g: sssp.Graph, output: Output) -> int:
     arcs = g.without_closed_arcs()
     return write_table(output, [_columns(arcs, arcs.tails, arcs.indices, arcs.weights)])
 
 
-def _write_geojson(g: Graph, output: Output) -> int:
+def _write_geojson(g: sssp.Graph, output: Output) -> int:
     import numpy as np
 
     arcs = g.without_closed_arcs()
@@ -134,33 +132,23 @@ def _write_geojson(g: Graph, output: Output) -> int:
     return write_lines(output, g, *ends, _columns(g, *ends, arcs.weights[shown]))
 
 
-def _write_gpkg(g: Graph, output: Output) -> int:
+def _write_gpkg(g: sssp.Graph, output: Output) -> int:
     require_coordinates(g)
     frame = g.to_geodataframe()
     output.fill(lambda path: frame.to_file(path, driver="GPKG", layer=LAYER))
     return len(frame)
 
 
-def _columns(g: Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
+def _columns(g: sssp.Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
     return {
-        "tail": labelled(g.labels, tails),
-        "head": labelled(g.labels, heads),
+        "tail": label_vertices(g, tails),
+        "head": label_vertices(g, heads),
         "weight": weights,
     }
 
 
-def _factor(text: str) -> float:
-    try:
-        factor = float(plain_digits(text))
-    except ValueError:
-        factor = math.nan
-    if not 0 < factor < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return factor
-
-
 #: what writes a graph and returns how many arcs that were
-WRITERS: dict[str, Callable[[Graph, Output], int]] = {
+WRITERS: dict[str, Callable[[sssp.Graph, Output], int]] = {
     **dict.fromkeys(DIMACS, _write_gr),
     "sssp": _write_sssp,
     "csv": _write_rows,

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import argparse
 
+from sssp import datasets
+from sssp.apps.terminal.interrupt import raise_interrupts
+from sssp.apps.terminal.outcome import on_one_line
+
 SUMMARY = "download known road networks"
 EXAMPLES = """examples:
   # the roads of New York: distances, and coordinates
@@ -25,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names",
         nargs="*",
-        type=_published,
+        type=_check_name,
         metavar="NAME",
         help="a graph: rome99, USA-road-d.NY (distances), USA-road-t.NY (travel times) or "
         "USA-road-d.NY.co (coordinates); --list names all",
@@ -35,25 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print where the files are, once they are there."""
-    from sssp import datasets
-    from sssp.apps.terminal.interrupt import tidying_up
-    from sssp.apps.terminal.outcome import on_one_line
-
     if options.list:
         _list()
     elif not options.names:
         raise ValueError("name a graph, as rome99; --list shows which ones there are")
     for name in options.names:
-        with tidying_up():
+        with raise_interrupts():
             path = datasets.fetch(name)
         print(on_one_line(str(path)), flush=True)
     return 0
 
 
 def _list() -> None:
-    from sssp import datasets
-    from sssp.apps.terminal.outcome import on_one_line
-
     names = [file.removesuffix(".gz").removesuffix(".gr") for file in datasets.PUBLISHED]
     width = max(map(len, names))
     for name in names:
@@ -61,9 +58,7 @@ def _list() -> None:
         print(f"{name:{width}}  {'not here' if path is None else on_one_line(str(path))}")
 
 
-def _published(text: str) -> str:
-    from sssp import datasets
-
+def _check_name(text: str) -> str:
     if datasets.published_file(text) is None:
         raise argparse.ArgumentTypeError(f"no graph {text!r} is published; --list names all")
     return text

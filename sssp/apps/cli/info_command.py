@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import sssp
 from sssp.apps.terminal.arguments import add_graph
 from sssp.apps.terminal.outcome import on_one_line
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 SUMMARY = "tell what is in a graph file"
 EXAMPLES = """examples:
@@ -46,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _facts(g: Graph) -> Iterator[tuple[str, str]]:
+def _facts(g: sssp.Graph) -> Iterator[tuple[str, str]]:
     yield "vertices", f"{g.n:,}"
     yield "arcs", f"{g.m:,}" + ("" if g.directed else " (every input arc in both directions)")
     yield "input arcs", f"{g.input_arcs:,}"
@@ -62,7 +60,7 @@ def _facts(g: Graph) -> Iterator[tuple[str, str]]:
     yield "memory", f"{_bytes(g) / MIB:,.1f} MiB"
 
 
-def _weights(g: Graph) -> str:
+def _weights(g: sssp.Graph) -> str:
     if g.m == 0:
         return f"{g.weights.dtype}, none"
     import numpy as np
@@ -73,7 +71,7 @@ def _weights(g: Graph) -> str:
     )
 
 
-def _degrees(g: Graph) -> Iterator[tuple[str, str]]:
+def _degrees(g: sssp.Graph) -> Iterator[tuple[str, str]]:
     import numpy as np
 
     counts = np.bincount(np.minimum(np.diff(g.indptr), MANY_ARCS))
@@ -82,7 +80,7 @@ def _degrees(g: Graph) -> Iterator[tuple[str, str]]:
         yield name, f"{counts[degree]:,} ({counts[degree] / g.n:.1%})"
 
 
-def _components(g: Graph, connection: Literal["strong", "weak"]) -> str:
+def _components(g: sssp.Graph, connection: Literal["strong", "weak"]) -> str:
     import numpy as np
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -95,7 +93,7 @@ def _components(g: Graph, connection: Literal["strong", "weak"]) -> str:
     return f"{count:,}, the largest of {largest:,} vertices ({largest / g.n:.1%})"
 
 
-def _labels(g: Graph) -> str:
+def _labels(g: sssp.Graph) -> str:
     labels = g.labels
     if labels is None:
         return "none: vertices go by 0-based numbers"
@@ -105,14 +103,14 @@ def _labels(g: Graph) -> str:
     return f"{kind}, {labels[0]} to {labels[-1]}"
 
 
-def _coordinates(g: Graph) -> str:
+def _coordinates(g: sssp.Graph) -> str:
     if g.coordinates is None or g.n == 0:
         return "none"
     (west, south), (east, north) = g.coordinates.min(axis=0), g.coordinates.max(axis=0)
     return f"longitude {west:.6f} to {east:.6f}, latitude {south:.6f} to {north:.6f}"
 
 
-def _bytes(g: Graph) -> int:
+def _bytes(g: sssp.Graph) -> int:
     arrays: list[Any] = [g.indptr, g.indices, g.weights, g.arc_origin]
     if g.coordinates is not None:
         arrays.append(g.coordinates)

@@ -14,18 +14,19 @@ makes them of the lines, by a buffer or a concave hull.
 from __future__ import annotations
 
 import argparse
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sssp.apps.terminal.arguments import add_graph
-from sssp.apps.terminal.geojson import require_coordinates, write_lines
-from sssp.apps.terminal.output import STDOUT, Output, add_output, chosen_output
-from sssp.apps.terminal.search_options import add_limits, add_search, negatives_named
-from sssp.apps.terminal.table_files import labelled, write_table
-from sssp.apps.terminal.vertices import add_vertices, chosen_vertices, require_vertices
-
-if TYPE_CHECKING:
-    from sssp.results.trees import ShortestPaths
+import sssp
+from sssp.apps.terminal.arguments import (
+    add_graph,
+    add_limits,
+    add_search,
+    label_vertices,
+    require_coordinates,
+)
+from sssp.apps.terminal.output import STDOUT, Output, add_output, choose_output
+from sssp.apps.terminal.table_files import write_lines, write_table
+from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
 
 SUMMARY = "find what is reached within limits"
 EXAMPLES = """examples:
@@ -53,26 +54,20 @@ def run(options: argparse.Namespace) -> int:
     """Write what is reached, and print a summary."""
     import numpy as np
 
-    from sssp.calls.shortest_paths import shortest_paths
-
     require_vertices(options, "source")
-    output = chosen_output(options, FORMATS)
-    assert output is not None
+    output = choose_output(options)
     g = options.graph.load(options.coordinates)
     if output.format == "geojson":
         require_coordinates(g)
-    sources = chosen_vertices(g, options.sources, "source").some("source")
-    start = perf_counter()
-    with negatives_named(g):
-        result = shortest_paths(
-            g,
-            sources.vertices,
-            nearest=True,
-            limit=options.limits[-1],
-            method=options.method,
-            device=options.device,
-        )
-    seconds = perf_counter() - start
+    sources = find_vertices(g, options.sources, "source")
+    result, how = search(
+        g,
+        options,
+        sssp.shortest_paths,
+        sources.vertices,
+        nearest=True,
+        limit=options.limits[-1],
+    )
     limits = np.array(options.limits)
     if output.format == "geojson":
         written = f"{_write_streets(output, result, limits):,} lines"
@@ -82,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     output.summarize(
         [
             *sources.notes,
-            f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any",
+            how,
             *(
                 f"within {limit}: {np.searchsorted(within, limit, 'right'):,} of {g.n:,} vertices"
                 for limit in options.limits
@@ -93,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _columns(result: ShortestPaths, limits: Any) -> dict[str, Any]:
+def _columns(result: sssp.ShortestPaths, limits: Any) -> dict[str, Any]:
     """Return a row for every vertex that is reached."""
     import numpy as np
 
@@ -101,19 +96,19 @@ def _columns(result: ShortestPaths, limits: Any) -> dict[str, Any]:
     vertices = np.flatnonzero(result.reached)
     distances = result.distances[vertices]
     columns = {
-        "vertex": labelled(g.labels, vertices),
+        "vertex": label_vertices(g, vertices),
         "distance": distances,
         "band": limits[np.searchsorted(limits, distances)],
     }
     if result.sources.size > 1:
         assert result.origin is not None
-        columns["source"] = labelled(g.labels, result.origin[vertices])
+        columns["source"] = label_vertices(g, result.origin[vertices])
     if g.coordinates is not None:
         columns["lon"], columns["lat"] = g.coordinates[vertices].T
     return columns
 
 
-def _write_streets(output: Output, result: ShortestPaths, limits: Any) -> int:
+def _write_streets(output: Output, result: sssp.ShortestPaths, limits: Any) -> int:
     """Write a line for every street with both ends in reach."""
     import numpy as np
 
@@ -125,8 +120,8 @@ def _write_streets(output: Output, result: ShortestPaths, limits: Any) -> int:
     tails, heads = ends[:, result.reached[ends].all(axis=0)]
     farther = np.maximum(result.distances[tails], result.distances[heads])
     properties = {
-        "tail": labelled(g.labels, tails),
-        "head": labelled(g.labels, heads),
+        "tail": label_vertices(g, tails),
+        "head": label_vertices(g, heads),
         "distance": farther,
         "band": limits[np.searchsorted(limits, farther)],
     }

@@ -11,20 +11,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sssp.apps.terminal.arguments import add_graph
-from sssp.apps.terminal.output import STDOUT, add_output, chosen_output
-from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
-from sssp.apps.terminal.table_files import Table, labelled, read_table, write_table
-from sssp.apps.terminal.vertices import Chosen, has_points, points_in, vertices_in
-from sssp.errors import GraphFormatError
+import sssp
+from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
+from sssp.apps.terminal.output import STDOUT, add_output, choose_output
+from sssp.apps.terminal.table_files import Table, read_table, write_table
+from sssp.apps.terminal.vertices import find_in_table, search
 from sssp.methods import METHODS, TRIP_METHODS
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
-    from sssp.results.trip_results import Trips
 
 SUMMARY = "find the paths of trips, each with its own two ends"
 EXAMPLES = """examples:
@@ -54,37 +48,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write a row a trip, and print a summary."""
-    from sssp.calls.pairs import pairs
-
-    output = chosen_output(options, FORMATS)
-    assert output is not None
-    table = _read(options.trips)
+    output = choose_output(options)
+    table = _read_trips(options.trips)
     added = [DISTANCE, *([PATH] if options.paths else [])]
     for name in added:
         if name in table.columns:
-            raise GraphFormatError(
+            raise sssp.GraphFormatError(
                 f"there is a column {name} already, which this command writes: rename it",
                 path=table.path,
             )
     g = options.graph.load(options.coordinates)
-    ends = [_ends(g, table, role) for role in ENDS]
-    start = perf_counter()
-    with negatives_named(g):
-        trips = pairs(
-            g,
-            *(end.vertices for end in ends),
-            limit=options.limit,
-            method=options.method,
-            device=options.device,
-            predecessors=options.paths,
-        )
-    seconds = perf_counter() - start
+    ends = [find_in_table(g, table, role, [role], f"{role}_") for role in ENDS]
+    trips, how = search(
+        g,
+        options,
+        sssp.pairs,
+        *(end.vertices for end in ends),
+        limit=options.limit,
+        predecessors=options.paths,
+    )
     count = write_table(output, [_columns(table, trips, options.paths)])
     unreached = count - int(trips.reached.sum())
     output.summarize(
         [
             *(note for end in ends for note in end.notes),
-            f"{trips.method} on {trips.device}, {seconds:.3f} s with compilation, if any",
+            how,
             f"{count:,} trips, {unreached:,} unreached",
             f"wrote {count:,} rows to {output.name}",
         ]
@@ -92,32 +80,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: Path) -> Table:
+def _read_trips(path: Path) -> Table:
     if P2P not in path.suffixes:
         return read_table(path)
-    from sssp.loaders import read_p2p
-
-    ends = (read_p2p(path) + 1).T.tolist()
+    ends = (sssp.loaders.read_p2p(path) + 1).T.tolist()
     return Table(str(path), dict(zip(ENDS, ends, strict=True)), range(1, len(ends[0]) + 1))
 
 
-def _ends(g: Graph, table: Table, role: str) -> Chosen:
-    """Return the vertices of one end of all trips."""
-    before = f"{role}_"
-    if role in table.columns:
-        return Chosen(vertices_in(g, table, role), [])
-    if has_points(table, before):
-        return points_in(g, table, what=f"{role}s", before=before)
-    raise table.lacks(f"{role}, nor {before}lon and {before}lat")
-
-
-def _columns(table: Table, trips: Trips, paths: bool) -> dict[str, Any]:
-    """Return the columns of the file, and those that are found."""
+def _columns(table: Table, trips: sssp.Trips, paths: bool) -> dict[str, Any]:
+    """Return the columns of the file, and those of the trips."""
     import numpy as np
 
-    labels = trips.graph.labels
+    g = trips.graph
     ends = zip(ENDS, (trips.sources, trips.targets), strict=True)
-    columns = dict(table.columns) | {name: labelled(labels, end) for name, end in ends}
+    columns = dict(table.columns) | {name: label_vertices(g, end) for name, end in ends}
     columns[DISTANCE] = np.ma.masked_array(trips.distances, ~trips.reached)
     if paths:
         columns[PATH] = [

@@ -11,18 +11,23 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from sssp.apps.terminal.arguments import add_graph, numbers, whole_number
-from sssp.apps.terminal.geojson import require_coordinates
-from sssp.apps.terminal.output import Output, add_output, chosen_output
-from sssp.apps.terminal.search_options import add_limit, add_limits, add_search, negatives_named
-from sssp.apps.terminal.vertices import add_vertices, chosen_vertices
-from sssp.errors import UnreachableError, shorten
+import sssp
+from sssp.apps.terminal.arguments import (
+    add_graph,
+    add_limit,
+    add_limits,
+    add_search,
+    label_vertices,
+    numbers,
+    require_coordinates,
+    whole_number,
+)
+from sssp.apps.terminal.output import Output, add_output, choose_output
+from sssp.apps.terminal.vertices import Chosen, add_vertices, find_vertices, search
+from sssp.errors import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from sssp.apps.terminal.vertices import Chosen
-    from sssp.graph.graph import Graph
 
 SUMMARY = "draw a network, distances, paths or bands"
 EXAMPLES = """examples:
@@ -68,23 +73,20 @@ def run(options: argparse.Namespace) -> int:
     """Draw, and write the picture."""
     from sssp.graph.extras import imported
 
-    output = chosen_output(options, FORMATS)
-    assert output is not None
+    output = choose_output(options)
     _check(options)
     g = options.graph.load(options.coordinates)
     require_coordinates(g)
     # a picture for a file needs no screen
     imported("matplotlib", "plot").use("agg")
-    sources = (
-        chosen_vertices(g, options.sources, "source").some("source") if options.sources else None
-    )
-    targets = chosen_vertices(g, options.targets, "target") if options.targets else None
+    sources = find_vertices(g, options.sources, "source") if options.sources else None
+    targets = find_vertices(g, options.targets, "target") if options.targets else None
     if targets is not None and targets.vertices.size != 1:
-        raise ValueError("one path is drawn, so that one target may be named")
+        raise ValueError("one path is drawn: name one target")
     if sources is None:
         axes = g.plot(extent=options.extent)
     else:
-        axes = _drawn(g, sources, targets, options)
+        axes = _draw_result(g, sources, targets, options)
     _write(output, axes, options.dpi)
     notes = [note for chosen in (sources, targets) if chosen is not None for note in chosen.notes]
     output.summarize([*notes, f"drew {g.n:,} vertices and {g.m:,} arcs to {output.name}"])
@@ -92,13 +94,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse what cannot be drawn together.
-
-    Raises
-    ------
-    ValueError
-        Says what is missing or too much.
-    """
+    """Refuse options that cannot be drawn together, or lack a source."""
     for name in ("targets", "limits", "limit"):
         if getattr(options, name) is not None and not options.sources:
             flag = name.removesuffix("s") if name == "targets" else name
@@ -107,23 +103,22 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--limits draws bands, without a path and without another --limit")
 
 
-def _drawn(g: Graph, sources: Chosen, targets: Chosen | None, options: argparse.Namespace) -> Axes:
-    from sssp.calls.shortest_paths import shortest_paths
-
-    with negatives_named(g):
-        result = shortest_paths(
-            g,
-            sources.vertices,
-            nearest=True,
-            limit=options.limits[-1] if options.limits else options.limit,
-            method=options.method,
-            device=options.device,
-            predecessors=targets is not None,
-        )
+def _draw_result(
+    g: sssp.Graph, sources: Chosen, targets: Chosen | None, options: argparse.Namespace
+) -> Axes:
+    result, _ = search(
+        g,
+        options,
+        sssp.shortest_paths,
+        sources.vertices,
+        nearest=True,
+        limit=options.limits[-1] if options.limits else options.limit,
+        predecessors=targets is not None,
+    )
     target = None if targets is None else int(targets.vertices[0])
-    if target is not None and not result.reached[target]:
-        name = target if g.labels is None else g.labels[target]
-        raise UnreachableError(f"no path leads to {shorten(str(name))}, so there is none to draw")
+    if targets is not None and not result.reached[target]:
+        [name] = label_vertices(g, targets.vertices)
+        raise sssp.UnreachableError(f"no path leads to {shorten(str(name))}: there is none to draw")
     style: dict[str, Any] = {"extent": options.extent, "unit": options.unit}
     if options.limits:
         return result.plot_isochrones(options.limits, **style)
@@ -136,7 +131,7 @@ def _write(output: Output, axes: Axes, dpi: int) -> None:
 
     figure: Any = axes.figure
     try:
-        with output.opened() as stream:
+        with output.open() as stream:
             figure.savefig(stream, format=output.format, dpi=dpi)
     finally:
         imported("matplotlib.pyplot", "plot").close(figure)

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from sssp.apps.terminal.arguments import add_graph, whole_number
+import sssp
+from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, whole_number
 from sssp.apps.terminal.outcome import tell
-from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
-from sssp.apps.terminal.vertices import add_vertices, chosen_vertices
+from sssp.apps.terminal.vertices import add_vertices, find_vertices, name_negatives
 
 SUMMARY = "make a table that outgrows memory, resumable, on many devices"
 EXAMPLES = """examples:
@@ -76,8 +76,6 @@ def run(options: argparse.Namespace) -> int:
     """Make the table, and print what became of it."""
     import numpy as np
 
-    from sssp.apps.jobs.job import run as run_job
-
     if options.all_sources and options.sources:
         raise ValueError("--all-sources is every vertex: name no other source beside it")
     if not (options.all_sources or options.sources):
@@ -93,13 +91,13 @@ def run(options: argparse.Namespace) -> int:
     g = network._tree_graph
     notes, sources, targets = [], np.arange(g.n), None
     if options.sources:
-        chosen = chosen_vertices(g, options.sources, "source").some("source")
+        chosen = find_vertices(g, options.sources, "source")
         notes, sources = chosen.notes, chosen.vertices
     if options.targets:
-        chosen = chosen_vertices(g, options.targets, "target")
+        chosen = find_vertices(g, options.targets, "target")
         notes, targets = notes + chosen.notes, chosen.vertices
-    with _client(options.dask) as client, _told(), negatives_named(g):
-        report = run_job(
+    with _open_client(options.dask) as client, _show_plan(), name_negatives(g):
+        report = sssp.run(
             network,
             sources,
             to=options.to,
@@ -122,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _client(address: str | None) -> Any:
+def _open_client(address: str | None) -> Any:
     """Return a client of Dask to enter, or what enters None."""
     if address is None:
         return nullcontext()
@@ -142,8 +140,8 @@ class _OnStderr(logging.Handler):
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Show on stderr what the job says of its plan."""
+def _show_plan() -> Iterator[None]:
+    """Print on stderr the plan that the job logs."""
     logger = logging.getLogger("sssp")
     handler, level = _OnStderr(), logger.level
     logger.addHandler(handler)

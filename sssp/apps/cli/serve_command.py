@@ -3,7 +3,7 @@
 A click on a crossing colours the whole network by the distance from there, two clicks show a
 route, others close streets or set pins; sliders set a limit and traffic. Prepared maps (files of
 Hierarchy.save, or --prepare) answer fastest. The page is for browsers on this machine, and nothing
-is loaded from elsewhere; whoever may use this machine may open it. Ctrl-C and SIGTERM end it.
+is loaded from elsewhere; all users of this machine may open it. Ctrl-C and SIGTERM end it.
 
 The graph needs coordinates.
 """
@@ -11,21 +11,24 @@ The graph needs coordinates.
 from __future__ import annotations
 
 import argparse
-import math
 from typing import TYPE_CHECKING, Any
 
-from sssp.apps.terminal.arguments import NamedGraph, add_graph, named_graph, whole_number
-from sssp.apps.terminal.geojson import require_coordinates
+import sssp
+from sssp.apps.terminal.arguments import (
+    NamedGraph,
+    add_graph,
+    find_graph,
+    positive_number,
+    require_coordinates,
+    whole_number,
+)
 from sssp.apps.terminal.interrupt import end_on_sigterm
-from sssp.apps.terminal.outcome import naming, tell
-from sssp.errors import plain_digits
+from sssp.apps.terminal.outcome import name_in_errors, tell
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sssp.apps.page.answers import Unit
-    from sssp.graph.graph import Graph
-    from sssp.prepared.hierarchy import Hierarchy
 
 SUMMARY = "serve a page with a map that answers clicks"
 EXAMPLES = """examples:
@@ -52,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--distances",
-        type=named_graph,
+        type=find_graph,
         metavar="FILE",
         help="a graph of the same arcs whose weights are their lengths: routes tell them, and "
         "traffic goes by speed",
@@ -84,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     end_on_sigterm()
     from sssp.apps.page.answers import Unit
-    from sssp.apps.page.explore import served
+    from sssp.apps.page.explore import make_server
 
     if options.distance_unit is not None and options.distances is None:
         raise ValueError("--distance-unit needs --distances FILE")
@@ -92,8 +95,8 @@ def run(options: argparse.Namespace) -> int:
     require_coordinates(network._tree_graph)
     lengths = None if options.distances is None else _lengths(options.distances, network)
     plain = Unit("", 1.0)
-    with naming(f"{options.host}:{options.port}"):
-        server = served(
+    with name_in_errors(f"{options.host}:{options.port}"):
+        server = make_server(
             network,
             name=options.graph.name,
             unit=options.unit or plain,
@@ -105,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
         )
     with server:
         if server.is_open:
-            tell(f"warning: whoever reaches {options.host} may ask: there is no password")
+            tell(f"warning: all who reach {options.host} may ask: there is no password")
         server.warm_up()
         print(f"{options.graph.name}: {server.address}  (Ctrl-C ends)", flush=True)
         if options.open:
@@ -116,23 +119,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _network(options: argparse.Namespace) -> Graph | Hierarchy:
+def _network(options: argparse.Namespace) -> sssp.Graph | sssp.Hierarchy:
     """Read the graph, or the prepared map."""
-    from sssp.graph.graph import Graph
-    from sssp.prepared.prepare import prepare
+    network: sssp.Graph | sssp.Hierarchy = options.graph.load_network(options.coordinates)
+    if options.prepare and isinstance(network, sssp.Graph):
+        return sssp.prepare(network)
+    return network
 
-    network = options.graph.load_network(options.coordinates)
-    return prepare(network) if options.prepare and isinstance(network, Graph) else network
 
-
-def _lengths(named: NamedGraph, network: Graph | Hierarchy) -> NDArray[Any]:
-    """Return the weights of another graph with the same arcs.
-
-    Raises
-    ------
-    ValueError
-        Its arcs are others.
-    """
+def _lengths(named: NamedGraph, network: sssp.Graph | sssp.Hierarchy) -> NDArray[Any]:
+    """Return the weights of another graph, which has to have the same arcs."""
     import numpy as np
 
     graph, other = network._tree_graph, named.load()
@@ -147,16 +143,14 @@ def _unit(text: str) -> Unit:
 
     name, _, size = text.partition("=")
     try:
-        number = float(plain_digits(size or "1"))
-    except ValueError:
-        number = 0.0
-    if not (name and number > 0 and math.isfinite(number)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60")
-    return Unit(name, number)
+        # (a unit without a name is as wrong as one of size 0)
+        return Unit(name, positive_number("a size")(size or "1" if name else "0"))
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=N, as min=60") from None
 
 
 def _port(text: str) -> int:
     port = whole_number(0)(text)
     if port > MOST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port: they end at {MOST_PORT}")
+        raise argparse.ArgumentTypeError(f"{text} is not a port: they end at {MOST_PORT}")
     return port

@@ -13,19 +13,16 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterator
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from sssp.apps.terminal.arguments import add_graph
-from sssp.apps.terminal.output import add_output, chosen_output
-from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
-from sssp.apps.terminal.table_files import labelled, write_table
-from sssp.apps.terminal.vertices import add_vertices, chosen_vertices, require_vertices
+import sssp
+from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
+from sssp.apps.terminal.output import NOWHERE, add_output, choose_output
+from sssp.apps.terminal.table_files import write_table
+from sssp.apps.terminal.vertices import add_vertices, find_vertices, require_vertices, search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from sssp.results.trees import ShortestPaths
 
 SUMMARY = "find shortest paths in a graph file"
 EXAMPLES = """examples:
@@ -57,44 +54,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Solve, write the answer to a file if asked for, and print a summary."""
-    from sssp.calls.shortest_paths import shortest_paths
-
     require_vertices(options, "source")
-    output = chosen_output(options, FORMATS)
+    output = choose_output(options)
     g = options.graph.load(options.coordinates)
-    sources = chosen_vertices(g, options.sources, "source").some("source")
+    sources = find_vertices(g, options.sources, "source")
     lines, targets = sources.notes, None
     if options.targets:
-        chosen = chosen_vertices(g, options.targets, "target")
+        chosen = find_vertices(g, options.targets, "target")
         lines, targets = lines + chosen.notes, chosen.vertices
-    start = perf_counter()
-    with negatives_named(g):
-        result = shortest_paths(
-            g,
-            sources.vertices,
-            targets=targets,
-            limit=options.limit,
-            method=options.method,
-            device=options.device,
-            predecessors=options.predecessors or targets is not None,
-        )
-    seconds = perf_counter() - start
-    lines += [f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any"]
-    lines += _farthest(result) if targets is None else _paths(result)
-    if output is not None:
+    result, how = search(
+        g,
+        options,
+        sssp.shortest_paths,
+        sources.vertices,
+        targets=targets,
+        limit=options.limit,
+        predecessors=options.predecessors or targets is not None,
+    )
+    lines += [how, *(_describe_farthest(result) if targets is None else _describe_paths(result))]
+    if output.path != NOWHERE:
         # before anything is printed: whatever becomes of that, the file is there
         count = write_table(output, _columns(result, options.predecessors))
         lines.append(f"wrote {count:,} vertices to {output.name}")
-        output.summarize(lines)
-    else:
-        print(*lines, sep="\n")
+    output.summarize(lines)
     return 0
 
 
-def _farthest(result: ShortestPaths) -> Iterator[str]:
-    """Sum up what every source reaches."""
+def _describe_farthest(result: sssp.ShortestPaths) -> Iterator[str]:
+    """Say how many vertices every source reaches, and the farthest."""
     g = result.graph
-    sources = labelled(g.labels, result.sources)
+    sources = label_vertices(g, result.sources)
     for source, columns in zip(sources, _columns(result), strict=True):
         vertices, distances = columns["vertex"], columns["distance"]
         farthest = distances.argmax()
@@ -106,12 +95,12 @@ def _farthest(result: ShortestPaths) -> Iterator[str]:
             yield f"source {source}: {reached}, {end}"
 
 
-def _paths(result: ShortestPaths) -> Iterator[str]:
-    """Tell distance and path from every source to every target."""
-    labels, targets = result.graph.labels, result.targets
+def _describe_paths(result: sssp.ShortestPaths) -> Iterator[str]:
+    """Say the distance and the path from every source to every target."""
+    g, targets = result.graph, result.targets
     assert targets is not None
-    names = labelled(labels, targets)
-    for row, source in enumerate(labelled(labels, result.sources)):
+    names = label_vertices(g, targets)
+    for row, source in enumerate(label_vertices(g, result.sources)):
         start = "" if result.rows == 1 else f"source {source}, "
         for name, target in zip(names, targets, strict=True):
             distance = result.distance(target, row)
@@ -124,7 +113,7 @@ def _paths(result: ShortestPaths) -> Iterator[str]:
 
 
 def _columns(
-    result: ShortestPaths, predecessors: bool = False
+    result: sssp.ShortestPaths, predecessors: bool = False
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the arrays of every source: one entry a reached vertex, in the order of the graph."""
     import numpy as np
@@ -135,16 +124,16 @@ def _columns(
         vertices, source = columns[reached], result.sources[row]
         block = {}
         if result.rows > 1:
-            block["source"] = labelled(g.labels, np.full(vertices.size, source))
-        block["vertex"] = labelled(g.labels, vertices)
+            block["source"] = label_vertices(g, np.full(vertices.size, source))
+        block["vertex"] = label_vertices(g, vertices)
         block["distance"] = result.distances[row][reached]
         if predecessors:
             tails = _tails(result, row, vertices)
-            block["predecessor"] = labelled(g.labels, np.where(tails < 0, source, tails))
+            block["predecessor"] = label_vertices(g, np.where(tails < 0, source, tails))
         yield block
 
 
-def _tails(result: ShortestPaths, row: int, vertices: NDArray[Any]) -> NDArray[Any]:
+def _tails(result: sssp.ShortestPaths, row: int, vertices: NDArray[Any]) -> NDArray[Any]:
     """Return the predecessors of reached vertices, -1 for the source."""
     import numpy as np
 

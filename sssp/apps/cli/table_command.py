@@ -14,17 +14,20 @@ from collections.abc import Iterable, Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sssp.apps.terminal.arguments import add_graph
-from sssp.apps.terminal.output import STDOUT, add_output, chosen_output
-from sssp.apps.terminal.search_options import add_limit, add_search, negatives_named
-from sssp.apps.terminal.table_files import labelled, write_table
-from sssp.apps.terminal.vertices import Chosen, add_vertices, chosen_vertices, require_vertices
+import sssp
+from sssp.apps.terminal.arguments import add_graph, add_limit, add_search, label_vertices
+from sssp.apps.terminal.output import STDOUT, add_output, choose_output
+from sssp.apps.terminal.table_files import write_table
+from sssp.apps.terminal.vertices import (
+    Chosen,
+    add_vertices,
+    find_vertices,
+    name_negatives,
+    require_vertices,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from sssp.graph.graph import Graph
-    from sssp.results.trees import ShortestPaths
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
@@ -64,26 +67,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the table, and print a summary."""
     require_vertices(options, "source", "target")
-    output = chosen_output(options, FORMATS)
-    assert output is not None
+    output = choose_output(options)
     g = options.graph.load(options.coordinates)
     ends = Ends(
-        chosen_vertices(g, options.sources, "source", options.id),
-        chosen_vertices(g, options.targets, "target", options.id),
+        find_vertices(g, options.sources, "source", options.id, allow_none=True),
+        find_vertices(g, options.targets, "target", options.id),
     )
     start = perf_counter()
-    told = _Told()
-    with negatives_named(g):
-        results = told.watched(_results(g, ends, options))
+    seen = _Seen()
+    with name_negatives(g):
+        results = seen.watch(_search_blocks(g, ends, options))
         count = write_table(output, (_wide if options.wide else _long)(g, ends, results))
     seconds = perf_counter() - start
     output.summarize(
         [
             *ends.sources.notes,
             *ends.targets.notes,
-            f"{told.method}, {seconds:.3f} s with compilation, if any, and writing",
+            f"{seen.method}, {seconds:.3f} s with compilation, if any, and writing",
             f"{ends.sources.vertices.size:,} sources, {ends.targets.vertices.size:,} targets, "
-            f"{told.unreached:,} pairs unreached",
+            f"{seen.unreached:,} pairs unreached",
             f"wrote {count:,} rows to {output.name}",
         ]
     )
@@ -97,24 +99,23 @@ class Ends(NamedTuple):
     targets: Chosen
 
 
-class _Told:
-    """What results say of themselves, as they pass."""
+class _Seen:
+    """The method and the unreached pairs of results, counted as they pass."""
 
     def __init__(self) -> None:
         self.method = ""
         self.unreached = 0
 
-    def watched(self, results: Iterable[ShortestPaths]) -> Iterator[ShortestPaths]:
+    def watch(self, results: Iterable[sssp.ShortestPaths]) -> Iterator[sssp.ShortestPaths]:
         for result in results:
             self.method = f"{result.method} on {result.device}"
             self.unreached += int((~result.reached).sum())
             yield result
 
 
-def _results(g: Graph, ends: Ends, options: argparse.Namespace) -> Iterable[ShortestPaths]:
-    from sssp.calls.many_sources import iter_blocks
-    from sssp.calls.shortest_paths import shortest_paths
-
+def _search_blocks(
+    g: sssp.Graph, ends: Ends, options: argparse.Namespace
+) -> Iterable[sssp.ShortestPaths]:
     sources, targets = ends.sources.vertices, ends.targets.vertices
     asked = {
         "targets": targets,
@@ -123,12 +124,14 @@ def _results(g: Graph, ends: Ends, options: argparse.Namespace) -> Iterable[Shor
         "device": options.device,
     }
     if sources.size == 0:  # a table without rows has columns
-        return [shortest_paths(g, sources, **asked)]
+        return [sssp.shortest_paths(g, sources, **asked)]
     block_size = max(1, BLOCK_CELLS // max(1, targets.size))
-    return iter_blocks(g, sources, block_size=block_size, **asked)
+    return sssp.iter_blocks(g, sources, block_size=block_size, **asked)
 
 
-def _long(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
+def _long(
+    g: sssp.Graph, ends: Ends, results: Iterable[sssp.ShortestPaths]
+) -> Iterator[dict[str, Any]]:
     """Yield rows of source, target and distance."""
     import numpy as np
 
@@ -144,7 +147,9 @@ def _long(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[di
         }
 
 
-def _wide(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[dict[str, Any]]:
+def _wide(
+    g: sssp.Graph, ends: Ends, results: Iterable[sssp.ShortestPaths]
+) -> Iterator[dict[str, Any]]:
     """Yield a row a source, with a column of distances for every target."""
     sources, targets = (_names(g, end) for end in ends)
     names = [str(name) for name in targets.tolist()]
@@ -160,11 +165,11 @@ def _wide(g: Graph, ends: Ends, results: Iterable[ShortestPaths]) -> Iterator[di
         yield {"source": part, **dict(zip(names, _distances(result).T, strict=True))}
 
 
-def _names(g: Graph, end: Chosen) -> NDArray[Any]:
-    return labelled(g.labels, end.vertices) if end.names is None else end.names
+def _names(g: sssp.Graph, end: Chosen) -> NDArray[Any]:
+    return label_vertices(g, end.vertices) if end.names is None else end.names
 
 
-def _distances(result: ShortestPaths) -> Any:
+def _distances(result: sssp.ShortestPaths) -> Any:
     """Return the distances, masked where nothing is reached."""
     import numpy as np
 

@@ -15,25 +15,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.apps.jobs.buffers import Buffers
-from sssp.apps.jobs.files import Piece, TalliedFile, whole_file
-from sssp.apps.jobs.job_request import Asked, identity_of, some_rows
+import sssp
+from sssp.apps.jobs.job_request import Asked, Buffers, identity_of, some_rows
 from sssp.apps.jobs.layout import Layout
-from sssp.apps.jobs.parquet_parts import ParquetParts
-from sssp.apps.jobs.zarr_store import ZarrStore
+from sssp.apps.jobs.stores import ParquetParts, Piece, TalliedFile, ZarrStore, whole_file
 from sssp.engine.network import open_part, reversed_graph
 from sssp.errors import GraphFormatError, JobError
 from sssp.kernels.locks import make_lock
 from sssp.prepared.prepare import read_network
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
-    from sssp.results.trees import ShortestPaths
 
 #: mode of a file that this user alone may read or write
 PRIVATE = 0o600
@@ -85,11 +79,11 @@ class Solved(NamedTuple):
     """
 
     block: int
-    network: Graph
+    network: sssp.Graph
     searches: range
     starts: Array
     values: dict[str, Array]
-    result: ShortestPaths | None
+    result: sssp.ShortestPaths | None
     first: int
     device: str
     seconds: float
@@ -133,7 +127,7 @@ class Inputs:
         if self.layout.by_columns:
             network = reversed_graph(open_part(network))
         question = self.asked.question(network, starts, device, threads)
-        values, result, device = self.asked.answered(question, self.buffers)
+        values, result, device = self.asked.answer(question, self.buffers)
         each = (perf_counter() - begun) / starts.size
         found, first = [], 0
         for block, own in zip(blocks, searches, strict=True):
@@ -147,13 +141,7 @@ class Inputs:
         return found
 
     def certify(self, solved: Solved) -> int:
-        """Certify those searches of a block that are in the sample; return how many they are.
-
-        Raises
-        ------
-        VerificationError
-            One is wrong.
-        """
+        """Certify those searches of a block that are in the sample; return how many they are."""
         searches = solved.searches
         first, end = np.searchsorted(self.sample, (searches.start, searches.stop))
         rows = (self.sample[first:end] - searches.start).tolist()
@@ -217,12 +205,12 @@ _lock = make_lock()
 _begun: dict[str, Inputs] = {}
 _read: dict[str, Inputs] = {}
 #: the graph of the latter, by its digest: the next job on it finds it here, and on the GPU
-_networks: dict[str, Graph] = {}
+_networks: dict[str, sssp.Graph] = {}
 
 
 @contextmanager
-def held(key: str, inputs: Inputs) -> Iterator[Ticket]:
-    """Lend the ticket for workers in this process."""
+def lend_inputs(key: str, inputs: Inputs) -> Iterator[Ticket]:
+    """Keep inputs in this process for a while; yield the ticket for its workers."""
     _begun[key] = inputs
     try:
         yield Ticket(key)
@@ -233,13 +221,13 @@ def held(key: str, inputs: Inputs) -> Iterator[Ticket]:
 def store_inputs(inputs: Inputs, key: str, path: Path) -> Ticket:
     """Write inputs to a file of this user alone; return the ticket for workers that see it."""
     with whole_file(path, inputs.temporary, PRIVATE) as stream:
-        digested = _Digested(stream)
+        digested = _DigestingFile(stream)
         pickle.dump(inputs, digested, protocol=5)
     return Ticket(key, os.fspath(path), digested.digest.hexdigest())
 
 
-class _Digested:
-    """What is written to a stream, with its SHA-256."""
+class _DigestingFile:
+    """A stream to write, with the SHA-256 of its bytes."""
 
     def __init__(self, stream: TalliedFile) -> None:
         self.stream, self.digest = stream, hashlib.sha256()
@@ -251,20 +239,7 @@ class _Digested:
 
 
 def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Done:
-    """Find a block and write it; return what the manifest is to say.
-
-    Parameters
-    ----------
-    ticket : Ticket
-    block : int
-    device : as the calls take it
-    threads : int or None
-
-    Raises
-    ------
-    JobError, OSError, VerificationError, SSSPError
-        As `search_blocks` and `finish_block` raise them.
-    """
+    """Find a block and write it; return its entry in the manifest."""
     (solved,) = search_blocks(ticket, [block], device, threads)
     return finish_block(ticket, solved)
 
@@ -272,28 +247,12 @@ def do_block(ticket: Ticket, block: int, device: Any, threads: int | None) -> Do
 def search_blocks(
     ticket: Ticket, blocks: Sequence[int], device: Any, threads: int | None
 ) -> list[Solved]:
-    """Find some blocks in one call.
-
-    Raises
-    ------
-    JobError
-        This worker does not see what all must see.
-    SSSPError
-        As the calls raise them.
-    """
+    """Find some blocks in one call."""
     return _inputs_of(ticket).solve(blocks, device, threads)
 
 
 def finish_block(ticket: Ticket, solved: Solved) -> Done:
-    """Certify a block and write it; return what the manifest is to say.
-
-    Raises
-    ------
-    OSError
-        The block cannot be written.
-    VerificationError
-        A row is wrong.
-    """
+    """Certify a block and write it; return its entry in the manifest."""
     start = perf_counter()
     inputs = _inputs_of(ticket)
     certified = inputs.certify(solved)
@@ -310,7 +269,7 @@ def finish_block(ticket: Ticket, solved: Solved) -> Done:
 
 
 def worker_name() -> str:
-    """Return what to call this process."""
+    """Return a name for this process."""
     return f"{platform.node()}:{os.getpid()}"
 
 
@@ -343,17 +302,17 @@ def _read_inputs(ticket: Ticket) -> Inputs:
         )
     inputs: Inputs = pickle.loads(content)
     if isinstance(inputs.network, GraphFile):
-        network = _read_same_network(inputs.network)
+        network = _read_graph(inputs.network)
         inputs = Inputs(**{**inputs.__dict__, "network": network})
     return inputs
 
 
-def _read_same_network(file: GraphFile) -> Graph:
+def _read_graph(file: GraphFile) -> sssp.Graph:
     kept = _networks.get(file.identity["graph"])
     if kept is not None and identity_of(kept) == file.identity:
         return kept
     try:
-        network: Graph = read_network(file.path)  # type: ignore[assignment]  # or what stands for it
+        network: sssp.Graph = read_network(file.path)  # type: ignore[assignment]  # or what stands for it
     except (OSError, GraphFormatError) as error:
         raise GraphNotSeenError(f"the worker {worker_name()}: {error}") from error
     if identity_of(network) != file.identity:

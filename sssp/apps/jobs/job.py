@@ -14,26 +14,25 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+import sssp
 from sssp.apps.jobs.blocks import (
     Done,
     GraphFile,
     GraphNotSeenError,
     Inputs,
-    held,
+    lend_inputs,
     store_inputs,
 )
-from sssp.apps.jobs.files import put_in_place
 from sssp.apps.jobs.job_request import DISTANCES, Asked, digest_of, identity_of
 from sssp.apps.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
 from sssp.apps.jobs.manifest import FRAME, Manifest
-from sssp.apps.jobs.parquet_parts import ParquetParts
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
-from sssp.apps.jobs.zarr_store import CHUNK_BYTES, SUFFIX, ZarrStore
+from sssp.apps.jobs.stores import CHUNK_BYTES, SUFFIX, ParquetParts, ZarrStore, move_into_place
 from sssp.calls.placement import named_devices
 from sssp.calls.question import Question
 from sssp.cpu.tree_sums import check_arc_values
@@ -45,13 +44,8 @@ from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError, quote
 from sssp.graph.check_arrays import as_flag, number_array
-from sssp.kernels.dtypes import INDEX
 from sssp.methods import Method
 from sssp.prepared.prepare import read_network
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
-    from sssp.prepared.hierarchy import Hierarchy
 
 #: searches of a job whose rows are certified, if the call names no number
 CERTIFIED = 16
@@ -146,14 +140,14 @@ class Report:
         if self.done_before:
             text += f"; {self.done_before:,} blocks are there, {left:,} to do"
         if self.estimate is not None:
-            text += f"; about {_duration(self.estimate)}"
+            text += f"; about {_format_seconds(self.estimate)}"
         return text
 
     def outcome(self) -> str:
         """Say what became of it in this call, on one line."""
         places = ", ".join(f"{count:,} on {name}" for name, count in sorted(self.devices.items()))
         return (
-            f"{self.path.name}: {self.done:,} blocks done in {_duration(self.seconds)}"
+            f"{self.path.name}: {self.done:,} blocks done in {_format_seconds(self.seconds)}"
             f"{f' ({places})' if places else ''}, {self.written:,} bytes written, "
             f"{self.certified:,} rows certified"
         )
@@ -171,7 +165,7 @@ class Report:
 
 
 def run(
-    g: Graph | Hierarchy | str | PathLike[str],
+    g: sssp.Graph | sssp.Hierarchy | str | PathLike[str],
     sources: ArrayLike,
     *,
     to: str | PathLike[str],
@@ -295,7 +289,7 @@ def run(
     """
     file = None
     if isinstance(g, str | PathLike):
-        # (nobody reads a pipe a second time)
+        # (a pipe cannot be read a second time)
         file = os.fspath(g) if os.path.isfile(g) else None
         g = read_network(g)
     network = as_network(g)
@@ -305,7 +299,7 @@ def run(
             raise ValueError(f"{name} belongs to the reduction 'weight', and to nothing else")
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)
-    form = _form_of(table, form)
+    form = _choose_form(table, form)
     columns = None if targets is None else as_vertices(targets, network, "target")[0]
     if form == "long" and reduce is None and columns is not None:
         columns, _ = distinct_rows(columns, network.n)
@@ -317,7 +311,7 @@ def run(
         if vertex_weights is None
         else number_array(vertex_weights, "vertex_weights"),
         decay=decay,
-        skims=_skims_of(skim, network, reduce),
+        skims=_check_skims(skim, network, reduce),
         method=method,
         dtype=None if dtype is None else np.dtype(dtype).str,
         memory_limit=memory_limit,
@@ -341,11 +335,8 @@ class _Place:
         self.device, self.on, self.given = device, on, threads
         self.threads = check_threads(threads)
 
-    def asked_for(self) -> tuple[Any, int]:
-        """Return device and threads that the whole job is checked with.
-
-        What a worker has, it alone knows.
-        """
+    def check_options(self) -> tuple[Any, int]:
+        """Return the device and threads to check the job with: those of workers are not known."""
         return (self.device, self.threads) if self.on is None else ("cpu", 1)
 
     def runner(self, question: Question, blocks: int, together: int) -> Runner:
@@ -377,7 +368,7 @@ class _Job:
 
     def __init__(
         self,
-        network: Graph,
+        network: sssp.Graph,
         file: str | None,
         distinct: Array,
         asked: Asked,
@@ -388,7 +379,7 @@ class _Job:
     ) -> None:
         self.network, self.file, self.distinct = network, file, distinct
         self.place, self.table, self.form, self.zstd = place, table, form, zstd
-        self.question = asked.question(network, distinct, *place.asked_for())
+        self.question = asked.question(network, distinct, *place.check_options())
         self.by_columns = self.question.turned is not None and form != "wide"
         self.targets = asked.targets
         if asked.what is None:
@@ -427,7 +418,7 @@ class _Job:
         """Return what a search keeps until its block is written."""
         if self.by_columns:
             return self.distinct.size * self.fields[0].dtype.itemsize
-        trees = self.network.n * INDEX.itemsize if self.asked.skims else 0
+        trees = 4 * self.network.n if self.asked.skims else 0
         return sum(field.row_bytes for field in self.fields) + trees
 
     def _identity(self, layout: Layout, chunk_bytes: int | None) -> dict[str, Any]:
@@ -436,10 +427,10 @@ class _Job:
         reduction = plan.request.reduction
         decay = None if reduction is None else reduction.decay
         return identity_of(self.network) | {
-            "sources": _named_digest(self.distinct),
-            "targets": _named_digest(self.targets),
+            "sources": _describe_array(self.distinct),
+            "targets": _describe_array(self.targets),
             "reduce": asked.what,
-            "vertex_weights": _named_digest(asked.vertex_weights),
+            "vertex_weights": _describe_array(asked.vertex_weights),
             "decay": None if decay is None else repr((*decay[:2], *map(digest_of, decay[2:]))),
             "skim": {name: digest_of(values) for name, values in asked.skims.items()},
             "limit": plan.request.limit,
@@ -494,7 +485,7 @@ class _Job:
             return report
         if manifest.job is None:
             self._refuse_full_disk(report)
-        with _no_room_told(report), manifest.opened(identity) as stream:
+        with _explain_full_disk(report), manifest.open(identity) as stream:
             # (only now, for another process may have been at work)
             framed, done = manifest.done(layout.blocks)
             report.done_before = int(done.sum())
@@ -505,7 +496,7 @@ class _Job:
                 # (on record before it is in place: so what is in place is known to be the job's)
                 manifest.add(stream, [(FRAME, list(frame.values()))])
                 for made, piece in frame.items():
-                    put_in_place(made, self.table / piece.name)
+                    move_into_place(made, self.table / piece.name)
                     report.written += piece.size
             logger.info("%s", report.plan())
             work = _Work(inputs, self.file, runner, manifest, done, report)
@@ -540,13 +531,13 @@ class _Job:
 
     def _labels(self) -> dict[str, Array]:
         """Return what rows and columns are called."""
-        labels = {"source": self._named(self.distinct)}
+        labels = {"source": self._label(self.distinct)}
         if self.asked.what is None:
             targets = np.arange(self.network.n) if self.targets is None else self.targets
-            labels["target"] = self._named(targets)
+            labels["target"] = self._label(targets)
         return labels
 
-    def _named(self, vertices: Array) -> Array:
+    def _label(self, vertices: Array) -> Array:
         labels = self.network.labels
         # (strings have no form in the standard of Zarr yet)
         if labels is None or (self.form == "zarr" and labels.dtype.kind not in "iu"):
@@ -554,7 +545,7 @@ class _Job:
         return labels[vertices]
 
     def _refuse_full_disk(self, report: Report) -> None:
-        if self.zstd:  # nobody knows how much that will be
+        if self.zstd:  # the compressed size is unknown
             return
         folder = next(parent for parent in self.table.absolute().parents if parent.exists())
         free = shutil.disk_usage(folder).free
@@ -584,11 +575,11 @@ class _Work:
     def do(self, stream: BinaryIO, progress: bool | None) -> None:
         """Do the blocks that are not done; raises as the runner does."""
         report, layout, start = self.report, self.inputs.layout, perf_counter()
-        left = sum(len(layout.searches_of(block)) for block in self._left())
+        left = sum(len(layout.searches_of(block)) for block in self._list_left())
         begun_together = self.runner.slots * self.runner.together
         try:
             with progress_bar(left, progress) as advance:
-                for some in self._outcomes():
+                for some in self._run_blocks():
                     self.manifest.add(stream, [(done.block, done.pieces) for done in some])
                     for done in some:
                         self.done[done.block] = True
@@ -597,40 +588,40 @@ class _Work:
                     if report.estimate is None and report.done > begun_together:
                         last = some[-1]
                         report.estimate = _estimate(last.seconds, last.searches, left, self.runner)
-                        logger.info("about %s for all of it", _duration(report.estimate))
+                        logger.info("about %s for all of it", _format_seconds(report.estimate))
         finally:
             report.seconds = perf_counter() - start
 
-    def _left(self) -> list[int]:
+    def _list_left(self) -> list[int]:
         return [int(block) for block in np.flatnonzero(~self.done)]
 
-    def _outcomes(self) -> Iterator[list[Done]]:
+    def _run_blocks(self) -> Iterator[list[Done]]:
         inputs, file = self.inputs, self.file
         if self.runner.in_process:
-            with held(secrets.token_hex(8), inputs) as ticket:
-                yield from self.runner.run(ticket, self._left())
+            with lend_inputs(secrets.token_hex(8), inputs) as ticket:
+                yield from self.runner.run(ticket, self._list_left())
             return
         if file is not None:
             try:
                 path = GraphFile(os.path.abspath(file), identity_of(inputs.network))
-                yield from self._outside(replace(inputs, network=path))
+                yield from self._run_outside(replace(inputs, network=path))
                 return
             except GraphNotSeenError as error:
                 logger.info("%s; so the graph travels", error)
-        yield from self._outside(inputs)
+        yield from self._run_outside(inputs)
 
-    def _outside(self, inputs: Inputs) -> Iterator[list[Done]]:
+    def _run_outside(self, inputs: Inputs) -> Iterator[list[Done]]:
         key = secrets.token_hex(8)
         path = self.manifest.inputs(key)
         try:
-            yield from self.runner.run(store_inputs(inputs, key, path), self._left())
+            yield from self.runner.run(store_inputs(inputs, key, path), self._list_left())
         finally:
             path.unlink(missing_ok=True)
 
 
 @contextmanager
-def _no_room_told(report: Report) -> Iterator[None]:
-    """Say that a disk is full, whatever was written: blocks, the record of them, or labels."""
+def _explain_full_disk(report: Report) -> Iterator[None]:
+    """Raise a `JobError` for a full disk, whatever was written."""
     try:
         yield
     except OSError as error:
@@ -676,11 +667,11 @@ def _as_table(to: str | PathLike[str]) -> Path:
         )
     path = Path(os.path.abspath(text))
     if not text or not path.name:
-        raise ValueError(f"to is {text!r}, which is no name of a folder to make")
+        raise ValueError(f"to is {text!r}, which is not the name of a folder to make")
     return path
 
 
-def _form_of(table: Path, form: str | None) -> str:
+def _choose_form(table: Path, form: str | None) -> str:
     is_zarr = table.suffix == SUFFIX
     if form is None:
         return "zarr" if is_zarr else "long"
@@ -698,11 +689,11 @@ def _is_zstd(compression: str | None) -> bool:
     return compression is not None
 
 
-def _skims_of(skim: Any, network: Graph, reduce: str | None) -> dict[str, Array]:
+def _check_skims(skim: Any, network: sssp.Graph, reduce: str | None) -> dict[str, Array]:
     if skim is None:
         return {}
     if reduce is not None:
-        raise ValueError("skim= keeps sums of every row, and reduce= no rows: leave one away")
+        raise ValueError("skim= keeps sums of every row, and reduce= no rows: omit one")
     named = skim if isinstance(skim, Mapping) else {"skim": skim}
     values = {name: as_numbers(one, f"skim {name!r}") for name, one in named.items()}
     for name, one in values.items():
@@ -715,12 +706,12 @@ def _skims_of(skim: Any, network: Graph, reduce: str | None) -> dict[str, Array]
     return values
 
 
-def _named_digest(array: Array | None) -> str | None:
+def _describe_array(array: Array | None) -> str | None:
     return None if array is None else f"{len(array):,} numbers, {digest_of(array)}"
 
 
-def digest_of_labels(network: Graph) -> str:
-    """Return what tells labels from others."""
+def digest_of_labels(network: sssp.Graph) -> str:
+    """Return a digest of the labels."""
     labels = network.labels
     assert labels is not None
     if labels.dtype.kind != "O":
@@ -728,7 +719,7 @@ def digest_of_labels(network: Graph) -> str:
     return digest_of(np.frombuffer(repr(labels.tolist()).encode(), np.uint8))
 
 
-def _duration(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.3g} s"
     minutes = round(seconds / 60)

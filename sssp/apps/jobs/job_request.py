@@ -1,29 +1,26 @@
-"""What every block of a job is asked, how it is answered, and how a sample is certified."""
+"""The request of every block of a job, its answer in recycled memory, and the check of a sample."""
 
 from __future__ import annotations
 
 import hashlib
+import threading
+import weakref
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.apps.jobs.buffers import Buffers
-from sssp.calls.many_sources import ask_reduced, reduce
+import sssp
+from sssp.calls.many_sources import ask_reduced
 from sssp.calls.question import Options, Question, ask
 from sssp.calls.shortest_paths import answered, solved
-from sssp.certificate import verify
 from sssp.engine.memory import SMALLER_BLOCKS_OF_A_JOB
-from sssp.engine.network import methods_of
 from sssp.engine.request import Answer, Request
-from sssp.errors import VerificationError
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
-from sssp.results.trees import ShortestPaths
-
-if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
 
 #: the field of a table that holds distances
 DISTANCES = "distances"
@@ -31,6 +28,50 @@ DISTANCES = "distances"
 ROUNDING = 1e-9
 
 Array = NDArray[Any]
+
+
+class Buffers:
+    """Arrays whose memory is used again once nothing refers to them any more.
+
+    Touching fresh memory costs more: what a GPU finds in ten milliseconds it takes the system
+    seventy to have room for, page by page.
+
+    They do not travel: a copy has buffers of its own.
+    """
+
+    def __init__(self) -> None:
+        #: (an array may be collected in the midst of anything: nothing is locked on that way)
+        self._returned: deque[NDArray[np.uint8]] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return an array whose entries are anything.
+
+        Of memory that lies idle the first that is large enough serves; what is too small is given
+        up. So no more is held than was in use at some time, where all ask for about as much.
+        """
+        nbytes = prod(shape) * dtype.itemsize
+        memory = None
+        with self._lock:
+            while self._returned and memory is None:
+                one = self._returned.popleft()
+                memory = one if one.size >= nbytes else None
+        if memory is None:
+            memory = np.empty(max(1, nbytes), np.uint8)
+        # NumPy lets views of views refer to this array: it goes when the last of them does
+        array: NDArray[Any] = np.frombuffer(memory.data, np.uint8, nbytes)
+        weakref.finalize(array, _give_back, weakref.ref(self), memory).atexit = False
+        return array.view(dtype).reshape(shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Buffers, ()
+
+
+def _give_back(buffers: weakref.ref[Buffers], memory: NDArray[np.uint8]) -> None:
+    """Keep memory for the next array, if the job has not ended."""
+    own = buffers()
+    if own is not None:
+        own._returned.append(memory)
 
 
 @dataclass(frozen=True)
@@ -62,7 +103,7 @@ class Asked:
     memory_limit: float | None = None
 
     def question(
-        self, network: Graph, sources: Array, device: Any, threads: int | None
+        self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
     ) -> Question:
         """Return the question from some sources, checked; raises as the calls do."""
         options = Options(
@@ -81,10 +122,10 @@ class Asked:
             return ask(network, sources, options, from_either_end=True)
         return ask_reduced(network, sources, self.what, options, self.vertex_weights, self.decay)
 
-    def answered(
+    def answer(
         self, question: Question, buffers: Buffers
-    ) -> tuple[dict[str, Array], ShortestPaths | None, str]:
-        """Return every field's rows, the result that they are of, and where it was found."""
+    ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
+        """Return the rows of every field, the result behind them, and the device."""
         if self.what is not None:
             answer = answered(question.plan)
             return {self.what: answer.distances}, None, answer.device
@@ -99,41 +140,24 @@ class Asked:
 
     def certify(
         self,
-        network: Graph,
+        network: sssp.Graph,
         sources: Array,
         rows: list[int],
         values: Mapping[str, Array],
-        result: ShortestPaths | None,
+        result: sssp.ShortestPaths | None,
     ) -> None:
-        """Certify some rows of a block.
+        """Certify some rows of a block; `result` is of those rows, None for a reduction.
 
         Distances by `verify`; a reduction by that of a search on the graph itself, on the CPU.
-
-        Parameters
-        ----------
-        network : Graph or Hierarchy
-        sources : ndarray, int64
-            Of the block.
-        rows : list of int
-            Which of them.
-        values : mapping of str to ndarray
-            Every field, of all of them.
-        result : ShortestPaths or None
-            Of those rows.
-
-        Raises
-        ------
-        VerificationError
-            A row is wrong.
         """
         if not rows:
             return
         graph = network._tree_graph
         if result is not None:
-            verify(graph, result)
+            sssp.verify(graph, result)
             return
         assert self.what is not None
-        checked = reduce(
+        checked = sssp.reduce(
             graph, sources[rows], self.what, limit=self.limit, targets=self.targets,
             vertex_weights=self.vertex_weights, decay=self.decay, method=self._check_method(graph),
             device="cpu", threads=1, progress=False,
@@ -141,22 +165,22 @@ class Asked:
         found = values[self.what][rows]
         exact = found.dtype.kind == "i"
         if not np.allclose(found, checked, rtol=0 if exact else ROUNDING, atol=0, equal_nan=True):
-            raise VerificationError(
+            raise sssp.VerificationError(
                 f"{self.what} from the sources {sources[rows].tolist()} is {found.tolist()}, but "
                 f"a search on the CPU finds {checked.tolist()}"
             )
 
-    def _check_method(self, graph: Graph) -> Method:
+    def _check_method(self, graph: sssp.Graph) -> Method:
         if isinstance(self.method, BreadthFirst) or self.method == BreadthFirst.name:
             return BreadthFirst()
         return BellmanFord() if graph.least_weight < 0 else Dijkstra()
 
 
-def some_rows(result: ShortestPaths, rows: list[int]) -> ShortestPaths:
-    """Return what a call from some of the sources would have returned."""
+def some_rows(result: sssp.ShortestPaths, rows: list[int]) -> sssp.ShortestPaths:
+    """Return the rows of a result that start from some of its sources."""
     request = Request(sources=result.sources[rows], targets=result.targets, limit=result.limit)
     trees = None if result.predecessors is None else result.predecessors[rows]
-    return ShortestPaths(
+    return sssp.ShortestPaths(
         result.graph,
         request,
         Answer(result.distances[rows], trees),
@@ -168,7 +192,7 @@ def some_rows(result: ShortestPaths, rows: list[int]) -> ShortestPaths:
 
 
 def digest_of(*arrays: Array | None) -> str:
-    """Return what tells arrays from others: shapes, dtypes and contents."""
+    """Return the SHA-256 of the shapes, dtypes and contents of arrays, shortened."""
     digest = hashlib.sha256()
     for array in arrays:
         if array is None:
@@ -180,13 +204,13 @@ def digest_of(*arrays: Array | None) -> str:
     return digest.hexdigest()[:32]
 
 
-def identity_of(network: Graph) -> dict[str, Any]:
-    """Return what tells a graph from others, for the manifest."""
+def identity_of(network: sssp.Graph) -> dict[str, Any]:
+    """Return the fields that identify a graph in the manifest."""
     graph = network._tree_graph
     return {
         "graph": digest_of(graph.indptr, graph.indices, graph.weights),
         "vertices": graph.n,
         "arcs": graph.m,
         # (sums of floats are rounded in another order there)
-        "prepared": methods_of(network) is not None,
+        "prepared": isinstance(network, sssp.Hierarchy),
     }

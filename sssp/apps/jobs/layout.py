@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.kernels.dtypes import INT64, unreached
+from sssp.kernels.dtypes import unreached
 
 #: bytes of a block, and of one that a GPU finds, which wants more rows side by side: two such, and
-#: what is in the hands of those who write, stay below 500 MB
+#: what writers hold, stay below 500 MB
 BLOCK_BYTES, GPU_BLOCK_BYTES = 64 << 20, 128 << 20
 #: blocks of a job, if they are not larger than that
 FEWEST_BLOCKS = 64
@@ -145,7 +145,7 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
         row_of[new] = np.arange(found, found + new.size)
         found += new.size
         kept.append(new)
-    distinct = np.concatenate(kept) if kept else np.empty(0, INT64)
+    distinct = np.concatenate(kept) if kept else np.empty(0, np.int64)
     return distinct, None if found == vertices.size else row_of[vertices]
 
 

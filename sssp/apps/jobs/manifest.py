@@ -1,10 +1,10 @@
 """What a job is, and which of its blocks are done: a line each, in a folder beside the table.
 
-One process writes it, whoever found the block, and only after the block's files are on disk under
-their names. A crash loses at most the last line; then that block is found again. What a table is
-read by, its frame (metadata and labels), has a line like that of a block. A job without a block on
-record is as good as none: the next one, whatever it asks, begins anew in its place. It removes only
-files that have names that the old job gives, and touches no others.
+One process writes it, whichever worker found the block, and only after the files of the block are
+on disk under their names. A crash loses at most the last line; then that block is found again. What
+a table is read by, its frame (metadata and labels), has a line like that of a block. A job without
+a block on record counts as none: the next job begins anew in its place. It removes only files that
+have names that the old job gives, and touches no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from operator import index
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO
@@ -25,10 +24,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.apps.jobs.files import Piece, checksum_of
+import sssp
 from sssp.apps.jobs.job_request import DISTANCES
-from sssp.apps.jobs.parquet_parts import NAMES, SOURCE, TARGET
-from sssp.apps.jobs.zarr_store import SUFFIX, names_in_store
+from sssp.apps.jobs.stores import (
+    NAMES,
+    SOURCE,
+    SUFFIX,
+    TARGET,
+    Piece,
+    checksum_of,
+    names_in_store,
+)
 from sssp.errors import JobError
 
 fcntl: Any = None
@@ -94,14 +100,14 @@ class Manifest:
         self.table = table
         self.folder = table.with_name(table.name + FOLDER_SUFFIX)
         self.path = self.folder / "manifest.jsonl"
-        self.job: dict[str, Any] | None = self._known()[0]
+        self.job: dict[str, Any] | None = self._read_job()[0]
 
-    def _known(self) -> tuple[dict[str, Any] | None, Names]:
+    def _read_job(self) -> tuple[dict[str, Any] | None, Names]:
         """Return the job if a block of it is on record, and the names of its files in any case."""
         try:
             with self.path.open("rb") as stream:
                 line = stream.readline()
-                any_block = any(map(_tells_of_a_block, stream))
+                any_block = any(map(_is_block, stream))
         except FileNotFoundError:
             if self.table.exists():
                 raise JobError(
@@ -117,7 +123,7 @@ class Manifest:
             if head["sssp job"] != VERSION:
                 raise JobError(
                     f"{self.path} was written by sssp {head['package']}, in a form that this "
-                    f"version {_version()} does not know: go on with that one"
+                    f"version {sssp.__version__} does not know: go on with that one"
                 )
             job: dict[str, Any] = head["job"]
             names = _names(self.table, job)
@@ -155,8 +161,8 @@ class Manifest:
         ]
 
     @contextmanager
-    def opened(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
-        """Open it for `add`, for one process at a time, and write down what is asked, if it is new.
+    def open(self, job: dict[str, Any]) -> Iterator[BinaryIO]:
+        """Open it for `add`, for one process at a time, and record a new job.
 
         A last line that is cut off is dropped, and of a job without a block on record everything.
 
@@ -179,7 +185,7 @@ class Manifest:
                     ) from None
                 except OSError:  # some file systems know no locks
                     pass
-            known, names = self._known()
+            known, names = self._read_job()
             if known != self.job:
                 raise JobError(
                     f"another process has begun a job on {str(self.table)!r} meanwhile: run this "
@@ -191,7 +197,7 @@ class Manifest:
                 # (before the record goes: a table without one would be no job's)
                 self._clear(names, _names(self.table, job))
                 stream.truncate(0)
-                self._put(stream, {"sssp job": VERSION, "package": _version(), "job": job})
+                self._append(stream, {"sssp job": VERSION, "package": sssp.__version__, "job": job})
                 self.job = job
             else:
                 stream.seek(0)
@@ -208,9 +214,9 @@ class Manifest:
 
     def add(self, stream: BinaryIO, blocks: Iterable[tuple[int | None, list[Piece]]]) -> None:
         """Write down that some blocks, or `FRAME`, are done, which waits for the disk once."""
-        self._put(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
+        self._append(stream, *({"block": block, "files": pieces} for block, pieces in blocks))
 
-    def _put(self, stream: BinaryIO, *entries: Any) -> None:
+    def _append(self, stream: BinaryIO, *entries: Any) -> None:
         for entry in entries:
             stream.write(json.dumps(entry).encode() + b"\n")
         stream.flush()
@@ -236,7 +242,7 @@ class Manifest:
                 raise self._in_the_way(self.table)
             return
         own = self._own(names)
-        for path, _ in _found(self.table, new):
+        for path, _ in _find_files(self.table, new):
             if path not in own:
                 raise self._in_the_way(path)
         for path in own:
@@ -253,7 +259,7 @@ class Manifest:
         # (before the frame is on record the job has put nothing in its place)
         if frame is None:
             return set()
-        own = {path for path, is_file in _found(self.table, names) if is_file}
+        own = {path for path, is_file in _find_files(self.table, names) if is_file}
         frames = {self.table / piece.name: piece for piece in frame}
         return {
             path for path in own if path not in frames or checksum_of(path) == frames[path].checksum
@@ -394,42 +400,30 @@ def _names(table: Path, job: dict[str, Any]) -> Names:
     return names_in_store([SOURCE, job["reduce"]], [job["reduce"]])
 
 
-def _found(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
-    """Yield what stands below a folder where files of a table do, and whether it is such a file.
+def _find_files(folder: Path, names: Names) -> Iterator[tuple[Path, bool]]:
+    """Yield the paths below a folder with names of a table, and whether each is such a file.
 
-    It is none if it is a link or a folder, or if a folder should stand there. Links are not
-    followed.
+    It is not if it is a link or a folder, or if a folder should be there. Links are not followed.
     """
     with os.scandir(folder) as entries:
         for entry in entries:
             rest = [name[1:] for name in names if re.fullmatch(name[0], entry.name)]
             if any(rest) and entry.is_dir(follow_symlinks=False):
-                yield from _found(Path(entry.path), [name for name in rest if name])
+                yield from _find_files(Path(entry.path), [name for name in rest if name])
             elif rest:
                 yield Path(entry.path), () in rest and entry.is_file(follow_symlinks=False)
 
 
-def _tells_of_a_block(line: bytes) -> bool:
-    """Tell whether a line of a manifest is a block's, or a damaged one, which may have been."""
+def _is_block(line: bytes) -> bool:
+    """Return whether a line of a manifest is of a block, or damaged, and may have been."""
     try:
         return line.endswith(b"\n") and json.loads(line)["block"] is not FRAME
     except ODD:
         return True
 
 
-def _version() -> str:
-    # (not a statement: a room imports nothing from the roof, but for this)
-    return str(import_module("sssp").__version__)
-
-
 def _piece(name: str, size: int, checksum: int) -> Piece:
-    """Return a file of a block as a line tells it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        It is none, or none of the table.
-    """
+    """Return the file of a block from a line; refuse what is not a file of the table."""
     parts = PurePath(name).parts
     if not parts or PurePath(name).is_absolute() or ".." in parts or "\0" in name:
         raise ValueError

@@ -1,4 +1,4 @@
-"""Who does the blocks: threads of this process, an executor, or a Dask cluster.
+"""Run blocks in threads of this process, on an executor, or on a Dask cluster.
 
 A runner is handed numbers of blocks and hands back what became of each, in the order in which they
 are done, so that the manifest never waits for a slow one. Little more is handed out than can be
@@ -118,7 +118,7 @@ class ExecutorRunner:
             while under_way:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 done, under_way = wait(under_way, POLL_SECONDS, FIRST_COMPLETED)
-                some, failed = _sorted_out(done)
+                some, failed = _split_failed(done)
                 if some:
                     yield [future.result() for future in some]
                 # (now that they are on record: a crash costs a worker one block, not two)
@@ -192,7 +192,7 @@ class LocalRunner:
             while searches or writes:
                 # with a timeout, for else Ctrl-C is not heard on every system
                 under_way: set[Future[Any]] = {*searches, *writes}
-                some, failed = _sorted_out(wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done)
+                some, failed = _split_failed(wait(under_way, POLL_SECONDS, FIRST_COMPLETED).done)
                 written = [future.result() for future in writes.intersection(some)]
                 if written:
                     yield written
@@ -228,12 +228,12 @@ class LocalRunner:
         """Search for some blocks on the next device that is free, and hand them to the writers."""
         device = self._idle.get()
         try:
-            found = self._found(ticket, group, device)
+            found = self._search_on(ticket, group, device)
         finally:
             self._idle.put(device)
         return {self._writers.submit(finish_block, ticket, solved) for solved in found}
 
-    def _found(self, ticket: Ticket, group: list[int], device: str) -> list[Solved]:
+    def _search_on(self, ticket: Ticket, group: list[int], device: str) -> list[Solved]:
         try:
             return search_blocks(ticket, group, device, self.threads)
         except DeviceError as error:
@@ -243,8 +243,8 @@ class LocalRunner:
             return search_blocks(ticket, group, "cpu", self.threads)
 
 
-def _sorted_out(done: Iterable[Future[Any]]) -> tuple[list[Future[Any]], list[Future[Any]]]:
-    """Return what has come to a result and what has failed: what is done counts all the same."""
+def _split_failed(done: Iterable[Future[Any]]) -> tuple[list[Future[Any]], list[Future[Any]]]:
+    """Return the futures with a result, which count in any case, and those that failed."""
     failed = [future for future in done if future.exception() is not None]
     return [future for future in done if future not in failed], failed
 

@@ -1,8 +1,9 @@
-"""Which calls the backend takes, and which it had better leave to NetworkX."""
+"""Decide which calls the backend takes, and on which it is faster than NetworkX."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from inspect import Signature, signature
@@ -11,7 +12,15 @@ from typing import Any, NamedTuple
 
 import networkx as nx
 
-from sssp.apps.networkx.versions import FIRST, NETWORKX
+_found = re.match(r"(\d+)\.(\d+)", nx.__version__)
+#: major and minor number
+NETWORKX = tuple(map(int, _found.groups())) if _found else (0, 0)
+#: the first one whose functions return what they return today, and that goes on without a backend
+#: which refuses a graph; below it the backend declines
+FIRST = (3, 5)
+#: since when Floyd and Warshall's algorithm raises on a cycle of negative length, and takes a
+#: missing weight for 1 instead of 1.0; before, it returned some numbers
+FLOYD_WARSHALL_KNOWS_CYCLES = NETWORKX >= (3, 7)
 
 
 class _Least(NamedTuple):
@@ -39,51 +48,51 @@ LEAST_NODES = {
 _ONE_SEARCH = {"negative_edge_cycle"}
 
 
-def _no_function(weight: Any, G: Any) -> str | None:
+def _refuse_function(weight: Any, G: Any) -> str | None:
     return "weights come from a function" if callable(weight) else None
 
 
-def _a_limit(cutoff: Any, G: Any) -> str | None:
+def _refuse_cutoff(cutoff: Any, G: Any) -> str | None:
     number: Any = 0 if cutoff is None else cutoff
     usable = isinstance(cutoff, Real | None) and not isinstance(cutoff, bool) and number >= 0
-    return None if usable else "the cutoff is no number of 0 or more"
+    return None if usable else "the cutoff is not a number of 0 or more"
 
 
-def _a_collection(nodes: Any, G: Any) -> str | None:
+def _refuse_iterator(nodes: Any, G: Any) -> str | None:
     usable = nodes is None or isinstance(nodes, Collection)
     return None if usable else "nodes come from an iterator"
 
 
-def _a_node_or_some(v: Any, G: Any) -> str | None:
+def _refuse_other_nodes(v: Any, G: Any) -> str | None:
     usable = v is None or isinstance(v, Collection) or v in G
     return None if usable else "v is neither a node nor a collection of nodes"
 
 
-def _nothing(given: Any, G: Any) -> str | None:
-    return "what NetworkX is to look up or bound is given" if given else None
+def _refuse_anything(given: Any, G: Any) -> str | None:
+    return "distances or bounds are given" if given else None
 
 
 _WHY_NOT: dict[str, Callable[[Any, Any], str | None]] = {
-    "weight": _no_function,
-    "distance": _no_function,
-    "cutoff": _a_limit,
-    "sources": _a_collection,
-    "nodelist": _a_collection,
-    "v": _a_node_or_some,
-    "sp": _nothing,
-    "e": _nothing,
-    "usebounds": _nothing,
+    "weight": _refuse_function,
+    "distance": _refuse_function,
+    "cutoff": _refuse_cutoff,
+    "sources": _refuse_iterator,
+    "nodelist": _refuse_iterator,
+    "v": _refuse_other_nodes,
+    "sp": _refuse_anything,
+    "e": _refuse_anything,
+    "usebounds": _refuse_anything,
 }
 
 
 def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
     """Tell NetworkX whether the backend takes a call; if not, why. O(1).
 
-    What the weights are shows in the conversion, which may refuse them.
+    The weights are seen in the conversion, which may refuse them.
     """
     if NETWORKX < FIRST:
         return False
-    given = _given(name, args, kwargs)
+    given = _bind(name, args, kwargs)
     for parameter, value in given.items():
         why_not = _WHY_NOT.get(parameter)
         reason = why_not and why_not(value, given["G"])
@@ -94,11 +103,11 @@ def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool
 
 def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool | str:
     """Tell NetworkX whether the backend was faster for such a call; if not, why. O(1)."""
-    given = _given(name, args, kwargs)
+    given = _bind(name, args, kwargs)
     G = given.get("G")
     if G is None:
         return True
-    asked = _asked_for(name, given)
+    asked = _classify(name, given)
     if _is_converted(G, given):
         least, state = LEAST_NODES[asked].converted, "converted"
     else:
@@ -108,8 +117,8 @@ def should_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> b
     return f"{' '.join(asked)} on a graph {state} pays from {least:,} nodes on, not on {len(G):,}"
 
 
-def _given(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments by name; none if they do not fit, of which NetworkX will complain."""
+def _bind(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments by name; none if they do not fit: NetworkX will complain."""
     try:
         bound = _signature(name).bind(*args, **kwargs)
     except TypeError:
@@ -123,7 +132,7 @@ def _signature(name: str) -> Signature:
     return signature(getattr(nx, name).orig_func)
 
 
-def _asked_for(name: str, given: Mapping[str, Any]) -> tuple[str, str]:
+def _classify(name: str, given: Mapping[str, Any]) -> tuple[str, str]:
     ends = [end for end in ("source", "sources", "target", "u", "v") if given.get(end) is not None]
     asked = ("all nodes", "one search", "one pair")[len(ends)]
     weighted = _attribute(given) is not None

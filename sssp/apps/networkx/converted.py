@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import chain
 from operator import methodcaller
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance
+from sssp import Graph
+from sssp.kernels.dtypes import largest_distance
 
 _values_of = methodcaller("values")
 
@@ -24,6 +25,7 @@ class _Default(int):
 _MISSING = _Default(1)
 
 
+@dataclass(eq=False)
 class ConvertedGraph:
     """The arcs of a NetworkX graph and its nodes, in its own order.
 
@@ -45,27 +47,17 @@ class ConvertedGraph:
         Of how many edges the weight was missing.
     """
 
-    __networkx_backend__ = "sssp"
+    __networkx_backend__: ClassVar[str] = "sssp"
 
-    def __init__(
-        self,
-        nodes: list[Any],
-        graph: Graph,
-        *,
-        directed: bool,
-        loops: NDArray[np.int32],
-        zero_loops: NDArray[np.int32],
-        defaulted: str,
-    ) -> None:
-        self.nodes = nodes
-        self.graph = graph
-        self.directed = directed
-        self.loops = loops
-        self.zero_loops = zero_loops
-        self.defaulted = defaulted
+    nodes: list[Any]
+    graph: Graph
+    directed: bool
+    loops: NDArray[np.int32]
+    zero_loops: NDArray[np.int32]
+    defaulted: str
 
     def is_directed(self) -> bool:
-        """As NetworkX asks it of a graph."""
+        """Return `directed`, in the way that NetworkX asks a graph."""
         return self.directed
 
     @cached_property
@@ -90,15 +82,14 @@ class ConvertedGraph:
         return bool((self.graph.weights[arcs] < 0).any())
 
     def vertex(self, node: Any) -> int | None:
-        """Return the vertex of what may be a node; None if it is none."""
+        """Return the vertex of a node; None for anything that is not a node."""
         try:
             return self.index.get(node)
         except TypeError:  # it has no hash
             return None
 
     def __getstate__(self) -> dict[str, Any]:
-        fields = ("nodes", "graph", "directed", "loops", "zero_loops", "defaulted")
-        return {name: getattr(self, name) for name in fields}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def convert_from_nx(
@@ -124,9 +115,9 @@ def convert_from_nx(
     index = dict(zip(nodes, range(n), strict=True))
     degrees = _lengths(rows)
     m = int(degrees.sum())
-    heads = np.fromiter(map(index.__getitem__, chain.from_iterable(rows)), INDEX, m)
-    tails = np.repeat(np.arange(n, dtype=INDEX), degrees)
-    weights, defaulted = np.ones(m, INDEX), "all"
+    heads = np.fromiter(map(index.__getitem__, chain.from_iterable(rows)), np.int32, m)
+    tails = np.repeat(np.arange(n, dtype=np.int32), degrees)
+    weights, defaulted = np.ones(m, np.int32), "all"
     if edge_attrs:
         data: Iterable[Any] = chain.from_iterable(map(_values_of, rows))
         if G.is_multigraph():
@@ -155,7 +146,7 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
 
 
 def _lengths(rows: list[Any]) -> NDArray[np.int64]:
-    return np.fromiter(map(len, rows), INT64, len(rows))
+    return np.fromiter(map(len, rows), np.int64, len(rows))
 
 
 def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
@@ -166,7 +157,7 @@ def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
     if all(kind is int or issubclass(kind, np.integer) for kind in others):
         return _integers(values, name, n), defaulted
     if kinds <= {float, np.float64}:
-        floats = np.fromiter(values, FLOAT64, len(values))
+        floats = np.fromiter(values, np.float64, len(values))
         with np.errstate(over="ignore"):
             longest = n * np.abs(floats).max(initial=0)
         if not np.isfinite(longest):
@@ -181,11 +172,11 @@ def _weights(values: list[Any], name: Any, n: int) -> tuple[NDArray[Any], str]:
 def _integers(values: list[Any], name: Any, n: int) -> NDArray[np.int64]:
     """Return integers, of which no path can leave int64."""
     try:
-        integers = np.fromiter(values, INT64, len(values))
+        integers = np.fromiter(values, np.int64, len(values))
     except OverflowError as error:
         raise NotImplementedError(f"the {name!r} of an edge does not fit int64") from error
     if integers.size and n * max(int(integers.max()), -int(integers.min())) > largest_distance(
-        INT64
+        np.int64
     ):
         raise NotImplementedError(f"sums of the {name!r} of the edges may not fit int64")
     return integers

@@ -1,29 +1,27 @@
-"""The engine behind all functions of the backend: searches on a converted graph, one row each."""
+"""Searches on a converted graph, and their results in Python's own objects."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+import sssp
 from sssp.apps.networkx.converted import ConvertedGraph
-from sssp.apps.networkx.path_functions import Paths, PathsTo
-from sssp.calls.all_pairs import all_pairs
-from sssp.calls.shortest_paths import shortest_paths
-from sssp.errors import NegativeCycleError
-from sssp.kernels.dtypes import INDEX, INT64, unreached
-from sssp.results.trees import ShortestPaths
+from sssp.kernels.dtypes import unreached
 
 #: of the matrices that searches from all nodes fill, one after the other
 _BLOCK_ENTRIES = 1 << 22
 _BLOCK_ROWS = 64
+#: how many paths `repr` shows
+_SHOWN = 6
 
 
 class Question(NamedTuple):
@@ -43,25 +41,22 @@ class Question(NamedTuple):
     limit: float | None = None
     backwards: bool = False
 
-    def turned(self) -> Question:
-        """Ask for the distances to the sources."""
+    def reversed(self) -> Question:
+        """Return the question for the distances to the sources."""
         return self._replace(backwards=True)
 
 
 def by_hops(cutoff: float | None = None) -> Question:
-    """Ask as NetworkX searches without weights, which begins a level if it is below the cutoff."""
+    """Return the question of a search by hops, which begins levels below the cutoff."""
     if cutoff is None or cutoff == math.inf:
         return Question("breadth-first")
     return Question("breadth-first", math.ceil(cutoff))
 
 
 def dijkstra(G: ConvertedGraph, weight: Any, cutoff: float | None = None) -> Question:
-    """Ask as Dijkstra's algorithm does.
+    """Return the question of Dijkstra's algorithm; NotImplementedError for negative weights.
 
-    Raises
-    ------
-    NotImplementedError
-        A weight is negative: what NetworkX does then hangs on whether it comes across.
+    (What NetworkX does then depends on whether it comes across one.)
     """
     if weight is None:  # no edge has such an attribute
         return Question("breadth-first", cutoff)
@@ -71,14 +66,126 @@ def dijkstra(G: ConvertedGraph, weight: Any, cutoff: float | None = None) -> Que
 
 
 def bellman_ford(G: ConvertedGraph, weight: Any) -> Question:
-    """Ask as the algorithm of Bellman and Ford does, which takes negative weights."""
+    """Return the question of Bellman and Ford's algorithm, which takes negative weights."""
     if weight is None:
         return Question("breadth-first")
     return Question("bellman-ford" if G.graph.least_weight < 0 else "auto")
 
 
+class Paths(Mapping[Any, list[Any]]):
+    """The shortest path to every node that a search has reached: a mapping, read-only.
+
+    It takes the place of NetworkX's dict of lists, and equals it. A path is made when it is asked
+    for, a new list each time, in time of its length. ``dict(paths)`` or ``paths.copy()`` makes
+    them all. It pickles without what the search has not reached.
+
+    Parameters
+    ----------
+    names : ndarray, shape (n,), object
+        The node of each vertex.
+    index : dict
+        The vertex of each node.
+    predecessors : ndarray, shape (n,), int32
+        The vertex before each one on its path; -1 for sources and unreached vertices.
+    order : ndarray, int64
+        The vertices that are reached, in the order of the mapping.
+    """
+
+    def __init__(
+        self,
+        names: NDArray[Any],
+        index: dict[Any, int] | None,
+        predecessors: NDArray[np.int32],
+        order: NDArray[np.int64],
+    ) -> None:
+        self._names = names
+        self._predecessors = predecessors
+        self._order = order
+        if index is not None:
+            self._index = index
+
+    @cached_property
+    def _index(self) -> dict[Any, int]:
+        return dict(zip(self._names.tolist(), range(self._names.size), strict=True))
+
+    @cached_property
+    def _starts(self) -> frozenset[int]:
+        reached = self._order
+        return frozenset(reached[self._predecessors[reached] < 0].tolist())
+
+    def __getitem__(self, node: Any) -> list[Any]:
+        vertex = self._index.get(node)
+        if vertex is None or not self._reaches(vertex):
+            raise KeyError(node)
+        return self._path(vertex)
+
+    def _reaches(self, vertex: int) -> bool:
+        return bool(self._predecessors[vertex] >= 0) or vertex in self._starts
+
+    def _path(self, vertex: int) -> list[Any]:
+        return self._walk(vertex)[::-1]
+
+    def _walk(self, vertex: int) -> list[Any]:
+        """Return the nodes from a vertex back to the source."""
+        item = self._predecessors.item
+        walk = []
+        while vertex >= 0:
+            walk.append(vertex)
+            vertex = item(vertex)
+        nodes: list[Any] = self._names[walk].tolist()
+        return nodes
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names[self._order].tolist())
+
+    def __len__(self) -> int:
+        return self._order.size
+
+    def __contains__(self, node: object) -> bool:
+        vertex = self._index.get(node)
+        return vertex is not None and self._reaches(vertex)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            node in other and path == other[node] for node, path in self.items()
+        )
+
+    # (as of a dict)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = [f"{node!r}: {path!r}" for node, path in islice(self.items(), _SHOWN)]
+        more = [f"... {len(self) - _SHOWN} more"] if len(self) > _SHOWN else []
+        return f"{type(self).__name__}({{{', '.join(shown + more)}}})"
+
+    def copy(self) -> dict[Any, list[Any]]:
+        """Return a dict of all paths, which may be changed."""
+        return dict(self)
+
+    def __copy__(self) -> Paths:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep what is reached, numbered in the order of the mapping."""
+        order = self._order
+        place = np.full(self._names.size + 1, -1, np.int32)
+        place[order] = np.arange(order.size)
+        # (the place of -1 is the last one)
+        predecessors = place[self._predecessors[order]]
+        return type(self), (self._names[order], None, predecessors, np.arange(order.size))
+
+
+class PathsTo(Paths):
+    """The shortest path from every node to the one where a search on the turned graph began."""
+
+    def _path(self, vertex: int) -> list[Any]:
+        return self._walk(vertex)
+
+
 class Row:
-    """What one search has found, in Python's own objects.
+    """The result of one search, in Python's own objects.
 
     Parameters
     ----------
@@ -87,6 +194,8 @@ class Row:
         The sources, no two alike.
     distances : ndarray, shape (n,)
     predecessors : ndarray, shape (n,), int32, or None
+    backwards : bool
+        Whether distances are those to the sources.
     """
 
     def __init__(
@@ -95,11 +204,15 @@ class Row:
         starts: Sequence[int],
         distances: NDArray[Any],
         predecessors: NDArray[np.int32] | None,
+        backwards: bool = False,
     ) -> None:
-        self._G = G
-        self._starts = starts
-        self._distances = distances
-        self._predecessors = predecessors
+        self._G, self._starts, self._backwards = G, starts, backwards
+        self._distances, self._predecessors = distances, predecessors
+
+    @property
+    def source(self) -> Any:
+        """The first source."""
+        return self._G.nodes[self._starts[0]]
 
     @cached_property
     def reached(self) -> NDArray[np.bool_]:
@@ -109,7 +222,7 @@ class Row:
 
     @cached_property
     def _order(self) -> NDArray[np.int64]:
-        """What is reached, in order of distance, the sources in front."""
+        """The reached vertices in order of distance, the sources first."""
         others = self.reached.copy()
         others[self._starts] = False
         vertices = np.flatnonzero(others)
@@ -136,15 +249,10 @@ class Row:
         return dict(zip(self._G.names[self._order].tolist(), values, strict=True))
 
     def paths(self) -> Paths:
-        """Return the path to every node that is reached."""
-        return Paths(*self._tree())
-
-    def paths_to(self) -> PathsTo:
-        """Return the path from every node that a search backwards has reached."""
-        return PathsTo(*self._tree())
-
-    def _tree(self) -> tuple[Any, ...]:
-        return self._G.names, self._G.index, self._predecessors, self._order
+        """Return the path to every node that is reached, or from it after a backward search."""
+        kind = PathsTo if self._backwards else Paths
+        assert self._predecessors is not None
+        return kind(self._G.names, self._G.index, self._predecessors, self._order)
 
     def predecessors(self) -> dict[Any, Any]:
         """Return the node before each one that is reached; None for sources."""
@@ -164,11 +272,11 @@ class Row:
         weights = 1 if by_hops else graph.weights[arcs]
         distances = self._distances
         if distances.dtype.kind == "i":  # sums of int32 may wrap
-            distances = distances.astype(INT64)
+            distances = distances.astype(np.int64)
         tight = distances[tails] + weights == distances[heads]
         # (the graph has dropped loops)
         loops = G.zero_loops[self.reached[G.zero_loops] & (not by_hops)]
-        place = np.empty(len(G.nodes), INDEX)
+        place = np.empty(len(G.nodes), np.int32)
         place[self._order] = np.arange(self._order.size)
         tails = np.concatenate([tails[tight], loops])
         heads = place[np.concatenate([heads[tight], loops])]
@@ -180,108 +288,82 @@ class Row:
 
 
 @contextmanager
-def _cycles_as_networkx_names_them() -> Iterator[None]:
+def _translate_cycles() -> Iterator[None]:
+    """Raise NetworkX's error for a negative cycle."""
     try:
         yield
-    except NegativeCycleError as error:
+    except sssp.NegativeCycleError as error:
         raise nx.NetworkXUnbounded("Negative cycle detected.") from error
 
 
-def _ask(G: ConvertedGraph, question: Question, sources: Any, **options: Any) -> ShortestPaths:
-    """Search.
-
-    Raises
-    ------
-    networkx.NetworkXUnbounded
-        There is a negative cycle.
-    """
+def _search(G: ConvertedGraph, question: Question, sources: Any, **options: Any) -> Any:
     network = G.backwards if question.backwards else G.graph
-    with _cycles_as_networkx_names_them():
-        return shortest_paths(
-            network,
-            sources,
-            method=question.method,
-            limit=question.limit,
-            progress=False,
-            **options,
-        )
+    options |= {"method": question.method, "limit": question.limit, "progress": False}
+    with _translate_cycles():
+        return sssp.shortest_paths(network, sources, **options)
 
 
-def is_unbounded(G: ConvertedGraph) -> bool:
-    """Whether there is a cycle of negative length anywhere."""
-    everywhere = np.arange(len(G.nodes))
-    try:
-        shortest_paths(G.graph, everywhere, method="bellman-ford", nearest=True, progress=False)
-    except NegativeCycleError:
-        return True
-    return False
-
-
-def row_from(G: ConvertedGraph, question: Question, sources: Sequence[int], *, tree: bool) -> Row:
-    """Search from sources together, no two of them alike."""
-    found = _ask_together(G, question, sources, predecessors=tree)
-    return Row(G, sources, found.distances, found.predecessors)
-
-
-def path_between(
-    G: ConvertedGraph, question: Question, sources: Sequence[int], target: int
-) -> tuple[Any, list[Any]] | None:
-    """Return the distance of a vertex and the nodes on the way there; None if it is unreached."""
-    if target in sources:
-        return 0, [G.nodes[target]]
-    found = _ask_together(G, question, sources, targets=target, predecessors=True)
-    if not found.reached:
-        return None
-    tree: Any = found.predecessors
-    before = dict(zip(tree.indices.tolist(), tree.data.tolist(), strict=True))
-    walk, vertex = [], target
-    while vertex >= 0:
-        walk.append(G.nodes[vertex])
-        vertex = before[vertex]
-    return found.distances.item(), walk[::-1]
-
-
-def length_between(
-    G: ConvertedGraph, question: Question, sources: Sequence[int], target: int
-) -> Any:
-    """Return the distance of a vertex; None if it is unreached."""
-    if target in sources:
-        return 0
-    found = _ask_together(G, question, sources, targets=target)
-    return found.distances.item() if found.reached else None
-
-
-def _ask_together(
+def _search_together(
     G: ConvertedGraph, question: Question, sources: Sequence[int], **options: Any
-) -> ShortestPaths:
+) -> Any:
     """Search once, from all sources."""
     together = len(sources) > 1
-    return _ask(G, question, sources if together else sources[0], nearest=together, **options)
+    return _search(G, question, sources if together else sources[0], nearest=together, **options)
 
 
-def rows_from(
+def search_from(
     G: ConvertedGraph, question: Question, sources: Sequence[int], *, tree: bool
+) -> Row:
+    """Return the row of one search from sources together, no two of them alike."""
+    found = _search_together(G, question, sources, predecessors=tree)
+    return Row(G, sources, found.distances, found.predecessors, question.backwards)
+
+
+def search_each(
+    G: ConvertedGraph, question: Question, sources: Sequence[int] | None = None, *, tree: bool
 ) -> Iterator[Row]:
-    """Search from one source after the other, some at a time."""
+    """Yield the row of every source, by default of all nodes; some are searched at a time."""
+    sources = range(len(G.nodes)) if sources is None else sources
     at_once = max(1, min(_BLOCK_ROWS, _BLOCK_ENTRIES // max(1, len(G.nodes))))
     for first in range(0, len(sources), at_once):
         block = sources[first : first + at_once]
-        found = _ask(G, question, block, predecessors=tree)
+        found = _search(G, question, block, predecessors=tree)
         for row, source in enumerate(block):
             # (a copy, so that one row does not keep the block)
             predecessors = found.predecessors[row].copy() if tree else None
             yield Row(G, [source], found.distances[row].copy(), predecessors)
 
 
-def matrix_of(G: ConvertedGraph, question: Question, *, tree: bool) -> ShortestPaths:
-    """Search from every node, in one matrix, by what is fastest for such a graph."""
+def find_between(
+    G: ConvertedGraph, question: Question, sources: Sequence[int], target: int, *, tree: bool
+) -> tuple[Any, list[Any]] | None:
+    """Return the distance of a vertex and, with `tree`, the path there; None if unreached."""
+    if target in sources:
+        return 0, [G.nodes[target]]
+    found = _search_together(G, question, sources, targets=target, predecessors=tree)
+    if not found.reached:
+        return None
+    walk, vertex = [], target
+    if tree:
+        arcs = found.predecessors
+        before = dict(zip(arcs.indices.tolist(), arcs.data.tolist(), strict=True))
+        while vertex >= 0:
+            walk.append(G.nodes[vertex])
+            vertex = before[vertex]
+    return found.distances.item(), walk[::-1]
+
+
+def find_matrix(G: ConvertedGraph, question: Question, *, tree: bool) -> sssp.ShortestPaths:
+    """Search from every node, in one matrix, by the method that is fastest for such a graph."""
     method = question.method if question.method == "breadth-first" else "auto"
-    with _cycles_as_networkx_names_them():
-        return all_pairs(G.graph, method=method, predecessors=tree, progress=False)
+    with _translate_cycles():
+        return sssp.all_pairs(G.graph, method=method, predecessors=tree, progress=False)
 
 
-def rows_of_all_pairs(G: ConvertedGraph, question: Question) -> Iterator[Row]:
-    """Return the rows of such a matrix, with their trees."""
-    found = matrix_of(G, question, tree=True)
-    columns = zip(found.distances, found.predecessors, strict=True)
-    return (Row(G, [source], *row) for source, row in enumerate(columns))
+def has_negative_cycle(G: ConvertedGraph) -> bool:
+    """Return whether there is a cycle of negative length anywhere."""
+    try:
+        search_from(G, Question("bellman-ford"), range(len(G.nodes)), tree=False)
+    except nx.NetworkXUnbounded:
+        return True
+    return False

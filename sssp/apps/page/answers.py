@@ -1,4 +1,4 @@
-"""What the map answers: distances for every vertex in 16 bits, routes, certificates."""
+"""Answers of the map: distances of every vertex in 16 bits, routes, certificates."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+import sssp
+from sssp import Graph, Hierarchy
 from sssp.apps.page.questions import Question, Sizes
 from sssp.apps.page.street_map import CLASSES, StreetMap
-from sssp.calls.pairs import pairs
-from sssp.calls.shortest_paths import shortest_paths
-from sssp.certificate import verify
 from sssp.errors import UnreachableError, VertexError, plain_digits
-from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import unreached
-from sssp.prepared.hierarchy import Hierarchy
 
 Array = NDArray[Any]
 
-#: what an unreached vertex is far, in 16 bits, and the greatest distance
+#: the distance of an unreached vertex in 16 bits, and the greatest distance
 UNREACHED = (1 << 16) - 1
 GREATEST = UNREACHED - 1
 #: bytes that versions of the map with other weights may hold, what one holds an arc (weights,
@@ -36,7 +33,7 @@ LABEL = 60
 
 
 class Unit(NamedTuple):
-    """What people count in: `size` units of the weights (or lengths) are one `name`."""
+    """The unit that is shown: `size` units of the weights (or lengths) are one `name`."""
 
     name: str
     size: float
@@ -99,14 +96,14 @@ class Answers:
         """Return how far every vertex is from the nearest source, or which source that is."""
         start = perf_counter()
         network = self._version(question)
-        result = self._solved(network, question, predecessors=False)
+        result = self._search(network, question, predecessors=False)
         facts = {
             "method": result.method,
             "device": result.device,
             "milliseconds": (perf_counter() - start) * 1e3,
             "label": self.label(question.sources[0]),
         }
-        values, scale = coded(result.distances)
+        values, scale = encode(result.distances)
         if question.by_source and result.origin is not None:
             values = _positions(result.origin, question.sources)
         return Answer(values, facts | scale)
@@ -124,7 +121,9 @@ class Answers:
         start = perf_counter()
         network = self._version(question)
         ends = [question.target] * len(question.sources)
-        trips = pairs(network, list(question.sources), ends, predecessors=True, device=self.device)
+        trips = sssp.pairs(
+            network, list(question.sources), ends, predecessors=True, device=self.device
+        )
         first = int(np.argmin(trips.to_float()))
         try:
             path, arcs = trips.path(first), trips.path_arcs(first)
@@ -141,17 +140,11 @@ class Answers:
         }
 
     def certificate(self, question: Question) -> dict[str, Any]:
-        """Prove the tree of a question right (`sssp.verify`), and tell how long that took.
-
-        Raises
-        ------
-        VerificationError
-            It is wrong.
-        """
+        """Certify the tree of a question (`sssp.verify`), and return how long that took."""
         network = self._version(question)
-        result = self._solved(network, question, predecessors=True)
+        result = self._search(network, question, predecessors=True)
         start = perf_counter()
-        verify(network._tree_graph, result)
+        sssp.verify(network._tree_graph, result)
         return {
             "vertices": int(np.count_nonzero(result.reached)),
             "arcs": network.m - network._tree_graph.closed_arcs,
@@ -175,31 +168,25 @@ class Answers:
         yield lambda: self.distances(several)
 
     def vertex(self, label: str) -> int:
-        """Return the vertex of a label as people write it.
-
-        Raises
-        ------
-        VertexError
-            No vertex has it.
-        """
+        """Return the vertex of a label as people write it."""
         labels = self.graph.labels
         if labels is not None and labels.dtype.kind == "U":
             return self.graph.vertex(label)
         try:
             return self.graph.vertex(int(plain_digits(label)))
         except ValueError:
-            raise VertexError(f"{label[:LABEL]!r} is no vertex: they go by numbers") from None
+            raise VertexError(f"{label[:LABEL]!r} is not a vertex: they go by numbers") from None
 
     def label(self, vertex: int) -> str:
         """Return what a vertex is called."""
         labels = self.graph.labels
         return str(vertex if labels is None else labels[vertex])[:LABEL]
 
-    def _solved(self, network: Graph | Hierarchy, question: Question, *, predecessors: bool) -> Any:
+    def _search(self, network: Graph | Hierarchy, question: Question, *, predecessors: bool) -> Any:
         sources = list(question.sources)
         # (a search from one source is told apart, for it has solvers of its own)
         asked: Any = sources[0] if len(sources) == 1 else sources
-        return shortest_paths(
+        return sssp.shortest_paths(
             network,
             asked,
             nearest=len(sources) > 1,
@@ -213,11 +200,11 @@ class Answers:
         """Return the map with what is closed and with traffic."""
         network = self.network
         if question.traffic:
-            network = self._kept((question.traffic,), self._in_traffic, question.traffic)
+            network = self._find_version((question.traffic,), self._in_traffic, question.traffic)
         if question.closed:
             arcs = self.map.arcs[list(question.closed)].ravel()
             key = (question.traffic, question.closed)
-            network = self._kept(key, network.without_arcs, arcs[arcs >= 0])
+            network = self._find_version(key, network.without_arcs, arcs[arcs >= 0])
         return network
 
     def _in_traffic(self, factors: tuple[float, ...]) -> Graph | Hierarchy:
@@ -230,7 +217,7 @@ class Answers:
         scaled[closed] = unreached(scaled.dtype)
         return self.network.with_weights(scaled)
 
-    def _kept(self, key: tuple[Any, ...], make: Any, argument: Any) -> Graph | Hierarchy:
+    def _find_version(self, key: tuple[Any, ...], make: Any, argument: Any) -> Graph | Hierarchy:
         with self._lock:
             if key in self._versions:
                 self._versions.move_to_end(key)
@@ -243,7 +230,7 @@ class Answers:
         return version
 
 
-def coded(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
+def encode(distances: Array) -> tuple[NDArray[np.uint16], dict[str, Any]]:
     """Return distances in 16 bits, and the scale to read them by.
 
     Returns

@@ -1,4 +1,4 @@
-"""A result in a browser: served with what can be asked on, or in one file that needs no server."""
+"""A result in a browser: from a server that answers questions, or in one file without one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,15 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from sssp.apps.page.answers import Answers, Unit, coded
+from sssp import Graph, Hierarchy, ShortestPaths
+from sssp.apps.page.answers import Answers, Unit, encode
 from sssp.apps.page.server import LOOPBACK, MOST_WAITING, PageServer
-from sssp.apps.page.street_map import StreetMap, packed
-from sssp.graph.graph import Graph
+from sssp.apps.page.street_map import StreetMap, pack
 from sssp.loaders._files import replaced_file
-from sssp.prepared.hierarchy import Hierarchy
 from sssp.results.row_access import dense_row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from sssp.results.trees import ShortestPaths
 
 #: of the frame in a notebook, in pixels
 FRAME_HEIGHT = 640
@@ -39,7 +36,7 @@ COMPRESSION = 6
 SCRIPTS = ("drawing.js", "places.js", "page.js")
 
 
-def served(
+def make_server(
     network: Graph | Hierarchy,
     *,
     name: str = "",
@@ -52,7 +49,7 @@ def served(
     most_waiting: int = MOST_WAITING,
     result: dict[str, Any] | None = None,
 ) -> PageServer:
-    """Return a server for a map, which listens but does not answer yet.
+    """Return a server for a map with coordinates, which listens but does not answer yet.
 
     Parameters
     ----------
@@ -70,28 +67,21 @@ def served(
     host, port, most_waiting
         As of `PageServer`.
     result : dict, optional
-        What the page shows first: ``facts`` and arrays ``values``, ``sources``.
-
-    Raises
-    ------
-    ValueError
-        No coordinates.
-    OSError
-        Nothing can listen there.
+        What the page shows first: ``facts`` and array ``values``.
     """
     graph = network._tree_graph
     streets = StreetMap(graph, lengths)
     measured = METRES if lengths is None else length_unit
-    head = _head(network, streets, name, unit, measured, lengths is None)
+    head = _describe(network, streets, name, unit, measured, lengths is None)
     arrays = streets.arrays()
     if result is not None:
         head["result"] = result["facts"]
         arrays["values"] = result["values"]
     answers = Answers(network, streets, device)
-    return PageServer(answers, packed(head, arrays), host, port, most_waiting)
+    return PageServer(answers, pack(head, arrays), host, port, most_waiting)
 
 
-def opened(
+def open_page(
     result: ShortestPaths,
     network: Hierarchy | None,
     *,
@@ -106,8 +96,8 @@ def opened(
         raise ValueError(
             "network= must be the prepared map of this result's graph: sssp.prepare(r.graph)"
         )
-    facts, values = _shown(result, result._row(row))
-    server = served(
+    facts, values = _encode_row(result, result._row(row))
+    server = make_server(
         network or result.graph,
         name=name,
         unit=Unit(unit, 1.0),
@@ -118,29 +108,29 @@ def opened(
     return OpenPage(server, open_browser=not in_notebook if open_browser is None else open_browser)
 
 
-def written(
+def write_page(
     result: ShortestPaths, path: str | PathLike[str], *, row: SupportsIndex, unit: str, name: str
 ) -> Path:
     """Write the page with everything in one file; as `ShortestPaths.explore`."""
     index = result._row(row)
-    facts, values = _shown(result, index)
+    facts, values = _encode_row(result, index)
     streets = StreetMap(result.graph)
     arrays = {**streets.arrays(), "values": values}
     if result.predecessors is not None:
         tree = dense_row(result.predecessors, index, result.rows, -1)
         arrays["predecessors"] = tree.astype(np.int32)
-    head = _head(result.graph, streets, name, Unit(unit, 1.0), METRES, True)
-    head |= {"result": facts, "standalone": True, **_labels_of(result.graph)}
-    text = _standalone(packed(head, arrays))
+    head = _describe(result.graph, streets, name, Unit(unit, 1.0), METRES, True)
+    head |= {"result": facts, "standalone": True, **_list_labels(result.graph)}
+    text = _embed(pack(head, arrays))
     with replaced_file(path) as stream:
         stream.write(text.encode())
     return Path(fspath(path))
 
 
-def _shown(result: ShortestPaths, row: int) -> tuple[dict[str, Any], NDArray[np.uint16]]:
-    """Return what the page is told of a row of a result, and the row in 16 bits."""
+def _encode_row(result: ShortestPaths, row: int) -> tuple[dict[str, Any], NDArray[np.uint16]]:
+    """Return facts on a row of a result, and its distances in 16 bits."""
     _, distances = result._distances_to_all(row)
-    values, scale = coded(distances)
+    values, scale = encode(distances)
     sources, labels = result._sources_of(row), result.graph.labels
     facts = {
         **scale,
@@ -206,7 +196,7 @@ class OpenPage:
         )
 
 
-def _head(
+def _describe(
     network: Graph | Hierarchy,
     streets: StreetMap,
     name: str,
@@ -214,7 +204,7 @@ def _head(
     length_unit: Unit,
     straight: bool,
 ) -> dict[str, Any]:
-    """Return what the page has to know beside arrays."""
+    """Return the facts that the page needs beside the arrays."""
     return {
         "name": name,
         "vertices": network.n,
@@ -226,8 +216,8 @@ def _head(
     }
 
 
-def _labels_of(graph: Graph) -> dict[str, Any]:
-    """Return what every vertex is called, in short where they are counted."""
+def _list_labels(graph: Graph) -> dict[str, Any]:
+    """Return the labels of all vertices; of consecutive numbers the first alone."""
     labels = graph.labels
     if labels is None or labels.size == 0:
         return {}
@@ -236,7 +226,7 @@ def _labels_of(graph: Graph) -> dict[str, Any]:
     return {"labels": [str(label) for label in labels.tolist()]}
 
 
-def _standalone(content: bytes) -> str:
+def _embed(content: bytes) -> str:
     """Return the page as one text, with its style, scripts and map inside."""
     folder = files("sssp.apps.page") / "static"
 

@@ -1,4 +1,4 @@
-"""What the page may ask: texts from the network, checked before anything else sees them."""
+"""Questions of the page: texts from the network, checked before anything else sees them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from sssp.errors import VertexError
 MOST_SOURCES, MOST_CLOSED = 1000, 1000
 #: how many times longer traffic may make the streets of a class
 FACTORS = (0.25, 10.0)
+#: characters of what was sent that a message holds
+SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of the map, in the numbers of the page.
+    """A question to the map, in the numbers of the page.
 
     Attributes
     ----------
@@ -49,33 +51,19 @@ class Question:
     by_source: bool = False
 
 
-def fields_of(body: bytes) -> dict[str, Any]:
-    """Return the object that a body of JSON holds.
-
-    Raises
-    ------
-    ValueError
-        It holds none.
-    """
+def parse_fields(body: bytes) -> dict[str, Any]:
+    """Return the object that a body of JSON holds; ValueError if it holds none."""
     try:
         fields = json.loads(body)
     except (ValueError, RecursionError):
-        raise ValueError("the body is no JSON") from None
+        raise ValueError("the body is not JSON") from None
     if not isinstance(fields, dict):
-        raise ValueError("the body is no object of JSON")
+        raise ValueError("the body is not an object of JSON")
     return fields
 
 
-def asked(fields: dict[str, Any], sizes: Sizes) -> Question:
-    """Return the question that an object of JSON asks.
-
-    Raises
-    ------
-    VertexError
-        It names what is no vertex.
-    ValueError
-        It names what is no street or no factor, too much, or nothing.
-    """
+def parse_question(fields: dict[str, Any], sizes: Sizes) -> Question:
+    """Return the question in an object of JSON; refuse what is not on the map, or too much."""
     unknown = set(fields) - {"sources", "target", "closed", "traffic", "by_source"}
     if unknown:
         raise ValueError(f"nothing is called {min(unknown)!r}")
@@ -104,20 +92,18 @@ def _list(fields: dict[str, Any], name: str, most: int) -> Sequence[Any]:
     return values
 
 
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _number(value: Any, count: int, what: str, error: type[ValueError | VertexError]) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
+        raise error(f"{_shorten(value)} is not a {what}: they are 0..{count - 1}")
+    return value
 
 
 def _vertex(value: Any, sizes: Sizes) -> int:
-    if not _is_integer(value) or not 0 <= value < sizes.vertices:
-        raise VertexError(f"{_shown(value)} is no vertex: they are 0..{sizes.vertices - 1}")
-    return int(value)
+    return _number(value, sizes.vertices, "vertex", VertexError)
 
 
 def _street(value: Any, sizes: Sizes) -> int:
-    if not _is_integer(value) or not 0 <= value < sizes.streets:
-        raise ValueError(f"{_shown(value)} is no street: they are 0..{sizes.streets - 1}")
-    return int(value)
+    return _number(value, sizes.streets, "street", ValueError)
 
 
 def _traffic(values: Sequence[Any], sizes: Sizes) -> tuple[float, ...]:
@@ -125,21 +111,14 @@ def _traffic(values: Sequence[Any], sizes: Sizes) -> tuple[float, ...]:
         raise ValueError(f"traffic must have {sizes.classes} factors, not {len(values)}")
     low, high = FACTORS
     for value in values:
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not low <= value <= high
-        ):
-            raise ValueError(f"{_shown(value)} is no factor from {low:g} to {high:g}")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and low <= value <= high):
+            raise ValueError(f"{_shorten(value)} is not a factor from {low:g} to {high:g}")
     factors = tuple(map(float, values))
     # (nothing changes: the same as no factors)
     return () if set(factors) <= {1.0} else factors
 
 
-#: characters of what was sent that a message holds
-SHOWN = 40
-
-
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

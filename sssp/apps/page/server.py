@@ -38,7 +38,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sssp.apps.page.answers import Answer, Answers
-from sssp.apps.page.questions import Question, asked, fields_of
+from sssp.apps.page.questions import Question, parse_fields, parse_question
 from sssp.errors import SSSPError, VertexError
 
 LOOPBACK = "127.0.0.1"
@@ -91,13 +91,7 @@ class Desk:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait for one's turn.
-
-        Raises
-        ------
-        Refused
-            Too many are waiting.
-        """
+        """Wait for a turn; `Refused` if too many are waiting."""
         if not self._places.acquire(blocking=False):
             raise Refused(
                 HTTPStatus.SERVICE_UNAVAILABLE, "too many questions are waiting; ask again"
@@ -127,7 +121,7 @@ class PageServer(ThreadingHTTPServer):
     Raises
     ------
     OSError
-        Somebody listens there already, or the address is none of this machine.
+        Another program listens there, or the address is not of this machine.
     """
 
     daemon_threads = True
@@ -180,7 +174,7 @@ class PageServer(ThreadingHTTPServer):
                 with self.desk.turn():
                     ask()
             except Exception:
-                # (whoever asks will be told)
+                # (the next to ask gets the error)
                 log.debug("a question has no answer here", exc_info=True)
 
     @property
@@ -196,16 +190,14 @@ class PageServer(ThreadingHTTPServer):
         return not ipaddress.ip_address(str(self.server_address[0])).is_loopback
 
     def knows_host(self, name: str | None) -> bool:
-        """Tell whether a request names this machine: by a number, as localhost, or as it was told.
+        """Return whether a request names this machine: by number, as localhost, or by its own name.
 
-        Another name may have been made to point here by whoever owns it.
+        Another name may have been made to point here by its owner.
         """
-        if name is None:
-            return False
         if name in ("localhost", self.host):
             return True
         try:
-            ipaddress.ip_address(name)
+            ipaddress.ip_address(name or "")
         except ValueError:
             return False
         return True
@@ -224,7 +216,7 @@ class PageServer(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Handle a connection, and count it no longer."""
+        """Handle a connection, and forget it."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -253,7 +245,7 @@ class PageServer(ThreadingHTTPServer):
         return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Take it that a browser has gone away, and keep what else goes wrong for the log."""
+        """Log an error: most often a browser has gone away."""
         log.debug("a connection broke", exc_info=True)
 
 
@@ -278,13 +270,7 @@ class _Incoming(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Receive what comes next.
-
-        Raises
-        ------
-        TimeoutError
-            Nothing comes in time.
-        """
+        """Receive the next bytes; TimeoutError if none come in time."""
         seconds = self.silence
         if self.deadline is not None:
             seconds = min(seconds, self.deadline - self._clock())
@@ -310,13 +296,7 @@ class _Requests(io.BufferedReader):
         self.incoming.deadline, self._room = None, MOST_HEAD
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        """Read a line of the head of a request.
-
-        Raises
-        ------
-        Refused
-            The head is too long.
-        """
+        """Read a line of the head of a request; `Refused` if the head is too long."""
         line = super().readline(self._room + 1)
         self._room -= len(line)
         if self._room < 0:
@@ -355,7 +335,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(refusal.status, str(refusal))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what the base class takes for no request, and close the connection."""
+        """Refuse what the base class does not take for a request, and close the connection."""
         self.close_connection, self._left = True, MOST_SKIPPED
         status = HTTPStatus(code)
         self._send_error(status, message or status.phrase)
@@ -365,23 +345,23 @@ class _Handler(BaseHTTPRequestHandler):
         # (a body that belongs to no question would be taken for the next request)
         if {"Content-Length", "Transfer-Encoding"} & {*self.headers}:
             self.close_connection = True
-        self._answering(self._file)
+        self._answer(self._file)
 
     def do_POST(self) -> None:
         """Answer a question."""
-        self._answering(self._reply)
+        self._answer(self._reply)
 
     def version_string(self) -> str:
         """Name the server, without the version of anything."""
         return "sssp"
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Keep requests for those who ask for them."""
+        """Log requests at the level of debugging."""
         log.debug(format, *arguments)
 
     # -- requests ------------------------------------------------------------------------------
 
-    def _answering(self, answer: Callable[[], None]) -> None:
+    def _answer(self, answer: Callable[[], None]) -> None:
         try:
             self._check_form()
             self._check_origin()
@@ -409,7 +389,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _check_origin(self) -> None:
         """Refuse what comes by a foreign name, or from a foreign page."""
         host = self.headers.get("Host", "")
-        if not self.server.knows_host(_name_of(host)):
+        if not self.server.knows_host(_parse_host(host)):
             raise Refused(HTTPStatus.MISDIRECTED_REQUEST, "no such host here")
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != host:
@@ -429,7 +409,7 @@ class _Handler(BaseHTTPRequestHandler):
         kind = self.headers.get_content_type()
         if kind != "application/json":
             raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are application/json")
-        fields = fields_of(self._body())
+        fields = parse_fields(self._body())
         self.server.note(self.connection, waits_for_client=False)
         with self.server.desk.turn():
             reply = question(self.server.answers, fields)
@@ -457,7 +437,7 @@ class _Handler(BaseHTTPRequestHandler):
         return body
 
     def _length(self) -> int | None:
-        """Return how long the body is; None if nobody knows."""
+        """Return the length of the body; None if it is unknown."""
         length = self.headers.get("Content-Length", "")
         if "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
             return None
@@ -465,7 +445,7 @@ class _Handler(BaseHTTPRequestHandler):
         return int(length.lstrip("0")[:DIGITS] or 0)
 
     def _skip_body(self) -> None:
-        """Read a body that nobody wants, for the next request follows on it.
+        """Read a body that is not used, for the next request follows on it.
 
         A connection that closes on what was not read may even take back what was answered.
         """
@@ -517,7 +497,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
 
-def _name_of(host: str) -> str | None:
+def _parse_host(host: str) -> str | None:
     """Return the name in a ``Host`` header, without the port; None if it is none."""
     try:
         parts = urlsplit(f"//{host}")
@@ -527,11 +507,7 @@ def _name_of(host: str) -> str | None:
 
 
 def _question(answers: Answers, fields: dict[str, Any]) -> Question:
-    return asked(fields, answers.sizes)
-
-
-def _distances(answers: Answers, fields: dict[str, Any]) -> Answer:
-    return answers.distances(_question(answers, fields))
+    return parse_question(fields, answers.sizes)
 
 
 def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
@@ -539,10 +515,6 @@ def _route(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
     if question.target is None:
         raise ValueError("target must be a vertex")
     return answers.route(question)
-
-
-def _certificate(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
-    return answers.certificate(_question(answers, fields))
 
 
 def _vertex(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
@@ -554,8 +526,8 @@ def _vertex(answers: Answers, fields: dict[str, Any]) -> dict[str, Any]:
 
 #: what may be asked, by path
 QUESTIONS: dict[str, Callable[[Answers, dict[str, Any]], Any]] = {
-    "/distances": _distances,
+    "/distances": lambda answers, fields: answers.distances(_question(answers, fields)),
     "/route": _route,
-    "/certificate": _certificate,
+    "/certificate": lambda answers, fields: answers.certificate(_question(answers, fields)),
     "/vertex": _vertex,
 }

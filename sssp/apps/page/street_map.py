@@ -1,4 +1,4 @@
-"""What the page is sent once: where the vertices lie, and the streets between them, by class."""
+"""The map that the page is sent once: positions of the vertices, and streets by class."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp import Graph
 from sssp.graph.drawing import street_arcs
-from sssp.graph.graph import Graph
 from sssp.graph.sphere import EARTH_RADIUS, HOW_TO_LOCATE, require_degrees
 
 Array = NDArray[Any]
@@ -76,10 +76,10 @@ class StreetMap:
                 "line --coordinates"
             )
         require_degrees(graph.coordinates)
-        self.positions = _projected(graph.coordinates)
+        self.positions = _project(graph.coordinates)
         straight = _straight_metres(graph)
         self.lengths = straight if lengths is None else lengths.astype(np.float64)
-        self.arc_class = _classes(graph.weights, self.lengths)
+        self.arc_class = _classify(graph.weights, self.lengths)
         arcs, twins = street_arcs(graph)
         ends = np.stack([graph.tails[arcs], graph.indices[arcs]], axis=1)
         # fast streets come last, on top of the others
@@ -101,7 +101,7 @@ class StreetMap:
         ]
 
     def arrays(self) -> dict[str, Array]:
-        """Return what the page is sent."""
+        """Return the arrays that the page is sent."""
         return {
             "positions": self.positions,
             "streets": self.streets,
@@ -109,8 +109,8 @@ class StreetMap:
         }
 
 
-def packed(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """Return arrays as the page unpacks them.
+def pack(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
+    """Return arrays in the form that the page unpacks.
 
     Four bytes hold the length of a JSON text, little-endian as all numbers here; the text follows:
     `head`, and under ``arrays`` the name, dtype, length and offset of every array behind it.
@@ -131,7 +131,7 @@ def packed(head: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
     return b"".join([len(text).to_bytes(4, "little"), text, *parts])
 
 
-def _projected(coordinates: Array) -> NDArray[np.float32]:
+def _project(coordinates: Array) -> NDArray[np.float32]:
     """Return points in degrees as metres from the middle of their box."""
     if not len(coordinates):
         return np.empty((0, 2), np.float32)
@@ -157,7 +157,7 @@ def _straight_metres(graph: Graph) -> NDArray[np.float64]:
     return metres
 
 
-def _classes(weights: Array, lengths: Array) -> NDArray[np.uint8]:
+def _classify(weights: Array, lengths: Array) -> NDArray[np.uint8]:
     """Return the class of every arc, by its speed beside the median."""
     known = (weights > 0) & (lengths > 0)
     speeds = np.divide(lengths, weights, where=known, out=np.zeros(weights.size))
@@ -176,10 +176,10 @@ def _cells(points: Array) -> NDArray[np.uint64]:
     low, side = points.min(axis=0), np.ptp(points, axis=0).max()
     steps = (points - low) * ((1 << CELL_BITS) - 1) / (side or 1.0)
     east, north = steps.astype(np.uint64).T
-    return _spread(east) | _spread(north) << np.uint64(1)
+    return _interleave_zeros(east) | _interleave_zeros(north) << np.uint64(1)
 
 
-def _spread(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _interleave_zeros(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Set a zero between every two bits."""
     for shift, mask in ((8, 0x00FF00FF), (4, 0x0F0F0F0F), (2, 0x33333333), (1, 0x55555555)):
         numbers = (numbers | numbers << np.uint64(shift)) & np.uint64(mask)

@@ -1,4 +1,4 @@
-"""Arguments that programs share: graphs, methods, numbers, new files, and vertices by label."""
+"""Arguments that programs share: graphs, methods, limits, numbers, new files, vertices by label."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import argparse
 import math
 import os
 import stat
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import sssp
 from sssp.errors import VertexError, plain_digits, quote
 from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
-    from sssp.graph.graph import Graph
-    from sssp.prepared.hierarchy import Hierarchy
+    from numpy.typing import NDArray
 
 BUILT_IN = "road-like"
 GRAPH_HELP = (
@@ -25,11 +27,13 @@ GRAPH_HELP = (
 )
 #: endings that a graph's name goes without
 SUFFIXES = {".gr", ".sssp", ".gz", ".xz", ".bz2"}
+#: limit of bands: whatever is below, arrays of int64 or float64 hold
+GREATEST = (1 << 63) - 1
 
 
 def add_graph(parser: argparse.ArgumentParser) -> None:
     """Declare the graph that a command reads, and its ``--coordinates``."""
-    parser.add_argument("graph", type=named_graph, metavar="FILE", help=GRAPH_HELP)
+    parser.add_argument("graph", type=find_graph, metavar="FILE", help=GRAPH_HELP)
     parser.add_argument(
         "--coordinates",
         type=_coordinates,
@@ -41,10 +45,8 @@ def add_graph(parser: argparse.ArgumentParser) -> None:
 
 def _coordinates(text: str) -> Path:
     if not os.path.exists(text):
-        from sssp import datasets
-
         # (a graph's name stands for the coordinates beside it)
-        return datasets.find(f"{text}.co") or datasets.find(text) or Path(text)
+        return sssp.datasets.find(f"{text}.co") or sssp.datasets.find(text) or Path(text)
     return Path(text)
 
 
@@ -66,7 +68,7 @@ class NamedGraph:
     path: Path | None = None
     size: int = 0
 
-    def load(self, coordinates: Path | None = None) -> Graph:
+    def load(self, coordinates: Path | None = None) -> sssp.Graph:
         """Read or make the graph.
 
         Raises
@@ -76,17 +78,11 @@ class NamedGraph:
         """
         if self.path is None:
             if coordinates is not None:
-                raise ValueError(
-                    f"{self.name} has coordinates of its own: leave --coordinates away"
-                )
-            from sssp.datasets.generate import road_like
+                raise ValueError(f"{self.name} has coordinates of its own: omit --coordinates")
+            return sssp.road_like(self.size)
+        return sssp.read_graph(self.path, coordinates=coordinates)
 
-            return road_like(self.size)
-        from sssp.graph.reading import read_graph
-
-        return read_graph(self.path, coordinates=coordinates)
-
-    def load_network(self, coordinates: Path | None = None) -> Graph | Hierarchy:
+    def load_network(self, coordinates: Path | None = None) -> sssp.Graph | sssp.Hierarchy:
         """Read or make the graph, or the prepared map if the file holds one; raises as `load`."""
         if self.path is None:
             return self.load(coordinates)
@@ -95,7 +91,7 @@ class NamedGraph:
         return read_network(self.path, coordinates)
 
 
-def named_graph(text: str) -> NamedGraph:
+def find_graph(text: str) -> NamedGraph:
     """Turn ``FILE``, ``road-like:N`` or the name of a known graph into a `NamedGraph`.
 
     Raises
@@ -111,11 +107,9 @@ def named_graph(text: str) -> NamedGraph:
         raise argparse.ArgumentTypeError(f"{text!r} is a folder, not a graph file")
     path: Path | None = Path(text)
     if mode is None:
-        from sssp import datasets
-
-        path = datasets.find(text) if text else None
+        path = sssp.datasets.find(text) if text else None
     if path is None:
-        if text and datasets.published_file(text) is not None:
+        if text and sssp.datasets.published_file(text) is not None:
             raise argparse.ArgumentTypeError(f"no file {text!r}; sssp fetch {text} downloads it")
         raise argparse.ArgumentTypeError(
             f"no file {text!r}; name a .gr or .sssp file, or {BUILT_IN}:N for a built-in graph "
@@ -126,14 +120,11 @@ def named_graph(text: str) -> NamedGraph:
 
 def _size(text: str, size: str) -> int:
     try:
-        number = int(plain_digits(size)) if size.isdecimal() else 0
-    except ValueError:  # more digits than Python reads
-        number = 0
-    if number < 1:
+        return whole_number(1)(size)
+    except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(
             f"{text!r}: the built-in graph needs a number of vertices, as {BUILT_IN}:100000"
-        )
-    return number
+        ) from None
 
 
 def _mode(text: str) -> int | None:
@@ -170,7 +161,7 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
         option, equals, value = setting.partition("=")
         if not equals:
             raise argparse.ArgumentTypeError(
-                f"{setting!r} is no option of {name}; write option=value"
+                f"{setting!r} is not an option of {name}; write option=value"
             )
         if option not in settable:
             raise argparse.ArgumentTypeError(
@@ -227,10 +218,64 @@ def method_text(method: Method) -> str:
     return f"{method.name}:{','.join(changed)}" if changed else method.name
 
 
-def whole_number(least: int) -> Callable[[str], int]:
-    """Return what turns a text into an integer that is not below `least`."""
+def add_search(parser: argparse.ArgumentParser, methods: Mapping[str, type[Any]] = METHODS) -> None:
+    """Declare ``--method`` and ``--device``."""
+    parser.add_argument(
+        "--method",
+        type=partial(_method_or_auto, known=methods),
+        default="auto",
+        metavar="NAME",
+        help=f"auto, {', '.join(methods)}; options follow a colon, as in "
+        "delta-stepping:delta=5000 (default auto)",
+    )
+    parser.add_argument(
+        "--device", default="auto", help="auto, cpu, cuda, cuda:N or cuda:all (default auto)"
+    )
 
-    def number(text: str) -> int:
+
+def add_limit(parser: argparse.ArgumentParser, *, help: str) -> None:
+    """Declare ``--limit``; `help` says what becomes of what lies beyond."""
+    parser.add_argument("--limit", type=_distance, metavar="D", help=help)
+
+
+def add_limits(parser: argparse.ArgumentParser, *, required: bool = False, help: str) -> None:
+    """Declare ``--limits``, those of bands."""
+    parser.add_argument("--limits", type=_limits, required=required, metavar="A,B,...", help=help)
+
+
+def _method_or_auto(text: str, known: Mapping[str, type[Any]]) -> Any:
+    return text if text == "auto" else one_method(text, known)
+
+
+def _distance(text: str) -> int | float:
+    number: int | float
+    try:
+        try:
+            number = int(plain_digits(text))
+        except ValueError:
+            number = float(plain_digits(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not number >= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
+    # (no distance is greater than the greatest float)
+    return number if number <= sys.float_info.max else math.inf
+
+
+def _limits(text: str) -> list[int | float]:
+    try:
+        limits = sorted(set(map(_distance, text.split(","))))
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; several go as 2000,4000") from None
+    if limits[-1] > GREATEST:
+        raise argparse.ArgumentTypeError(f"{text}: no distance is as great as {limits[-1]}")
+    return limits
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """Return a function that parses an integer of at least `least`."""
+
+    def parse(text: str) -> int:
         try:
             value = int(plain_digits(text))
         except ValueError:
@@ -239,13 +284,28 @@ def whole_number(least: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text} is not {least} or more")
         return value
 
-    return number
+    return parse
+
+
+def positive_number(form: str) -> Callable[[str], float]:
+    """Return a function that parses a finite number above 0; `form` describes it."""
+
+    def parse(text: str) -> float:
+        try:
+            number = float(plain_digits(text))
+        except ValueError:
+            number = math.nan
+        if not 0 < number < math.inf:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
+        return number
+
+    return parse
 
 
 def numbers(count: int, form: str) -> Callable[[str], list[float]]:
-    """Return what turns ``a,b`` into so many finite numbers; `form` says what they are."""
+    """Return a function that parses ``a,b`` as `count` finite numbers, described by `form`."""
 
-    def split(text: str) -> list[float]:
+    def parse(text: str) -> list[float]:
         try:
             found = [float(part) for part in plain_digits(text).split(",")]
         except ValueError:
@@ -254,17 +314,11 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
             raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
         return found
 
-    return split
+    return parse
 
 
 def new_file(text: str) -> Path:
-    """Find out before the work, not after it, that a file cannot be written.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        It is a folder, there is no folder for it, or writing is not allowed there.
-    """
+    """Return the path of a file to write; refuse before the work one that cannot be written."""
     reason = _obstacle(text)
     if reason is not None:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be written: {reason}")
@@ -273,7 +327,7 @@ def new_file(text: str) -> Path:
 
 def _obstacle(text: str) -> str | None:
     if not text:
-        return "it is no name"
+        return "the name is empty"
     mode = _mode(text)
     if mode is not None and stat.S_ISDIR(mode):
         return "it is a folder"
@@ -285,7 +339,7 @@ def _obstacle(text: str) -> str | None:
     return None if os.access(folder, os.W_OK) else "permission denied in its folder"
 
 
-def vertex_of(g: Graph, text: str) -> int:
+def vertex_of(g: sssp.Graph, text: str) -> int:
     """Return the vertex whose label is written as `text`.
 
     Raises
@@ -299,16 +353,33 @@ def vertex_of(g: Graph, text: str) -> int:
     try:
         number = int(plain_digits(text))
     except ValueError:
-        raise VertexError(no_number(text)) from None
+        raise VertexError(explain_no_number(text)) from None
     return g.vertex(number)
 
 
-def no_number(name: Any) -> str:
-    """Say that something is no vertex of a graph whose vertices go by integers."""
+def explain_no_number(name: Any) -> str:
+    """Return the message for a name that is not a vertex where vertices are integers."""
     try:
         number = float(plain_digits(name) if isinstance(name, str) else name)
         whole = number.is_integer() and not isinstance(name, bool)
     except (TypeError, ValueError):
         whole = False
     remedy = "; write it without a point (pandas: .astype('int64'))" if whole else ""
-    return f"{quote(name)} is no vertex: this graph numbers its vertices{remedy}"
+    return f"{quote(name)} is not a vertex: this graph numbers its vertices{remedy}"
+
+
+def label_vertices(g: sssp.Graph, vertices: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels of vertices as a column; without labels, their numbers."""
+    return vertices if g.labels is None else g.labels[vertices]
+
+
+def require_coordinates(g: sssp.Graph) -> NDArray[Any]:
+    """Return the coordinates of a graph; ValueError if it has none, or none in degrees."""
+    from sssp.graph.sphere import require_degrees
+
+    if g.coordinates is None:
+        raise ValueError(
+            "this graph has no coordinates to draw it by; name its .co file with --coordinates"
+        )
+    require_degrees(g.coordinates)
+    return g.coordinates

@@ -26,7 +26,7 @@ def leave(main: Callable[[], int]) -> NoReturn:
 
     As an exception Ctrl-C is lost now and then while modules are imported and kernels compiled
     (one in a hundred times; then the program goes on), and where it is not, Python waits for
-    threads that are still at work. So it is an exception in `tidying_up` only.
+    threads that are still at work. So it is an exception in `raise_interrupts` only.
     """
     # (a shell lets programs in the background ignore it)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
@@ -54,7 +54,7 @@ def end_on_sigterm() -> None:
 
 
 @contextmanager
-def tidying_up() -> Iterator[None]:
+def raise_interrupts() -> Iterator[None]:
     """Hear Ctrl-C as an exception for a while, because something has to be tidied up after it."""
     if signal.getsignal(signal.SIGINT) is not _end_at_once:
         yield

@@ -54,7 +54,7 @@ class _Screen(io.BufferedIOBase):
     def write(self, content: Any, /) -> int:
         """Write bytes in the encoding of the terminal, or of a text that it will misread."""
         text = self._decoder.decode(bytes(content))
-        self._buffer.write(_escaped(text, "\n\t").encode(self._encoding, "backslashreplace"))
+        self._buffer.write(_escape(text, "\n\t").encode(self._encoding, "backslashreplace"))
         return memoryview(content).nbytes
 
     def flush(self) -> None:
@@ -75,7 +75,7 @@ class _Screen(io.BufferedIOBase):
 
 
 @contextmanager
-def _escaping() -> Iterator[None]:
+def _escape_stdout() -> Iterator[None]:
     """Escape what a terminal on stdout cannot print; pipes and files get all bytes as they are."""
     stdout: Any = sys.stdout
     # (none of a stream that takes texts alone)
@@ -91,10 +91,8 @@ def _escaping() -> Iterator[None]:
         sys.stdout = stdout
 
 
-@_escaping()
-def reporting_errors(
-    program: str, command: Callable[[], int], options: Collection[str] = ()
-) -> int:
+@_escape_stdout()
+def report_errors(program: str, command: Callable[[], int], options: Collection[str] = ()) -> int:
     """Run a command; tell what goes wrong in one line on stderr, without a traceback.
 
     ``python -X dev`` lets the traceback through.
@@ -114,28 +112,28 @@ def reporting_errors(
         The exit code of the command, or of the error.
     """
     if sys.stdout is None:
-        return _refused(program, "stdout is closed: send the output to a file, or to /dev/null")
+        return _report(program, "stdout is closed: send the output to a file, or to /dev/null")
     try:
         code = command()
     except SystemExit as stop:  # help, or an error that the parser has told
-        raise SystemExit(_flushed(program, int(stop.code or 0))) from None
+        raise SystemExit(_flush(program, int(stop.code or 0))) from None
     except KeyboardInterrupt:
         tell(f"{program}: interrupted")
         code = INTERRUPTED
     except BrokenPipeError:
-        # whoever read the output has closed it (`sssp info FILE | head -1`), which is no error
+        # the reader of the output has closed it (`sssp info FILE | head -1`), which is no error
         code = 0
     except _MENDABLE as error:
         if sys.flags.dev_mode:
             raise
         message = _message(error)
-        if not (isinstance(error, OSError) or _raised_in(error).startswith(_OWN)):
+        if not (isinstance(error, OSError) or _find_module(error).startswith(_OWN)):
             message = in_options(message, options)
-        code = _refused(program, message)
-    return _flushed(program, code)
+        code = _report(program, message)
+    return _flush(program, code)
 
 
-def _raised_in(error: BaseException) -> str:
+def _find_module(error: BaseException) -> str:
     """Return the name of the module that has raised an error."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -182,7 +180,7 @@ def tell(line: str) -> None:
 
 
 @contextmanager
-def naming(name: object) -> Iterator[None]:
+def name_in_errors(name: object) -> Iterator[None]:
     """Name the file in errors that do not, as those that a full disk makes while it is written."""
     try:
         yield
@@ -195,22 +193,22 @@ def naming(name: object) -> Iterator[None]:
 def on_one_line(text: str) -> str:
     """Return a text as one line that is safe to show, whatever names and labels it holds."""
     line = ": ".join(filter(None, map(str.strip, text.splitlines())))
-    return _escaped(line)
+    return _escape(line)
 
 
-def _escaped(text: str, kept: str = "") -> str:
+def _escape(text: str, kept: str = "") -> str:
     """Return a text with escapes for what is not printable, but for the characters `kept`."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
 
 
-def _refused(program: str, message: str) -> int:
+def _report(program: str, message: str) -> int:
     tell(f"{program}: error: {on_one_line(message)}")
     return USAGE_ERROR
 
 
-def _flushed(program: str, code: int) -> int:
+def _flush(program: str, code: int) -> int:
     """Empty stdout."""
     try:
         sys.stdout.flush()
@@ -218,7 +216,7 @@ def _flushed(program: str, code: int) -> int:
         _discard(sys.stdout)
     except (OSError, ValueError) as error:
         _discard(sys.stdout)
-        return code or _refused(program, f"stdout cannot be written: {_message(error)}")
+        return code or _report(program, f"stdout cannot be written: {_message(error)}")
     return code
 
 

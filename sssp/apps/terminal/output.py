@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sssp.apps.terminal.arguments import new_file
-from sssp.apps.terminal.interrupt import tidying_up
-from sssp.apps.terminal.outcome import naming, on_one_line, tell
+from sssp.apps.terminal.interrupt import raise_interrupts
+from sssp.apps.terminal.outcome import name_in_errors, on_one_line, tell
 
 #: name of an output file that stands for stdout
 STDOUT = Path("-")
+#: path of a command without an output file (no file has the name of this folder)
+NOWHERE = Path()
 #: the format that spreadsheets read
 CSV = "csv"
 #: formats that a terminal can show
@@ -35,12 +37,12 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class Output:
-    """A file to write, or stdout.
+    """A file to write, or stdout, or nowhere.
 
     Attributes
     ----------
     path : Path
-        `STDOUT` for stdout.
+        `STDOUT` for stdout, `NOWHERE` for no output at all.
     format : str
         One of the command's formats, such as ``"csv"``.
     safe_csv : bool
@@ -62,19 +64,19 @@ class Output:
         return "stdout" if self.is_stdout else on_one_line(str(self.path))
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Open it for writing; whatever ends that early, Ctrl-C too, leaves the old file, or none.
+    def open(self) -> Iterator[BinaryIO]:
+        """Open it for writing; after an error or Ctrl-C the old file is left, or none.
 
         Errors name the file.
         """
-        with naming(self.name):
+        with name_in_errors(self.name):
             if self.is_stdout:
                 yield sys.stdout.buffer
                 sys.stdout.buffer.flush()
                 return
             from sssp.loaders._files import replaced_file
 
-            with tidying_up(), replaced_file(self.path) as stream:
+            with raise_interrupts(), replaced_file(self.path) as stream:
                 yield stream
 
     def save(self, write: Callable[[Path], object]) -> None:
@@ -83,7 +85,7 @@ class Output:
         if self.is_stdout or not by_name or (self.path.exists() and not self.path.is_file()):
             self.fill(write)
             return
-        with tidying_up(), naming(self.name):
+        with raise_interrupts(), name_in_errors(self.name):
             write(self.path)
 
     def fill(self, write: Callable[[Path], object]) -> None:
@@ -91,34 +93,31 @@ class Output:
 
         For what writes to paths only, or needs to move back and forth.
         """
-        with tidying_up(), tempfile.TemporaryDirectory(prefix="sssp-") as folder:
+        with raise_interrupts(), tempfile.TemporaryDirectory(prefix="sssp-") as folder:
             path = Path(folder, f"output.{self.format}")
             write(path)
-            with path.open("rb") as content, self.opened() as stream:
+            with path.open("rb") as content, self.open() as stream:
                 shutil.copyfileobj(content, stream)
 
     def summarize(self, lines: Iterable[str]) -> None:
-        """Print what there is to say about the answer: on stderr if that itself is on stdout."""
-        _say(lines, self.is_stdout)
-
-
-def _say(lines: Iterable[str], on_stderr: bool) -> None:
-    if on_stderr:
+        """Print a summary of the answer: on stderr if the answer itself is on stdout."""
+        if not self.is_stdout:
+            print(*lines, sep="\n")
+            return
         for line in lines:
             tell(line)
-    else:
-        print(*lines, sep="\n")
 
 
 def add_output(
     parser: argparse.ArgumentParser,
     formats: Sequence[str],
     *,
-    default: Path | None = None,
+    default: Path = NOWHERE,
     required: bool = False,
 ) -> None:
     """Declare ``--output``, ``--format`` and ``--safe-csv``; the first format is that of stdout."""
     endings = _either(formats)
+    parser.set_defaults(formats=formats)
     parser.add_argument(
         "-o",
         "--output",
@@ -127,7 +126,7 @@ def add_output(
         required=required,
         metavar="FILE",
         help=f"write a {endings} file, whole or not at all; - is stdout, and the summary goes to "
-        f"stderr{'' if default is None else ' (default -)'}",
+        f"stderr{' (default -)' if default == STDOUT else ''}",
     )
     parser.add_argument(
         "--format",
@@ -143,25 +142,24 @@ def add_output(
         )
 
 
-def chosen_output(options: argparse.Namespace, formats: Sequence[str]) -> Output | None:
-    """Return where to write, None for nowhere.
+def choose_output(options: argparse.Namespace) -> Output:
+    """Return where a command writes; refuse a format or a package that is missing.
 
     Raises
     ------
     ValueError
-        The name of the file says no format; the format is nothing for a terminal, or takes no
+        The name of the file has no known format; the format is not for a terminal, or takes no
         ``--safe-csv``.
     MissingExtraError
         The package that writes it is not installed.
     """
-    path: Path | None = options.output
+    formats, path = options.formats, options.output
     safe_csv = CSV in formats and options.safe_csv
-    if path is None:
-        if options.format is not None:
-            raise ValueError("--format is that of the output file: name one with -o")
-        if safe_csv:
-            raise ValueError("--safe-csv is for the output file: name one with -o")
-        return None
+    if path == NOWHERE:
+        for name, given in (("--format", options.format is not None), ("--safe-csv", safe_csv)):
+            if given:
+                raise ValueError(f"{name} is for the output file: name one with -o")
+        return Output(NOWHERE, formats[0])
     ending = _ending(path, formats)
     guessed = options.format is None and ending is None and path != STDOUT
     # (a pipe or device goes by any name)
@@ -177,7 +175,7 @@ def chosen_output(options: argparse.Namespace, formats: Sequence[str]) -> Output
 
         imported(*EXTRAS[output.format])
     if output.is_stdout and output.format not in TEXTS and sys.stdout.isatty():
-        raise ValueError(f"a .{output.format} file is nothing for a terminal: name a file with -o")
+        raise ValueError(f"a .{output.format} file is not for a terminal: name a file with -o")
     return output
 
 

@@ -41,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         raise SystemExit(USAGE_ERROR)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # (argparse would hide that nobody gets the help)
+        # (argparse would hide that the help cannot be written)
         if message:
             (file or sys.stdout).write(message)
 

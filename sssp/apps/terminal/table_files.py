@@ -1,9 +1,13 @@
-"""Tables in files: columns in from CSV or Parquet, columns out, block by block."""
+"""Tables in files: columns in from CSV or Parquet, and out block by block; lines as GeoJSON.
+
+GeoJSON (RFC 7946) is what every GIS opens; it is written without one.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +18,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
+from sssp.apps.terminal.arguments import require_coordinates
 from sssp.apps.terminal.output import STDOUT, Output
 from sssp.errors import GraphFormatError, join_briefly, plain_digits, quote
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    import sssp
 
     #: of one length: arrays (masked where something is missing), or lists
     Columns = Mapping[str, NDArray[Any] | list[Any]]
@@ -28,6 +35,10 @@ PARQUET_MAGIC = b"PAR1"
 CSV_BLOCK = 1 << 16
 #: text that a spreadsheet takes for a formula: it begins like one, and is no number
 FORMULA = re.compile(r"[=@]|[+-](?!([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\Z)")
+#: digits behind the point of degrees: a centimetre
+DIGITS = 7
+#: features that are turned into text at once
+FEATURES = 1 << 14
 #: number of the file that is stdin
 STDIN = 0
 
@@ -56,7 +67,7 @@ class Table:
         return len(self.lines)
 
     def lacks(self, what: str) -> GraphFormatError:
-        """Return the error that a column is not there; it shows those that are."""
+        """Return the error for a missing column, which lists those that are there."""
         names = list(self.columns)
         found = join_briefly(map(quote, names))
         return GraphFormatError(
@@ -64,23 +75,11 @@ class Table:
         )
 
     def refuse(self, row: int, reason: str) -> NoReturn:
-        """Say what is wrong with a row.
-
-        Raises
-        ------
-        GraphFormatError
-            That is it.
-        """
+        """Raise a `GraphFormatError` that names the line of a row."""
         raise GraphFormatError(reason, path=self.path, line_number=self.lines[row])
 
     def numbers(self, column: str) -> list[float]:
-        """Return a column as floats.
-
-        Raises
-        ------
-        GraphFormatError
-            Names the row that holds something else.
-        """
+        """Return a column as finite floats; the error names the row of anything else."""
         found = []
         for row, value in enumerate(self.columns[column]):
             try:
@@ -108,7 +107,7 @@ def read_table(path: Path) -> Table:
         It cannot be read.
     """
     name = "stdin" if path == STDOUT else str(path)
-    with _opened(path, name) as stream:
+    with _open(path, name) as stream:
         if stream.peek(len(PARQUET_MAGIC)).startswith(PARQUET_MAGIC):
             return _parquet_table(name, stream)
         try:
@@ -119,7 +118,7 @@ def read_table(path: Path) -> Table:
 
 
 @contextmanager
-def _opened(path: Path, name: str) -> Iterator[Any]:
+def _open(path: Path, name: str) -> Iterator[Any]:
     from sssp.loaders._files import DAMAGED_STREAM, decompressing
 
     try:
@@ -181,11 +180,6 @@ def _check_names(path: str, names: Sequence[str]) -> None:
         raise GraphFormatError(f"more than one column is called {quote(twins[0])}", path=path)
 
 
-def labelled(labels: NDArray[Any] | None, vertices: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels of vertices as a column; without labels, their numbers."""
-    return vertices if labels is None else labels[vertices]
-
-
 def write_table(output: Output, blocks: Iterable[Columns]) -> int:
     """Write blocks of rows, at least one of them; return how many rows that are.
 
@@ -197,14 +191,16 @@ def write_table(output: Output, blocks: Iterable[Columns]) -> int:
     MissingExtraError
         Parquet without pyarrow.
     """
+    from sssp.graph.extras import write_parquet
+
     writers: dict[str, Callable[[BinaryIO, Iterable[Columns]], int]] = {
         "csv": partial(_write_csv, safe=output.safe_csv),
         "npz": _write_npz,
-        "parquet": _write_parquet,
+        "parquet": partial(write_parquet, extra="parquet"),
     }
     some = iter(blocks)
     first = next(some)
-    with output.opened() as stream:
+    with output.open() as stream:
         return writers[output.format](stream, chain([first], some))
 
 
@@ -256,31 +252,38 @@ def _write_npz(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
     return _length(columns)
 
 
-def _write_parquet(stream: BinaryIO, blocks: Iterable[Columns]) -> int:
-    from sssp.graph.extras import imported
+def write_lines(
+    output: Output, g: sssp.Graph, tails: NDArray[Any], heads: NDArray[Any], properties: Columns
+) -> int:
+    """Write a straight line between every two vertices, and return how many there are.
 
-    arrow, parquet = imported("pyarrow", "parquet"), imported("pyarrow.parquet", "parquet")
-    count, writer = 0, None
-    for columns in blocks:
-        table = arrow.table({name: _arrow(column) for name, column in columns.items()})
-        if writer is None:
-            writer = parquet.ParquetWriter(stream, table.schema)
-        writer.write_table(table)
-        count += table.num_rows
-    assert writer is not None
-    writer.close()
-    return count
-
-
-def _arrow(column: NDArray[Any] | list[Any]) -> Any:
-    """Return a column as pyarrow has it."""
+    Parameters
+    ----------
+    tails, heads : ndarray of int, shape (k,)
+        Vertices.
+    properties : mapping of names to columns, shape (k,)
+    """
     import numpy as np
 
-    from sssp.graph.extras import imported
+    places = np.round(require_coordinates(g), DIGITS)
+    with output.open() as stream:
+        stream.write(b'{"type": "FeatureCollection", "features": [')
+        for start in range(0, tails.size, FEATURES):
+            part = slice(start, start + FEATURES)
+            ends = np.stack([places[tails[part]], places[heads[part]]], axis=1).tolist()
+            cells = [np.asarray(column[part]).tolist() for column in properties.values()]
+            features = [
+                json.dumps(_feature(line, dict(zip(properties, values, strict=True))))
+                for line, *values in zip(ends, *cells, strict=True)
+            ]
+            stream.write((",\n" if start else "\n").encode() + ",\n".join(features).encode())
+        stream.write(b"\n]}\n")
+    return int(tails.size)
 
-    arrow = imported("pyarrow", "parquet")
-    if isinstance(column, list):
-        return arrow.array(column)
-    missing = np.ma.getmask(column)
-    values = np.ma.getdata(column)
-    return arrow.array(values, mask=None if missing is np.ma.nomask else missing)
+
+def _feature(line: list[list[float]], properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "properties": properties,
+        "geometry": {"type": "LineString", "coordinates": line},
+    }

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sssp.apps.terminal.arguments import no_number, numbers, vertex_of
+import sssp
+from sssp.apps.terminal.arguments import explain_no_number, label_vertices, numbers, vertex_of
 from sssp.apps.terminal.outcome import on_one_line, tell
 from sssp.apps.terminal.table_files import Table, read_table
-from sssp.errors import VertexError, plain_digits
+from sssp.errors import (
+    NegativeCycleError,
+    NegativeWeightError,
+    VertexError,
+    join_briefly,
+    plain_digits,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sssp.graph.graph import Graph
-
+Found = TypeVar("Found")
 #: ending of a DIMACS file of sources
 SS = ".ss"
+#: vertices of a negative cycle that a message holds
+SHOWN_VERTICES = 20
 VERTEX = "vertex"
 POINT = ("lon", "lat")
 
@@ -67,18 +76,6 @@ class Chosen:
     notes: list[str]
     names: NDArray[Any] | None = None
 
-    def some(self, role: str) -> Chosen:
-        """Return the same, unless files without rows have left nothing to search from.
-
-        Raises
-        ------
-        ValueError
-            They have.
-        """
-        if self.vertices.size == 0:
-            raise ValueError(f"the files name no {role}")
-        return self
-
 
 def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> None:
     """Declare ``--source V``, ``--source-at LON,LAT`` and ``--sources FILE``, or another role.
@@ -109,35 +106,24 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
 
 
 def require_vertices(options: argparse.Namespace, *roles: str) -> None:
-    """Complain before the work if nothing is given for a role.
-
-    Raises
-    ------
-    ValueError
-        Names what to give.
-    """
+    """Refuse before the work a command without a vertex for a role."""
     for role in roles:
         if not getattr(options, f"{role}s"):
             raise ValueError(f"required: --{role} V, --{role}-at LON,LAT or --{role}s FILE")
 
 
-def chosen_vertices(
-    g: Graph, given: Sequence[Label | Point | VertexFile], role: str, id_column: str | None = None
+def find_vertices(
+    g: sssp.Graph,
+    given: Sequence[Label | Point | VertexFile],
+    role: str,
+    id_column: str | None = None,
+    *,
+    allow_none: bool = False,
 ) -> Chosen:
     """Return the vertices that arguments name, in their order.
 
-    With `id_column` those of files are called by that column, the others as they are typed.
-
-    Raises
-    ------
-    VertexError
-        No vertex has such a label.
-    GraphFormatError
-        The same in a file, with its line; the file is malformed.
-    ValueError
-        Points, but a graph without coordinates; points that are no degrees.
-    OSError
-        A file cannot be read.
+    With `id_column` those of files are called by that column, the others as they are typed. Files
+    without rows may leave no source only with `allow_none`.
     """
     import numpy as np
 
@@ -149,26 +135,26 @@ def chosen_vertices(
             names.append(one.text)
         elif isinstance(one, Point):
             found, metres = _nearest(g, [one.lon], [one.lat])
-            name = found[0] if g.labels is None else g.labels[found[0]]
+            [name] = label_vertices(g, found)
             notes.append(f"{role} at {one.text}: vertex {name}, {metres[0]:,.0f} m away")
             parts.append(found)
             names.append(one.text)
         else:
             table = _vertex_table(one.path, role)
-            chosen = _in_table(g, table, role)
+            chosen = find_in_table(g, table, role, (role, VERTEX))
             parts.append(chosen.vertices)
             notes += chosen.notes
             names += [] if id_column is None else _column(table, id_column)
     vertices = np.concatenate(parts).astype(np.int64)
+    if role == "source" and not allow_none and vertices.size == 0:
+        raise ValueError(f"the files name no {role}")
     return Chosen(vertices, notes, None if id_column is None else np.array(names))
 
 
 def _vertex_table(path: Path, role: str) -> Table:
     if SS not in path.suffixes:
         return read_table(path)
-    from sssp.loaders import read_ss
-
-    labels = (read_ss(path) + 1).tolist()
+    labels = (sssp.loaders.read_ss(path) + 1).tolist()
     return Table(str(path), {role: labels}, range(1, len(labels) + 1))
 
 
@@ -178,16 +164,33 @@ def _column(table: Table, name: str) -> list[Any]:
     return table.columns[name]
 
 
-def _in_table(g: Graph, table: Table, role: str) -> Chosen:
-    for column in (role, VERTEX):
+def find_in_table(
+    g: sssp.Graph, table: Table, role: str, columns: Sequence[str], before: str = ""
+) -> Chosen:
+    """Return the vertices of the first of some columns of labels, or nearest to points.
+
+    `before` stands before the names of the columns of points.
+    """
+    for column in columns:
         if column in table.columns:
-            return Chosen(vertices_in(g, table, column), [])
-    if has_points(table):
-        return points_in(g, table, what=f"{role}s")
-    raise table.lacks(f"{role} or {VERTEX}, nor lon and lat")
+            return Chosen(_read_labels(g, table, column), [])
+    axes = [f"{before}{axis}" for axis in POINT]
+    if not all(axis in table.columns for axis in axes):
+        raise table.lacks(f"{' or '.join(columns)}, nor {' and '.join(axes)}")
+    lon, lat = map(table.numbers, axes)
+    if not lon:
+        import numpy as np
+
+        return Chosen(np.empty(0, np.int64), [])
+    found, metres = _nearest(g, lon, lat)
+    note = (
+        f"{len(lon):,} {role}s at points of {on_one_line(table.path)}: their vertices are "
+        f"{metres.mean():,.0f} m away on average, {metres.max():,.0f} m at most"
+    )
+    return Chosen(found, [note])
 
 
-def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
+def _read_labels(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
     """Return the vertices of a column of labels.
 
     Raises
@@ -208,7 +211,7 @@ def vertices_in(g: Graph, table: Table, column: str) -> NDArray[np.int64]:
         try:
             labels.append(str(value) if texts else _integer(value))
         except ValueError:
-            table.refuse(row, no_number(value))
+            table.refuse(row, explain_no_number(value))
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
     except (VertexError, TypeError):  # a number that is none of int64 is no integer to NumPy
@@ -228,39 +231,19 @@ def _integer(value: Any) -> int:
     return value
 
 
-def has_points(table: Table, before: str = "") -> bool:
-    """Tell whether a table has the columns of points, with something before their names."""
-    return all(f"{before}{axis}" in table.columns for axis in POINT)
-
-
-def points_in(g: Graph, table: Table, *, what: str, before: str = "") -> Chosen:
-    """Return the vertices nearest to the points of a table, and how far they are."""
-    lon, lat = (table.numbers(f"{before}{axis}") for axis in POINT)
-    if not lon:
-        import numpy as np
-
-        return Chosen(np.empty(0, np.int64), [])
-    found, metres = _nearest(g, lon, lat)
-    note = (
-        f"{len(lon):,} {what} at points of {on_one_line(table.path)}: their vertices are "
-        f"{metres.mean():,.0f} m away on average, {metres.max():,.0f} m at most"
-    )
-    return Chosen(found, [note])
-
-
-def _nearest(g: Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
+def _nearest(g: sssp.Graph, lon: Any, lat: Any) -> tuple[Any, Any]:
     if g.coordinates is None:
         raise ValueError(
             "this graph has no coordinates to find the vertices of points by; name its .co file "
             "with --coordinates"
         )
-    with _warnings_told():
+    with _report_warnings():
         return g.nearest_vertex(lon, lat, distance=True)
 
 
 @contextmanager
-def _warnings_told() -> Iterator[None]:
-    """Tell warnings as lines on stderr, without the place in the code."""
+def _report_warnings() -> Iterator[None]:
+    """Print warnings as lines on stderr, without the place in the code."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
@@ -271,3 +254,47 @@ def _warnings_told() -> Iterator[None]:
 def _point(text: str) -> Point:
     found = numbers(2, "LON,LAT in degrees, as -73.98,40.75")(text)
     return Point(text, *found)
+
+
+def search(
+    g: sssp.Graph,
+    options: argparse.Namespace,
+    call: Callable[..., Found],
+    *arguments: Any,
+    **keywords: Any,
+) -> tuple[Found, str]:
+    """Call a search with the method and device of a command; return its result and how it ran."""
+    start = perf_counter()
+    with name_negatives(g):
+        result: Any = call(g, *arguments, method=options.method, device=options.device, **keywords)
+    seconds = perf_counter() - start
+    return result, f"{result.method} on {result.device}, {seconds:.3f} s with compilation, if any"
+
+
+@contextmanager
+def name_negatives(g: sssp.Graph) -> Iterator[None]:
+    """Name negative arcs and cycles by labels, where the errors count vertices from 0."""
+    try:
+        yield
+    except (NegativeCycleError, NegativeWeightError) as error:
+        raise type(error)(_negative(g, error)) from error
+
+
+def _negative(g: sssp.Graph, error: NegativeCycleError | NegativeWeightError) -> str:
+    import numpy as np
+
+    if isinstance(error, NegativeCycleError):
+        cycle = np.array([*error.cycle, error.cycle[0]])
+        names = map(str, label_vertices(g, cycle[: SHOWN_VERTICES + 1]))
+        return (
+            "a cycle of negative length is reached, so distances have no lower bound; its "
+            f"{cycle.size - 1:,} vertices are {join_briefly(names, ' -> ')}"
+            f"{' ...' * (cycle.size > SHOWN_VERTICES + 1)}"
+        )
+    arc = int(np.argmin(g.weights))
+    tail, head = label_vertices(g, np.array([g.tails[arc], g.indices[arc]]))
+    ends = join_briefly([str(tail), str(head)], " -> ")
+    return (
+        f"the arc {ends} weighs {g.weights[arc]}, below zero, "
+        "which this method does not take; bellman-ford does"
+    )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp import Graph
 from sssp.bench.papers.baselines import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
@@ -26,7 +27,6 @@ from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
-from sssp.graph.graph import Graph
 from sssp.kernels.jit import njit
 
 #: side of a block of the blocked Floyd-Warshall

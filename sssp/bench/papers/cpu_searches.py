@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp import Graph
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.cpu.search.bellman_ford import SIZE, Judged
 from sssp.cpu.search_driver import Search, solve_rows
 from sssp.engine.cycles import has_cycle
 from sssp.engine.request import Answer, Request
-from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 from sssp.kernels.status import CLIPPED, DONE, OVERFLOW, SUSPECT

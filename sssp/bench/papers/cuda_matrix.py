@@ -20,6 +20,7 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint8, uint32
 from numpy.typing import NDArray
 
+from sssp import Graph
 from sssp.bench.papers.baselines import (
     BaselineBlockedFloydWarshall,
     BaselineClosure,
@@ -35,7 +36,6 @@ from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
-from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity
 
 #: side of a block of blocked Floyd-Warshall, with a thread an entry

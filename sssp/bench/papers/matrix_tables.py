@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp import all_pairs, transitive_closure
 from sssp.bench.harness import Plan, Table
 from sssp.bench.papers.baselines import (
     BaselineBlockedFloydWarshall,
@@ -24,8 +25,7 @@ from sssp.bench.papers.baselines import (
     BaselineSquaring,
 )
 from sssp.bench.report import Cell, Report, Row, summarize
-from sssp.bench.timing import timed, timed_without_gc
-from sssp.calls.all_pairs import all_pairs, transitive_closure
+from sssp.bench.timing import time_call, time_without_gc
 from sssp.kernels.dtypes import INT32
 from sssp.methods import ClosureByWarshall, FloydWarshall, Method, RepeatedSquaring
 
@@ -261,18 +261,9 @@ def _are_closed(matrix: Matrix, result: Any) -> bool:
     return True
 
 
-def _make(spec: Spec, n: int, seed: int) -> Matrix:
-    return _make_arcs(n, seed) if spec.task == "closure" else _make_weights(n, seed)
-
-
 def _forget_matrices() -> None:
     _make_weights.cache_clear()
     _make_arcs.cache_clear()
-
-
-def _is_right(spec: Spec, matrix: Matrix, result: Any) -> bool:
-    """Check a few rows of what a contender returned."""
-    return _are_closed(matrix, result) if spec.task == "closure" else _are_shortest(matrix, result)
 
 
 # -- measuring ---------------------------------------------------------------------------------
@@ -289,6 +280,11 @@ class _Series:
     largest: Row | None = None
     _compiled: bool = field(default=False, init=False)
 
+    @property
+    def closes(self) -> bool:
+        """Whether it makes a transitive closure."""
+        return self.spec.task == "closure"
+
     def measure(self, n: int, seed: int) -> Row:
         """Time and check; a row without trials has the reason as its remark."""
         contender = self.contender
@@ -303,12 +299,12 @@ class _Series:
     def _attempt(self, row: Row, seed: int) -> None:
         try:
             if not self._compiled:
-                tiny = _make(self.spec, TINY, seed)
-                row.jit_seconds, _ = timed(lambda: self._solve(tiny))
+                tiny = self._make(TINY, seed)
+                row.jit_seconds, _ = time_call(lambda: self._solve(tiny))
                 self._compiled = True
-            matrix = _make(self.spec, row.n, seed)
+            matrix = self._make(row.n, seed)
             while len(row.trials) < self.plan.trials:
-                seconds, result = timed_without_gc(lambda: self._solve(matrix))
+                seconds, result = time_without_gc(lambda: self._solve(matrix))
                 row.trials.append(seconds)
                 if sum(row.trials) + seconds > self.plan.row_limit:
                     break
@@ -316,11 +312,14 @@ class _Series:
             row.fail(error)
             self.refusal = row.remark
             return
-        row.verified = _is_right(self.spec, matrix, result)
+        row.verified = (_are_closed if self.closes else _are_shortest)(matrix, result)
         if not row.verified:
             row.remark = "rows of the result are not those of a search"
         row.distances = row.n * row.n
         self.largest = row
+
+    def _make(self, n: int, seed: int) -> Matrix:
+        return (_make_arcs if self.closes else _make_weights)(n, seed)
 
     def _solve(self, matrix: Matrix) -> Any:
         return _solve(self.contender, matrix, self.plan.threads)

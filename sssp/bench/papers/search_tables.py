@@ -12,13 +12,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp import datasets
+from sssp import Graph, datasets
 from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Table
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.bench.report import Cell, Report, Row, summarize
 from sssp.bench.workloads import GraphRecord, Loader, Workload, choose_first, load
-from sssp.graph.graph import Graph
 from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
 
 #: relaxations of the serial Bellman-Ford from which one trial has to do

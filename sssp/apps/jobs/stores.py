@@ -1,0 +1,498 @@
+"""Tables on disk: a Zarr 3 store or a folder of Parquet parts, whose files each appear whole.
+
+A store has an array a field, and every block writes chunks of its own. The library makes the store
+and its metadata; chunks are written here, as its codecs would: bytes in C order, little-endian,
+compressed by zstd or not at all. So a chunk appears whole or not at all, on any version of the
+library, and nothing waits for a lock.
+
+A folder has a part a block, for DuckDB, Polars and all that reads Parquet. A long table has a row
+for every vertex that a source reaches, with columns source, target and distance; a wide one a row a
+source and a column a target, empty where nothing is reached. Reduced rows are a number, or some,
+beside their source in either.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sssp.apps.jobs.layout import PIECE, Field, Layout
+from sssp.errors import quote
+from sssp.graph.extras import imported, write_parquet
+from sssp.loaders._files import crc32
+
+#: bytes that are read at a time
+PIECE_BYTES = 1 << 20
+#: mode of a file, less what the umask takes away
+MODE = 0o666
+#: ending of the name of a store
+SUFFIX = ".zarr"
+#: most bytes of a chunk: each writer holds one and its compressed copy
+CHUNK_BYTES = 16 << 20
+#: the fastest level
+ZSTD_LEVEL = 1
+#: name of the file that describes a store, or an array
+METADATA = "zarr.json"
+#: rows that are put together, and written, at a time
+ROW_GROUP = 1 << 20
+#: most columns of a wide table
+MOST_COLUMNS = 10_000
+SOURCE, TARGET = "source", "target"
+#: of the parts, as `names_in_store` gives those of a store
+NAMES: list[tuple[str, ...]] = [(r"part-([0-9]{6}|[1-9][0-9]{6,})\.parquet",)]
+
+Array = NDArray[Any]
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """A file of a table.
+
+    Attributes
+    ----------
+    name : str
+        Relative to the table.
+    size, checksum : int
+        Bytes, and their CRC-32.
+    """
+
+    name: str
+    size: int
+    checksum: int
+
+
+class TalliedFile(io.RawIOBase):
+    """A file to write, which counts its bytes and sums them up."""
+
+    def __init__(self, path: Path, mode: int = MODE) -> None:
+        super().__init__()
+        self._stream = open(path, "xb", opener=partial(os.open, mode=mode))  # noqa: SIM115  # see `close`
+        self.size = self.checksum = 0
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write all of what supports the buffer protocol."""
+        view = memoryview(data).cast("B")
+        self._stream.write(view)
+        self.checksum = crc32(view, self.checksum)
+        self.size += view.nbytes
+        return view.nbytes
+
+    def tell(self) -> int:
+        """Return how much is written."""
+        return self.size
+
+    def close(self) -> None:
+        """Flush everything to the disk, unless it is closed."""
+        if not self.closed:
+            try:
+                with self._stream as stream:
+                    stream.flush()
+                    os.fsync(stream.fileno())
+            finally:
+                super().close()
+
+
+@contextmanager
+def whole_file(path: Path, temporary: Path, mode: int = MODE) -> Iterator[TalliedFile]:
+    """Open a file for writing that gets its name when it is complete and on disk.
+
+    Unlike `sssp.loaders._files.replaced_file` it is made in a folder of its own: no search for
+    unfinished files among a million parts.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder is made.
+    temporary : Path
+        A folder on the same file system.
+    mode : int
+        Of the file, less what the umask takes away.
+    """
+    unfinished = temporary / secrets.token_hex(8)
+    stream = TalliedFile(unfinished, mode)
+    try:
+        yield stream
+        stream.close()
+        move_into_place(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            stream.close()
+        with suppress(FileNotFoundError):
+            unfinished.unlink()
+        raise
+
+
+def move_into_place(made: Path, path: Path) -> None:
+    """Give a file that is on disk its name, in a folder that is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(made, path)
+
+
+def piece_of(path: Path, name: str) -> Piece:
+    """Bring a file that a library has made to the disk; return what it is as a file of a table.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        That it will have, relative to the table.
+    """
+    with path.open("r+b") as stream:
+        os.fsync(stream.fileno())
+    return Piece(name, path.stat().st_size, checksum_of(path))
+
+
+def checksum_of(path: Path) -> int:
+    """Return the CRC-32 of a file."""
+    checksum = 0
+    with path.open("rb") as stream:
+        while piece := stream.read(PIECE_BYTES):
+            checksum = crc32(piece, checksum)
+    return checksum
+
+
+# -- Zarr -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ZarrStore:
+    """Where the blocks of a table go.
+
+    Attributes
+    ----------
+    path : Path
+    layout : Layout
+    zstd : bool
+        Whether chunks are compressed.
+    chunk_bytes : int
+        Most bytes of a chunk, where a block may be cut.
+    """
+
+    path: Path
+    layout: Layout
+    zstd: bool
+    chunk_bytes: int = CHUNK_BYTES
+
+    #: what the manifest calls it
+    form = "zarr"
+
+    def prepare(
+        self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
+    ) -> dict[Path, Piece]:
+        """Make what the store is read by, its metadata and labels, outside of it.
+
+        Parameters
+        ----------
+        labels : mapping of str to ndarray
+            What the rows and the columns are called, by dimension: integers.
+        attributes : mapping
+            Of the store.
+        temporary : Path
+            A folder on the same file system.
+
+        Returns
+        -------
+        dict of Path to Piece
+            The files, and what they are to be in the store.
+
+        Raises
+        ------
+        MissingExtraError
+            The library is not installed.
+        """
+        zarr = imported("zarr", "jobs")
+        # (made elsewhere, for the library removes the chunks of an array that it makes again)
+        made = temporary / secrets.token_hex(8)
+        group = zarr.open_group(str(made), mode="w", zarr_format=3)
+        group.update_attributes(dict(attributes))
+        for name, values in labels.items():
+            array = self._create(group, name, values.shape, (max(1, min(PIECE, values.size)),),
+                                 values.dtype, 0, (name,))  # fmt: skip
+            for first in range(0, values.size, PIECE):
+                array[first : first + PIECE] = values[first : first + PIECE]
+        for field in self.layout.fields:
+            shape: tuple[int, ...] = (self.layout.rows,)
+            dimensions: tuple[str, ...] = ("source",)
+            if field.width is not None:
+                shape = (self.layout.rows, field.width)
+                dimensions = ("source", "target" if "target" in labels else "column")
+            array = self._create(
+                group, field.name, shape, self._chunk_shape(field)[: len(shape)],
+                field.dtype, field.missing, dimensions,
+            )  # fmt: skip
+            array.update_attributes({"unreached": _as_json(field.missing)})
+        return {
+            path: piece_of(path, path.relative_to(made).as_posix())
+            for path in sorted(made.rglob("*"))
+            if path.is_file()
+        }
+
+    def _create(
+        self,
+        group: Any,
+        name: str,
+        shape: tuple[int, ...],
+        chunks: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fill_value: Any,
+        dimensions: tuple[str, ...],
+    ) -> Any:
+        codecs = imported("zarr.codecs", "jobs")
+        return group.create_array(
+            name,
+            shape=shape,
+            chunks=chunks,
+            dtype=dtype.newbyteorder("<"),
+            compressors=codecs.ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None,
+            fill_value=fill_value,
+            dimension_names=dimensions,
+        )
+
+    def _chunk_shape(self, field: Field) -> tuple[int, int]:
+        """Return rows and columns of a chunk: those of a block, cut evenly where they are many."""
+        layout, columns = self.layout, max(1, self.layout.columns(field))
+        across, along = (layout.rows, columns) if layout.by_columns else (columns, layout.rows)
+        block = max(1, min(layout.block_size, along))
+        pieces = -(-block * across * field.dtype.itemsize // self.chunk_bytes)
+        piece = max(1, -(-across // max(1, pieces)))
+        return (piece, block) if layout.by_columns else (block, piece)
+
+    def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
+        """Write a block; return its files.
+
+        Parameters
+        ----------
+        block : int
+        values : mapping of str to ndarray
+            Of every field the rows of the block, or the columns, of all of the table.
+        temporary : Path
+            A folder on the same file system.
+        """
+        pieces = []
+        for field in self.layout.fields:
+            for name, chunk in self._chunks(block, field, values[field.name]):
+                with whole_file(self.path / name, temporary) as stream:
+                    stream.write(self._encode(chunk))
+                pieces.append(Piece(name, stream.size, stream.checksum))
+        return pieces
+
+    def _chunks(self, block: int, field: Field, values: Array) -> Iterator[tuple[str, Array]]:
+        """Yield the chunks of a field, each as large as all, and their names."""
+        table = values if values.ndim == 2 else values[:, np.newaxis]
+        rows, columns = self._chunk_shape(field)
+        by_columns = self.layout.by_columns
+        step = rows if by_columns else columns
+        for number, first in enumerate(range(0, table.shape[0 if by_columns else 1], step)):
+            end = first + step
+            part = table[first:end] if by_columns else table[:, first:end]
+            place = (number, block) if by_columns else (block, number)
+            keys = place if field.width is not None else place[:1]
+            yield (
+                f"{field.name}/c/{'/'.join(map(str, keys))}",
+                _fill_chunk(part, (rows, columns), field),
+            )
+
+    def _encode(self, chunk: Array) -> Any:
+        return self._codec.encode(chunk) if self.zstd else chunk
+
+    @cached_property
+    def _codec(self) -> Any:
+        return imported("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL)
+
+
+def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the names of a store's files, relative to it: a regular expression a folder or file.
+
+    Parameters
+    ----------
+    lines, tables : iterable of str
+        Its arrays of one axis and of two.
+    """
+    line, table = ("|".join(map(re.escape, arrays)) for arrays in (lines, tables))
+    metadata, number = re.escape(METADATA), "0|[1-9][0-9]*"
+    return [
+        (metadata,),
+        (f"{line}|{table}", metadata),
+        (line, "c", number),
+        (table, "c", number, number),
+    ]
+
+
+def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
+    """Return a chunk of the whole shape, padded at the edges of a table."""
+    dtype = field.dtype.newbyteorder("<")
+    if part.shape == shape:
+        return np.ascontiguousarray(part, dtype)
+    whole = np.full(shape, field.missing, dtype)
+    whole[: part.shape[0], : part.shape[1]] = part
+    return whole
+
+
+def _as_json(missing: Any) -> Any:
+    """Return the value for unreached vertices in JSON."""
+    return int(missing) if missing != np.inf else "Infinity"
+
+
+# -- Parquet --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ParquetParts:
+    """Where the blocks of a table go.
+
+    Attributes
+    ----------
+    path : Path
+    layout : Layout
+    zstd : bool
+    wide : bool
+    sources, targets : ndarray
+        What rows and columns are called; targets None: those of reduced rows.
+    """
+
+    path: Path
+    layout: Layout
+    zstd: bool
+    wide: bool
+    sources: Array
+    targets: Array | None
+
+    @property
+    def form(self) -> str:
+        """What the manifest calls it."""
+        return "wide" if self.wide else "long"
+
+    def check(self) -> None:
+        """Refuse a table that is too wide, or whose columns would have one name."""
+        if not self.wide or self.targets is None:
+            return
+        if self.targets.size > MOST_COLUMNS:
+            raise ValueError(
+                f"a wide table of {self.targets.size:,} columns is more than readers of Parquet "
+                f"bear ({MOST_COLUMNS:,}): name fewer targets, or write a long one or a .zarr store"
+            )
+        names, counts = np.unique(self.targets, return_counts=True)
+        if (counts > 1).any():
+            raise ValueError(
+                f"a wide table has a column a target, and {names[counts > 1][0]} is named twice"
+            )
+        columns = [SOURCE, *(name for field in self.layout.fields for name in self._names(field))]
+        twins = [name for name, count in Counter(columns).items() if count > 1]
+        if twins:
+            raise ValueError(
+                f"two columns of a wide table would be called {quote(twins[0])}, for that is the "
+                "label of a target: write a long one or a .zarr store"
+            )
+
+    def prepare(
+        self, labels: Mapping[str, Array], attributes: Mapping[str, Any], temporary: Path
+    ) -> dict[Path, Piece]:
+        """Make the folder, and for a table without a block a part without a row.
+
+        Parts need no other file to be read. Arguments, and what is returned, as those of
+        `ZarrStore.prepare`.
+
+        Raises
+        ------
+        MissingExtraError
+            The library is not installed.
+        """
+        imported("pyarrow.parquet", "jobs")
+        self.path.mkdir(parents=True, exist_ok=True)
+        if self.layout.blocks:
+            return {}
+        rows = self.layout.rows
+        nothing = {
+            field.name: np.empty(
+                (rows,) if field.width is None else (rows, field.width), field.dtype
+            )
+            for field in self.layout.fields
+        }
+        made = temporary / secrets.token_hex(8)
+        return {made: self._write(made, 0, nothing, temporary)}
+
+    def write(self, block: int, values: Mapping[str, Array], temporary: Path) -> list[Piece]:
+        """Write a block; return its file. Arguments as those of `ZarrStore.write`."""
+        return [self._write(self.path / _name_part(block), block, values, temporary)]
+
+    def _write(self, path: Path, block: int, values: Mapping[str, Array], temporary: Path) -> Piece:
+        options: dict[str, Any] = {"compression": "none"}
+        if self.zstd:
+            options = {"compression": "zstd", "compression_level": 1}
+        with whole_file(path, temporary) as stream:
+            # (an empty block makes a table as well)
+            write_parquet(stream, self._tables(block, values), "jobs", **options)
+        return Piece(_name_part(block), stream.size, stream.checksum)
+
+    def _tables(self, block: int, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
+        searches, by_columns = self.layout.searches_of(block), self.layout.by_columns
+        own = slice(searches.start, searches.stop)
+        sources = self.sources if by_columns else self.sources[own]
+        if self.targets is None:
+            return self._list_numbers(sources, values)
+        targets = self.targets[own] if by_columns else self.targets
+        return self._wide(sources, values) if self.wide else self._long(sources, targets, values)
+
+    def _long(
+        self, sources: Array, targets: Array, values: Mapping[str, Array]
+    ) -> Iterator[dict[str, Any]]:
+        step = max(1, ROW_GROUP // max(1, targets.size))
+        for first in range(0, max(1, sources.size), step):
+            tables = {f: values[f.name][first : first + step] for f in self.layout.fields}
+            distances, field = next(iter(tables.values())), self.layout.fields[0]
+            rows, columns = np.nonzero(distances != field.missing)
+            yield {
+                SOURCE: sources[first : first + step][rows],
+                TARGET: targets[columns],
+                **{f.column: table[rows, columns] for f, table in tables.items()},
+            }
+
+    def _wide(self, sources: Array, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
+        columns: dict[str, Any] = {SOURCE: sources}
+        for field in self.layout.fields:
+            for name, column in zip(self._names(field), values[field.name].T, strict=True):
+                columns[name] = np.ma.masked_equal(np.ascontiguousarray(column), field.missing)
+        yield columns
+
+    def _names(self, field: Field) -> list[str]:
+        """Return the columns of a field in a wide table, one a target."""
+        assert self.targets is not None
+        before = "" if field is self.layout.fields[0] else f"{field.column} "
+        return [f"{before}{target}" for target in self.targets.tolist()]
+
+    def _list_numbers(
+        self, sources: Array, values: Mapping[str, Array]
+    ) -> Iterator[dict[str, Any]]:
+        columns = {SOURCE: sources}
+        for field in self.layout.fields:
+            numbers = values[field.name]
+            if field.width is None:
+                columns[field.column] = numbers
+            else:
+                columns |= {
+                    f"{field.column}_{i}": np.ascontiguousarray(column)
+                    for i, column in enumerate(numbers.T)
+                }
+        yield columns
+
+
+def _name_part(block: int) -> str:
+    return f"part-{block:06d}.parquet"
