@@ -157,7 +157,7 @@ def copied(array: Any) -> DeviceArray:
             copy.copy_to_device(given.reshape(given.size))
             cuda.default_stream().synchronize()  # (or its owner might change it before it is read)
         else:
-            copy = cuda.to_device(given.copy_to_host().reshape(-1))
+            copy = cuda.to_device(np.ascontiguousarray(given.copy_to_host()).reshape(-1))
     return DeviceArray(copy, given.shape, number)
 
 
