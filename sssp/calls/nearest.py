@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from sssp.calls.placement import named_device, place_call
-from sssp.calls.question import choose_method
-from sssp.calls.shortest_paths import answered, failure
+from sssp.calls.make_plan import choose_method
+from sssp.calls.placement import named_device, place, refuse_several
+from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
 from sssp.engine.check_arguments import (
     as_count,
@@ -153,7 +153,8 @@ def nearest(
     refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
-    place_call(request, device, chosen, None, stream=None, memory_limit=memory_limit)
+    refuse_several(device)
+    place(request, device, chosen, None, memory_limit=memory_limit)
     part = open_part(network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
@@ -218,7 +219,7 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
     first = 0
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan._replace(request=rows).split(size):
-            answer = answered(part)
+            answer = run_plan(part)
             merge_rows(table, answer.distances, first)
             for name, counts in answer.stats.items():
                 stats[name] += int(counts.sum())

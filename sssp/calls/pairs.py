@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from sssp.calls.make_plan import choose_method
 from sssp.calls.placement import (
     named_device,
     named_devices,
-    place_rows,
+    place,
     search_work,
     trip_work,
 )
-from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import failure
 from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
@@ -33,7 +33,7 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
-from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
+from sssp.engine.plan import Plan, is_symmetric, merged, run_placed, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
@@ -234,8 +234,6 @@ class _Call:
         Of trips that are found together.
     by_a_star : bool
         Whether the trips of sources with few targets go by A*, on the CPU.
-    by_rule : bool
-        Whether the rule of ``"auto"`` has chosen a GPU.
     """
 
     def __init__(
@@ -250,7 +248,7 @@ class _Call:
         self.request, self.method = request, method
         self.graph = open_part(network)
         self.weights = weights_of(self.graph, method)
-        self.by_a_star = self.by_rule = False
+        self.by_a_star = False
 
     @cached_property
     def groups(self) -> _Groups:
@@ -331,10 +329,7 @@ class _Call:
             work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
-        place = place_rows(
-            request, device, self.method, work, stream=None, memory_limit=memory_limit
-        )
-        self.by_rule = place.by_rule
+        place(request, device, self.method, work, memory_limit=memory_limit)
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
@@ -346,7 +341,7 @@ class _Call:
         NegativeCycleError, DistanceOverflowError, DeviceError
             As `pairs` documents.
         """
-        found = placed(self.request, self.by_rule, self._found)
+        found = run_placed(self.request, self._found)
         if found is None:
             raise failure(Plan(self.network, self.request, self.method))
         answer, method, trip_of = found

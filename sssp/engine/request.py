@@ -1,8 +1,8 @@
 """A checked question, and a solver's raw answer to it.
 
-`sssp.calls.question` turns the arguments of a call into a `Request` once; from then on nobody
-changes it, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time
-that a call on a small graph takes.)
+`sssp.calls.make_plan` turns the arguments of a call into a `Request` once; from then on it does not
+change, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time that a
+call on a small graph takes.)
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Reduction:
 
 
 @dataclass(kw_only=True)
-class Call:
-    """What every checked call says of where it runs, what it may take and where results go.
+class Resources:
+    """Where a call runs, what it may take, and where results go.
 
     Attributes
     ----------
@@ -78,6 +78,8 @@ class Call:
         The last for rows of shortest paths only.
     device : str
         ``"cpu"`` or ``"cuda:N"``.
+    by_rule : bool
+        Whether the rule of ``"auto"`` has chosen a GPU, so that the CPU may take over.
     devices : tuple of str
         Where several share the rows: all of them, `device` the first. Empty: `device` alone.
     threads : int
@@ -94,6 +96,7 @@ class Call:
 
     output: str = "host"
     device: str = "cpu"
+    by_rule: bool = False
     devices: tuple[str, ...] = ()
     threads: int = 1
     memory_limit: int = NO_LIMIT
@@ -103,7 +106,7 @@ class Call:
 
 
 @dataclass
-class Request(Call):
+class Request(Resources):
     """One call of `shortest_paths`, checked.
 
     Attributes
@@ -134,8 +137,12 @@ class Request(Call):
     reduction : Reduction or None
         Keep a number or some of each row instead of distances; `targets` are ascending then, and
         only they count.
+    single, single_target : bool
+        Whether the call named one source or target with an int, and so expects no axis for it.
     out : ndarray, shape (k, n) or (k, t), or None
         Where the distances go.
+    given_out : ndarray or None
+        The array of the caller that `out` is a view of.
     reserved_bytes : int
         Bytes of the host that the call holds beside this question and its answer, as what leads
         from these trips to those of the caller.
@@ -152,7 +159,10 @@ class Request(Call):
     outward: bool = False
     fewest_arcs: bool = False
     reduction: Reduction | None = None
+    single: bool = False
+    single_target: bool = False
     out: NDArray[Any] | None = None
+    given_out: NDArray[Any] | None = None
     reserved_bytes: int = 0
 
     @property

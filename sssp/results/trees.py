@@ -82,22 +82,20 @@ class ShortestPaths:
         request: Request,
         answer: Answer,
         *,
-        single: bool,
-        single_target: bool,
         method: str,
         device: str,
     ) -> None:
         self.graph = graph
         self.sources = request.sources
-        self.single = single
+        self.single = request.single
         self.targets = request.targets
         self.limit = request.limit
         self.nearest = request.nearest
         self.method = method
         self.device = device
         self.origin = answer.origin
-        one_row = single or request.nearest
-        self.distances = _without_axes(answer.distances, one_row, single_target)
+        one_row = request.single or request.nearest
+        self.distances = _without_axes(answer.distances, one_row, request.single_target)
         self.predecessors = _without_axes(answer.predecessors, one_row, False)
         self.stats: dict[str, Any] = {
             name: int(values[0]) if one_row and values.size else values
