@@ -149,7 +149,7 @@ def test_a_prepared_map_is_brought_to_a_gpu_for_what_is_worth_that():
     networks: list[Any] = [h, h.graph]
     for network in networks:
         plan = make_plan(network, range(300))
-        work = _estimate(network, plan.method, plan.request)
+        work = _estimate(network, plan.method, plan.request, network._weight_range)
         assert work is not None
         assert (work.bringing > 0) == (network is h)
     assert make_plan(h, [0], nearest=True).request.device == "cpu"
@@ -384,7 +384,7 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
 def test_estimates_know_the_size_of_the_result():
     def host_bytes(**options: Any) -> int:
         plan = make_plan(GRAPH, [0, 1], **options)
-        work = _estimate(GRAPH, plan.method, plan.request)
+        work = _estimate(GRAPH, plan.method, plan.request, GRAPH._weight_range)
         assert work is not None
         return work.host_bytes
 

@@ -19,14 +19,14 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_ROWS
-from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
+from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Reduction, Request
 from sssp.engine.threads import check_threads
 from sssp.graph.check_arrays import as_flag
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX
+from sssp.kernels.dtypes import INDEX, WeightRange
 from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 #: what ``"auto"`` stands for on road networks
 FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
+#: rows times vertices and arcs up to which a call stays on the CPU without an estimate, which takes
+#: a tenth as long as the call: some 0.1 ms, where the least call on a GPU takes 2
+SMALL = 10_000
 
 
 def make_plan(
@@ -74,7 +77,8 @@ def make_plan(
     network = as_network(g)
     chosen = choose_method(network, method)
     weights = weights_of(network, chosen)
-    refuse_negative(network, chosen)
+    if weights.least < 0:
+        refuse_negative(network, chosen)
     vertices, single = as_vertices(sources, network, "source")
     request = Request(
         sources=vertices,
@@ -85,27 +89,29 @@ def make_plan(
         reduction=reduction,
         advice=advice,
         threads=check_threads(threads),
-        progress=check_progress(progress),
+        progress=None if progress is None else check_progress(progress),
     )
-    if request.nearest and vertices.size == 0:
-        raise ValueError("nearest=True needs at least one source")
     if targets is not None:
         request.targets, request.single_target = as_vertices(targets, network, "target")
         if reduction is not None:
             request.targets = distinct(request.targets)
-    request.given_out, request.dtype = as_out(out, dtype, weights.dtype)
-    integral = weights.dtype.kind == "i" and (request.dtype is None or request.dtype.kind == "i")
-    request.limit = as_limit(limit, integral=integral)
-    refuse_unprepared(network, request)
-    _check_output(request)
-    if request.given_out is not None:
-        request.out = _as_matrix(request.given_out, request, network.n)
+    if out is not None or dtype is not None:
+        request.given_out, request.dtype = as_out(out, dtype, weights.dtype)
+    if limit is not None:
+        integral = (request.dtype or weights.dtype).kind == weights.dtype.kind == "i"
+        request.limit = as_limit(limit, integral=integral)
+    if network._methods is not None:
+        refuse_unprepared(network, request)
+    if request.nearest or output != "host":
+        _check_form(request)
+    if out is not None:
+        request.out = _as_matrix(out, request, network.n)
     transposed = None
-    if from_either_end and _is_shorter_transposed(network, chosen, request):
+    if from_either_end and targets is not None and _is_shorter(network, chosen, request):
         transposed = _transpose(request)
     work = None
-    if device == "auto":  # (a device that is named gets the call, however little there is to do)
-        work = _estimate(network, chosen, transposed or request)
+    if device == "auto" and request.rows * (network.n + network.m) > SMALL:
+        work = _estimate(network, chosen, transposed or request, weights)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     plan = Plan(network, request, chosen)
     if transposed is None:
@@ -114,11 +120,11 @@ def make_plan(
     return plan._replace(transposed=back)
 
 
-def _is_shorter_transposed(network: Graph, method: Method, request: Request) -> bool:
+def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
     """Whether searches from the targets are fewer and find the same."""
+    assert request.targets is not None
     return (
-        request.targets is not None
-        and request.targets.size < request.sources.size
+        request.targets.size < request.sources.size
         and not request.single
         and not request.wants_tree
         and request.output == "host"
@@ -140,7 +146,7 @@ def choose_method(
 
     A hierarchy has methods of its own.
     """
-    own = methods_of(graph)
+    own = graph._methods
     if own is not None:
         return next(iter(own.values()))() if is_auto(method) else _own_method(method, own)
     if is_auto(method):
@@ -155,18 +161,20 @@ def _own_method(method: str | Method, own: dict[str, type[Method]]) -> Method:
         raise ValueError(f"{error}; of h.graph every method may be asked") from None
 
 
-def _estimate(network: Graph, method: Method, request: Request) -> Work | None:
+def _estimate(
+    network: Graph, method: Method, request: Request, weights: WeightRange
+) -> Work | None:
     """Estimate the work of a request; None where ``"auto"`` keeps it on the CPU."""
     if "cuda" not in method.solvers:
         return None
     if request.reduction is not None and request.reduction.decay is not None:
         return None  # the host computes it, from whole rows
-    if request.nearest and methods_of(network) is not None:
+    if request.nearest and network._methods is not None:
         return None
     rows, n = request.rows, network.n
     host_bytes = 0
     if request.output == "host" and request.reduction is None:
-        itemsize = (request.dtype or network._weight_range.dtype).itemsize
+        itemsize = (request.dtype or weights.dtype).itemsize
         trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
         host_bytes = rows * (request.columns(n) * itemsize + trees)
     return search_work(
@@ -179,16 +187,16 @@ def _estimate(network: Graph, method: Method, request: Request) -> Work | None:
         limited=request.limit is not None,
         trees=request.predecessors,
         host_bytes=host_bytes,
-        is_there=is_on_device(network),
+        is_there=network._is_on_device,
     )
 
 
-def _check_output(request: Request) -> None:
+def _check_form(request: Request) -> None:
     """Refuse forms of the answer that do not go together."""
     output, out = request.output, request.given_out
-    if output == "host":
-        return
-    if output not in ("device", "sparse"):
+    if request.nearest and request.sources.size == 0:
+        raise ValueError("nearest=True needs at least one source")
+    if output not in ("host", "device", "sparse"):
         raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
     if output == "device" and out is not None:
         raise ValueError("output='device' makes arrays on the GPU: omit out=")

@@ -22,7 +22,7 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
-from sssp.engine.network import methods_of, open_part, reversed_graph
+from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
@@ -135,7 +135,7 @@ def nearest(
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
-    prepared = methods_of(network) is not None
+    prepared = network._methods is not None
     few = limit is None and places.size <= (FEW_SWEPT if prepared else FEW) * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
     chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
@@ -150,7 +150,8 @@ def nearest(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
-    refuse_unprepared(network, request)
+    if network._methods is not None:
+        refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
     refuse_several(device)

@@ -32,7 +32,7 @@ from sssp.engine.check_arguments import (
     refuse_unprepared,
 )
 from sssp.engine.memory import FEWER_TRIPS, check_memory
-from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
+from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, run_placed, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
@@ -158,12 +158,13 @@ def pairs(
         progress=check_progress(progress),
         reserved_bytes=TRIP_BYTES * starts.size,
     )
-    refuse_unprepared(network, request)
+    if network._methods is not None:
+        refuse_unprepared(network, request)
     call = _Call(network, starts, ends, request, chosen)
     call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar):
         call.refuse_ties()
-    elif is_auto(method) and methods_of(network) is None:
+    elif is_auto(method) and network._methods is None:
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()
@@ -269,7 +270,7 @@ class _Call:
         named = [named_device(one) for one in named_devices(device)]
         # (whoever names a GPU limits the memory there)
         on_gpu = any(name.startswith("cuda") for name in named)
-        limit = as_memory_limit(None if on_gpu else memory_limit, "cpu")
+        limit = as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def _turns(self, groups: _Groups) -> bool:
@@ -316,7 +317,7 @@ class _Call:
         request, graph = self.request, self.graph
         work = None
         sizes = graph.n, graph.m
-        if "cuda" in self.method.solvers and methods_of(graph) is None:
+        if "cuda" in self.method.solvers and graph._methods is None:
             rows = self.groups.sources.size
             each = max(1, self.groups.targets.size // max(rows, 1))
             limited = request.limit is not None
@@ -325,7 +326,7 @@ class _Call:
             )
         elif "cuda" in self.method.solvers and not request.predecessors:
             # (which of them are the same nobody asks: that takes longer than finding all)
-            there = is_on_device(graph)
+            there = graph._is_on_device
             work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
@@ -365,7 +366,7 @@ class _Call:
     def _found(self, request: Request) -> _Found | None:
         """Find the trips of all groups; None after an overflow."""
         if any(device != "cpu" for device in request.devices or [request.device]):
-            if methods_of(self.graph) is not None and not request.predecessors:
+            if self.graph._methods is not None and not request.predecessors:
                 return self._one_by_one(request)
             groups = self.groups
             whole = self._asked(request, np.ones(groups.sources.size, np.bool_))

@@ -253,19 +253,18 @@ def place(
         raise ValueError(
             "output='device' and stream= are of one GPU: name one, as device='cuda:0', or omit them"
         )
-    chosen = [
-        choose_device(
-            name, method, work, output=request.output, stream=stream, memory_limit=memory_limit
-        )
-        for name in names
-    ]
-    request.device, request.by_rule = chosen[0]
-    if len(chosen) > 1:
-        request.devices = tuple([device for device, _ in chosen])
+    limits = {"output": request.output, "stream": stream, "memory_limit": memory_limit}
+    request.device, request.by_rule = choose_device(names[0], method, work, **limits)
+    if len(names) > 1:
+        request.devices = tuple([choose_device(name, method, work, **limits)[0] for name in names])
     if request.output == "device" and request.device == "cpu":
         raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
-    request.memory_limit = as_memory_limit(memory_limit, request.device)
-    request.stream = as_stream(stream, request.device)
+    if memory_limit is not None:
+        request.memory_limit = as_memory_limit(memory_limit)
+    elif request.device == "cpu":
+        request.memory_limit = physical_memory()
+    if stream is not None:
+        request.stream = as_stream(stream, request.device)
 
 
 def named_devices(device: Any) -> list[str]:

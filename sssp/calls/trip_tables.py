@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.walks import walks_to
 from sssp.engine.narrow import convert_into, narrowed
-from sssp.engine.network import Network, methods_of
+from sssp.engine.network import Network
 from sssp.engine.outputs import joined_walks
 from sssp.engine.plan import solver_of, weights_of
 from sssp.engine.progress import progress_bar
@@ -46,7 +46,7 @@ def solve_by_tables(network: Network, request: Request, method: Method) -> Answe
         As the solver of the method does.
     """
     graph = network._tree_graph
-    searches = request.predecessors and methods_of(network) is not None
+    searches = request.predecessors and network._methods is not None
     if searches:
         network, counted = graph.without_closed_arcs(), method.statistics
         method = BellmanFord() if graph.least_weight < 0 else DeltaStepping()

@@ -165,7 +165,7 @@ def _rows_by_engine(
     device: str,
 ) -> Found | None:
     distances = np.empty((sources.size, graph.n), FLOAT64)
-    request = _query(graph, sources, limit, predecessors)
+    request = _make_request(graph, sources, limit, predecessors)
     request.out = distances
     plan = _plan(graph, request, method, device)
 
@@ -210,8 +210,7 @@ def nearest_of(
         )
     else:
         graph = graph_of(arcs)
-        request = _query(graph, sources, limit, predecessors)
-        request.nearest, request.origins = True, predecessors
+        request = _make_request(graph, sources, limit, predecessors, nearest=True)
         request.out = distances = np.empty((1, graph.n), FLOAT64)
         answer = _plan(graph, request, DeltaStepping(), device).run()
         if answer is None:
@@ -222,8 +221,14 @@ def nearest_of(
     return Found(distances, with_null(tails), with_null(origin))
 
 
-def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors: bool) -> Request:
-    """Return what is asked for, but for where it runs."""
+def _make_request(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    limit: float,
+    predecessors: bool,
+    nearest: bool = False,
+) -> Request:
+    """Return the request, but for where it runs."""
     reach: float | None = None if limit == math.inf else limit
     if reach is not None and graph.weights.dtype.kind == "i":
         reach = int(reach)
@@ -231,6 +236,8 @@ def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors:
         sources=sources,
         limit=reach,
         predecessors=predecessors,
+        nearest=nearest,
+        origins=predecessors,
         fewest_arcs=True,
         threads=check_threads(None),
     )

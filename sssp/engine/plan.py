@@ -79,7 +79,9 @@ class Plan(NamedTuple, Generic[Q]):
         """
         if self.request.devices:
             return self.solve_on_devices(Plan.run)
-        return run_placed(self.request, self._answer)
+        if self.request.by_rule:
+            return run_placed(self.request, self._answer)
+        return self._answer(self.request)
 
     def solve_on_devices(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
         """Answer by several devices, each of which takes the next part as it gets to it.

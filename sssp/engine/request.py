@@ -146,6 +146,10 @@ class Request(Resources):
     reserved_bytes : int
         Bytes of the host that the call holds beside this question and its answer, as what leads
         from these trips to those of the caller.
+    rows : int
+        Number of searches, and of rows in the answer.
+    wants_tree : bool
+        Whether distances alone do not answer it.
     """
 
     sources: NDArray[np.int64]
@@ -164,21 +168,27 @@ class Request(Resources):
     out: NDArray[Any] | None = None
     given_out: NDArray[Any] | None = None
     reserved_bytes: int = 0
+    rows: int = field(init=False)
+    wants_tree: bool = field(init=False)
 
-    @property
-    def rows(self) -> int:
-        """Number of searches, and of rows in the answer."""
-        return 1 if self.nearest else self.sources.size
+    def __post_init__(self) -> None:
+        self.rows = 1 if self.nearest else self.sources.size
+        if self.nearest:
+            self.wants_tree = self.predecessors or self.origins
+        else:
+            self.wants_tree = self.predecessors and self.target_offsets is None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the host that the question takes; of trips `reserved_bytes` has them."""
         if self.target_offsets is not None:
             return 0
-        arrays = [self.sources, self.targets]
-        if self.reduction is not None:
-            arrays.append(self.reduction.vertex_weights)
-        return self.reserved_bytes + sum([array.nbytes for array in arrays if array is not None])
+        nbytes: int = self.reserved_bytes + self.sources.nbytes
+        if self.targets is not None:
+            nbytes += self.targets.nbytes
+        if self.reduction is not None and self.reduction.vertex_weights is not None:
+            nbytes += self.reduction.vertex_weights.nbytes
+        return nbytes
 
     def part(self, rows: slice) -> Request:
         """Return the same question for some of the rows."""
@@ -201,13 +211,6 @@ class Request(Resources):
         if self.target_offsets is None or self.targets is None:
             return self.targets
         return self.targets[self.target_offsets[row] : self.target_offsets[row + 1]]
-
-    @property
-    def wants_tree(self) -> bool:
-        """Whether distances alone do not answer it."""
-        if self.nearest:
-            return self.predecessors or self.origins
-        return self.predecessors and self.target_offsets is None
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""
