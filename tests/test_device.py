@@ -26,6 +26,7 @@ from sssp.calls.placement import (
     trip_work,
 )
 from sssp.engine import plan as plans
+from sssp.engine.device_names import VARIABLE
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.kernels import store
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Sweep, as_method
@@ -44,7 +45,7 @@ VERY_SLOW = Work(2 * START)
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows of its GPU."""
-    monkeypatch.delenv(placement.VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(placement, "_started", set())
     monkeypatch.setattr(placement, "_spent", {})
     kept_on_disk(monkeypatch)
@@ -235,6 +236,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     monkeypatch.setattr(placement, "_started", STARTED)
     for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
+    monkeypatch.setattr("sssp.calls.make_plan.SMALL", 0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
     for method in ("dijkstra", "breadth-first", BaselineDijkstra()):
         assert sssp.shortest_paths(GRAPH, 0, method=method).device == "cpu"
@@ -292,20 +294,20 @@ def test_the_simulator_is_no_gpu(monkeypatch, caplog):
 @pytest.mark.usefixtures("gpu")
 def test_the_variable_names_the_device_of_auto_alone(monkeypatch):
     for value, chosen in {"cpu": "cpu", "cuda": "cuda:0", "cuda:3": "cuda:3", "": "cpu"}.items():
-        monkeypatch.setenv(placement.VARIABLE, value)
+        monkeypatch.setenv(VARIABLE, value)
         assert place(None) == (chosen, False)
         assert place(None, "cpu") == ("cpu", False)
         assert place(None, "cuda:1") == ("cuda:1", False)
-    monkeypatch.setenv(placement.VARIABLE, "cpu")
+    monkeypatch.setenv(VARIABLE, "cpu")
     assert place(VERY_SLOW) == ("cpu", False)
-    monkeypatch.setenv(placement.VARIABLE, "cuda")
+    monkeypatch.setenv(VARIABLE, "cuda")
     with pytest.raises(DeviceError, match=r"dijkstra does not run on cuda; .*delta-stepping"):
         sssp.shortest_paths(GRAPH, 0, method="dijkstra")
 
 
 @pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "auto", "CPU"])
 def test_a_variable_that_names_no_device_is_refused(value, monkeypatch):
-    monkeypatch.setenv(placement.VARIABLE, value)
+    monkeypatch.setenv(VARIABLE, value)
     with pytest.raises(DeviceError, match=f"SSSP_DEVICE is '{value}'; set it to cpu, cuda or"):
         sssp.shortest_paths(GRAPH, 0)
     assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
@@ -352,6 +354,7 @@ def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(
 ):
     for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
+    monkeypatch.setattr("sssp.calls.make_plan.SMALL", 0)
     break_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
     for _ in range(2):
         r = sssp.shortest_paths(GRAPH, 0, predecessors=True)
@@ -376,6 +379,7 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
         sssp.shortest_paths(GRAPH, 0, device="cuda")
     for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
         monkeypatch.setattr(placement, name, 0.0)
+    monkeypatch.setattr("sssp.calls.make_plan.SMALL", 0)
     break_gpu(DistanceOverflowError("too long"))
     with pytest.raises(DistanceOverflowError, match="too long"):
         sssp.shortest_paths(GRAPH, 0)
@@ -390,3 +394,19 @@ def test_estimates_know_the_size_of_the_result():
 
     assert host_bytes(predecessors=True, dtype=np.int64) == 2 * 3 * (8 + 4)
     assert host_bytes(output="sparse") == 0
+
+
+def test_a_call_that_runs_on_one_device_refuses_several_in_the_same_words():
+    h = sssp.prepare(GRAPH)
+    calls = (
+        lambda device: sssp.all_pairs(GRAPH, device=device),
+        lambda device: sssp.all_pairs(GRAPH, method="dijkstra", device=device),
+        lambda device: sssp.transitive_closure(GRAPH, device=device),
+        lambda device: sssp.nearest(GRAPH, [0], device=device),
+        lambda device: sssp.betweenness(GRAPH, device=device),
+        lambda device: h.scenarios([], device=device),
+    )
+    for call in calls:
+        for device in (["cpu", "cpu"], "cuda:all"):
+            with pytest.raises(DeviceError, match="this call runs on one device, not on"):
+                call(device)

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
-from sssp.calls.placement import Work, matrix_work, place, refuse_several, search_work
+from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
+from sssp.engine.device_names import refuse_several
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import methods_of
@@ -137,6 +138,7 @@ def all_pairs(
     >>> r.distances.tolist(), r.path(2, row=0).tolist()
     ([[0, 5, 10], [6, 0, 5], [1, 6, 0]], [0, 1, 2])
     """
+    refuse_several(device)
     source = _as_source(g_or_matrix)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, method)
@@ -167,7 +169,6 @@ def all_pairs(
         progress=check_progress(progress),
     )
     work = _estimate(chosen, graph, request)
-    refuse_several(device)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(request: Request) -> Answer:

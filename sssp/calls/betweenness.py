@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.make_plan import make_plan
-from sssp.calls.placement import refuse_several
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.dependencies import Dependencies
 from sssp.engine.check_arguments import as_network, refuse_negative
+from sssp.engine.device_names import refuse_several
 from sssp.engine.memory import FEWER_SOURCES, check_memory
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.progress import progress_bar

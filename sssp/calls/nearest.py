@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from sssp.calls.make_plan import choose_method
-from sssp.calls.placement import named_device, place, refuse_several
+from sssp.calls.placement import place
 from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
 from sssp.engine.check_arguments import (
@@ -20,6 +20,7 @@ from sssp.engine.check_arguments import (
     refuse_negative,
     refuse_unprepared,
 )
+from sssp.engine.device_names import named_device
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
 from sssp.engine.network import open_part, reversed_graph
@@ -154,7 +155,6 @@ def nearest(
         refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
-    refuse_several(device)
     place(request, device, chosen, None, memory_limit=memory_limit)
     part = open_part(network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)

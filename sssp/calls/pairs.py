@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.make_plan import choose_method
 from sssp.calls.placement import (
-    named_device,
     named_devices,
     place,
     search_work,
@@ -31,6 +30,7 @@ from sssp.engine.check_arguments import (
     refuse_negative,
     refuse_unprepared,
 )
+from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, is_symmetric, merged, run_placed, weights_of

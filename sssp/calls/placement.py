@@ -25,11 +25,11 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from functools import cache
 from typing import Any, NamedTuple
 
 from sssp.engine.check_arguments import as_memory_limit, as_stream
+from sssp.engine.device_names import ALL, is_device_name, named_device
 from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
 from sssp.engine.request import Request, Resources
@@ -38,12 +38,6 @@ from sssp.kernels import store
 from sssp.kernels.locks import make_lock
 from sssp.methods import METHODS, Method, Sweep
 
-#: names the device of calls with device="auto"
-VARIABLE = "SSSP_DEVICE"
-#: of a device
-NAME = re.compile(r"cpu|cuda(:\d+)?")
-#: names all GPUs
-ALL = "cuda:all"
 #: seconds of the CPU from which on a call is faster on the GPU, upload of the graph included:
 #: on an H100 against 16 cores 64 sources on NY (46 ms against 19) and 4 on a million vertices
 #: (36 against 36); against 2 cores one source on a million vertices (26 against 26)
@@ -282,54 +276,11 @@ def named_devices(device: Any) -> list[str]:
     if not isinstance(device, list | tuple):
         return [device]
     for one in device:
-        if not _is_name(one):
+        if not is_device_name(one):
             raise DeviceError(f"unknown device {one!r} in a list; choose 'cpu', 'cuda' or 'cuda:N'")
     if not device:
         raise DeviceError("an empty list of devices: name one at least, as 'cuda:0'")
     return list(device)
-
-
-def named_device(device: Any) -> str:
-    """Return the device that the call or the environment names, or ``"auto"``.
-
-    Raises
-    ------
-    DeviceError
-        The name is none.
-    """
-    if device != "auto":
-        refuse_several(device)
-        if not _is_name(device):
-            raise DeviceError(
-                f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'"
-            )
-        return str(device)
-    named = os.environ.get(VARIABLE, "")
-    if named and not _is_name(named):
-        raise DeviceError(
-            f"the environment variable {VARIABLE} is {named!r}; set it to cpu, cuda or cuda:N, or "
-            "unset it"
-        )
-    return named or "auto"
-
-
-def refuse_several(device: Any) -> None:
-    """Refuse a list of devices, for a call that runs on one.
-
-    Raises
-    ------
-    DeviceError
-        It is one, or the name of all.
-    """
-    if device == ALL or isinstance(device, list | tuple):
-        raise DeviceError(
-            f"this call runs on one device, not on {device!r}: name one, as 'cuda:0'; several "
-            "share the rows of shortest_paths, reduce, pairs and iter_blocks"
-        )
-
-
-def _is_name(device: Any) -> bool:
-    return isinstance(device, str) and NAME.fullmatch(device) is not None
 
 
 def _number(named: str) -> int:

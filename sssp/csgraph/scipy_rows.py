@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import named_device, place, search_work
+from sssp.calls.placement import place, search_work
 from sssp.cpu.small_rows import (
     floats_kernel,
     nearest_kernel,
@@ -24,6 +24,7 @@ from sssp.cpu.small_rows import (
     rows_kernel,
 )
 from sssp.csgraph.scipy_arcs import Arcs, graph_of
+from sssp.engine.device_names import named_device
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
