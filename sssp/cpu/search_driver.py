@@ -36,8 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import HostRows
-from sssp.cpu.tree import Tree, branches_of, may_tie, reset
-from sssp.cpu.walks import walks_to
+from sssp.cpu.tree import Tree, branches_of, find_walks, may_tie, reset
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
 from sssp.engine.outputs import make_form
@@ -384,7 +383,7 @@ class SingleRows(Rows):
     def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> Walks:
         """Return the paths of a trip's row to its own targets."""
         assert found.targets is not None
-        return walks_to(
+        return find_walks(
             self.graph,
             self.arcs,
             sources,

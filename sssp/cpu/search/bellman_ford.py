@@ -25,6 +25,7 @@ from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.kernels.jit import njit
@@ -254,3 +255,62 @@ def solve(
     """
     kernel = Judged(bellman_ford_kernel, graph, dtype)
     return solve_rows(graph, request, method, dtype, Search(kernel, (), _arrays))
+
+
+# ---- rows of floats that were found another way (`sssp.calls.johnson`)
+
+
+@njit
+def sum_along_kernel(indptr, indices, weights, source, predecessors, distances, climb):
+    """Add the weights along the tree, outward; the rest is inf."""
+    distances[:] = np.inf
+    distances[source] = 0
+    for start in range(predecessors.size):
+        height, vertex = 0, start
+        while distances[vertex] == np.inf and predecessors[vertex] >= 0:
+            climb[height] = vertex
+            height += 1
+            vertex = predecessors[vertex]
+        for i in range(height - 1, -1, -1):
+            head = climb[i]
+            tail = predecessors[head]
+            arc = arc_position(indptr, indices, tail, head)
+            distances[head] = distances[tail] + weights[arc]
+
+
+@njit
+def repair_kernel(indptr, indices, weights, distances, queued, queue, most):
+    """Relax violated arcs until there are none; return whether that took at most `most` turns."""
+    n = distances.size
+    number = distances.dtype.type
+    size = 0
+    for tail in range(n):
+        queued[tail] = False
+        if distances[tail] == np.inf:
+            continue
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            if number(distances[tail] + weights[arc]) < distances[indices[arc]]:
+                queued[tail] = True
+                queue[size] = tail
+                size += 1
+                break
+    first, turns = 0, 0
+    while size > 0:
+        tail = queue[first]
+        first = first + 1 if first + 1 < n else 0
+        size -= 1
+        turns += 1
+        if turns > most:
+            return False
+        queued[tail] = False
+        start = distances[tail]
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            candidate = number(start + weights[arc])
+            if candidate < distances[head]:
+                distances[head] = candidate
+                if not queued[head]:
+                    queued[head] = True
+                    queue[(first + size) % n] = head
+                    size += 1
+    return True

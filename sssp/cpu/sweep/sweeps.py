@@ -462,7 +462,7 @@ def select_ancestors(
 
 # ---- paths to a few targets, each from its end, without a sweep of all ranks
 #
-# A path goes back from its target over tight arcs, always to the smallest tail (`sssp.cpu.walks`):
+# A path goes back from its target over tight arcs, always to the smallest tail (`sssp.cpu.tree`):
 # it needs the distances of its own vertices and of the tails of arcs into them. The distance of a
 # rank depends on the ranks above it alone. So every rank that is needed is swept on demand, with
 # its ancestors up to the root: the lazy sweep of Strasser and Zeitz, "A fast and tight heuristic

@@ -251,7 +251,7 @@ class _Scratch:
     labels: tuple[Any, Any]
 
 
-def found_trips(
+def find_trips(
     on_device: DeviceMap, hierarchy: PreparedMap, request: Request, method: Method
 ) -> Answer:
     """Find the distances of trips on the map of a hierarchy on a device, which is current.
