@@ -104,11 +104,7 @@ def betweenness(
     normalized = as_flag(normalized, "normalized")
     refuse_negative(network, Dijkstra())
     options = Options(
-        method=method,
-        device=device,
-        threads=threads,
-        memory_limit=memory_limit,
-        progress=progress,
+        method=method, device=device, threads=threads, memory_limit=memory_limit, progress=progress
     )
     options.advice = FEWER_SOURCES
     refuse_several(device)

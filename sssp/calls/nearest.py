@@ -203,12 +203,7 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
     if weights.least >= 0:
         # what is too long is left out, and missed only where there is room for it
         limit = longest if limit is None else min(limit, longest)
-    rows = replace(
-        request,
-        limit=limit,
-        dtype=None if dtype.kind == "i" else dtype,
-        progress=False,
-    )
+    rows = replace(request, limit=limit, dtype=None if dtype.kind == "i" else dtype, progress=False)
     block = BLOCK_BYTES
     if request.device == "cpu":
         # beside the table there are rows, and what searches work in takes as much as they may

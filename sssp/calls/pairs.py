@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import (
-    named_device,
-    named_devices,
-    place_rows,
-    search_work,
-    trip_work,
-)
+from sssp.calls.placement import named_device, named_devices, place_rows, search_work, trip_work
 from sssp.calls.question import choose_method
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
@@ -41,13 +35,7 @@ from sssp.engine.threads import check_threads
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import as_flag
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, distance_dtype, largest_distance, unreached
-from sssp.methods import (
-    METHODS,
-    TRIP_METHODS,
-    AStar,
-    Method,
-    is_auto,
-)
+from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
 
 if TYPE_CHECKING:

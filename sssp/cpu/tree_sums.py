@@ -465,13 +465,7 @@ class TreeSums:
         """
         with self._scratch() as scratch:
             row, column = _skim_kernel(
-                self._arcs,
-                values,
-                *self._trees(rows),
-                self.columns,
-                self.missing,
-                scratch,
-                sums,
+                self._arcs, values, *self._trees(rows), self.columns, self.missing, scratch, sums
             )
         return None if row < 0 else (row, column)
 

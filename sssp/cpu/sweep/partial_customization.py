@@ -687,11 +687,7 @@ def _packed(
 
 
 def _fits(
-    whole: Whole,
-    ranks: NDArray[np.uint32],
-    up: PackedArcs,
-    down: PackedArcs,
-    greatest: float,
+    whole: Whole, ranks: NDArray[np.uint32], up: PackedArcs, down: PackedArcs, greatest: float
 ) -> bool:
     """Whether it is sure that every way of a version fits: by depth, else by measure."""
     most = safe_length(up.weights.dtype)

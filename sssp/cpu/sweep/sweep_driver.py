@@ -495,12 +495,7 @@ class SweptLanes:
     walks: Walks | None = None
 
     def __init__(
-        self,
-        rows: range,
-        block: NDArray[Any],
-        start: int,
-        bound: Any,
-        columns: NDArray[np.int64],
+        self, rows: range, block: NDArray[Any], start: int, bound: Any, columns: NDArray[np.int64]
     ) -> None:
         self.rows, self._block, self._start = rows, block, start
         self._bound, self._columns = bound, columns

@@ -437,10 +437,7 @@ def _select_kernel(
 
 
 def select_ancestors(
-    arcs: Arcs,
-    parent: NDArray[np.int32],
-    ranks: NDArray[np.int32],
-    check: Callable[[int], object],
+    arcs: Arcs, parent: NDArray[np.int32], ranks: NDArray[np.int32], check: Callable[[int], object]
 ) -> Selection:
     """Return the selection of some ranks and their ancestors, which it numbers anew.
 
