@@ -42,7 +42,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Request, Walks
+from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
@@ -139,12 +139,6 @@ def solve_rows(
     dtype : dtype
     search : Search
 
-    Raises
-    ------
-    NegativeCycleError
-        A source reaches a cycle of negative length.
-    DeviceError
-        The answer needs more memory than the call may take.
     """
     return _SearchedRows(graph, request, method, dtype, search).run()
 
@@ -170,6 +164,7 @@ class Rows:
         self.counts = np.zeros((len(method.statistics), request.rows), np.int64)
         # set by one thread, and seen by the others after the row in hand
         self.stop = False
+        self._lock = threading.Lock()
         self._ends: list[tuple[int, Exception | None]] = []
 
     @property
@@ -249,10 +244,9 @@ class Rows:
     def _work_in_threads(
         self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
     ) -> None:
-        shared = _SharedIterator(blocks)
         with Pool(threads) as executor:
             try:
-                futures = [executor.submit(self._work, shared, advance) for _ in range(threads)]
+                futures = [executor.submit(self._work, blocks, advance) for _ in range(threads)]
                 # with a timeout, for else Ctrl-C is not heard on every system
                 while wait(futures, POLL_SECONDS, return_when=FIRST_EXCEPTION).not_done:
                     if any(f.done() and f.exception() for f in futures):
@@ -265,7 +259,11 @@ class Rows:
 
     def _work(self, blocks: Iterator[range], advance: Callable[[int], object]) -> None:
         scratch = self.lease()
-        while not self.stop and (rows := next(blocks, None)) is not None:
+        while not self.stop:
+            with self._lock:
+                rows = next(blocks, None)
+            if rows is None:
+                break
             try:
                 self.solve(rows, scratch)
             except Exception as error:
@@ -347,7 +345,11 @@ class SingleRows(Rows):
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
         elif request.predecessors:
-            found.walks = self._walks(found, sources, scratch)
+            assert found.targets is not None
+            found.walks = find_walks(
+                self.graph, self.arcs, sources, found.targets, distances[0], reached, self.bound,
+                scratch.predecessors[0],
+            )  # fmt: skip
         self.form.take(found)
         if found.predecessors is scratch.predecessors:
             reset(scratch.predecessors[0], reached, -1)
@@ -380,20 +382,6 @@ class SingleRows(Rows):
             farthest = tree.distances[tree.reached].max()
         return not may_tie(self.graph, farthest, self.dtype)
 
-    def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> Walks:
-        """Return the paths of a trip's row to its own targets."""
-        assert found.targets is not None
-        return find_walks(
-            self.graph,
-            self.arcs,
-            sources,
-            found.targets,
-            found.distances[0],
-            found.reached_vertices[0],
-            self.bound,
-            scratch.predecessors[0],
-        )
-
     def _final(self, distances: NDArray[Any], targets: NDArray[np.int64] | None) -> Any:
         """Greatest distance up to which a row is final: that of the farthest target, if reached.
 
@@ -417,14 +405,6 @@ class _SearchedRows(SingleRows):
         self.extra = search.scratch
         self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
 
-    def overflowed(
-        self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
-    ) -> bool:
-        """Whether a row misses something because the dtype is too narrow for it."""
-        return bool(self.test.concerns(dropped)) and self.test.overflowed(
-            self.arcs, distances, reached, row
-        )
-
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search from the sources of one row."""
         sources, targets = self.sources_of(rows.start), self.request.targets_of(rows.start)
@@ -434,37 +414,19 @@ class _SearchedRows(SingleRows):
         if place is not None:
             row.fill(self.unseen)
         status, count = self.search.kernel(
-            *self.arcs,
-            sources,
-            NO_TARGETS if targets is None else targets,
-            self.bound,
-            row,
-            scratch.reached,
-            scratch.counters,
-            *self.search.options,
-            *scratch.extra,
-        )
+            *self.arcs, sources, NO_TARGETS if targets is None else targets, self.bound, row,
+            scratch.reached, scratch.counters, *self.search.options, *scratch.extra,
+        )  # fmt: skip
         reached = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)
-        if status == OVERFLOW or self.overflowed(rows.start, row, reached, status == CLIPPED):
+        is_short = status == OVERFLOW or (
+            self.test.concerns(status == CLIPPED)
+            and self.test.overflowed(self.arcs, row, reached, rows.start)
+        )
+        if is_short:
             self.end(rows)
         else:
             self.finish(rows, distances, reached, scratch)
         if place is None:
             reset(row, reached, self.unseen)
-
-
-class _SharedIterator:
-    """Hands out blocks of rows to several threads, each once."""
-
-    def __init__(self, blocks: Iterator[range]) -> None:
-        self._blocks = blocks
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[range]:
-        return self
-
-    def __next__(self) -> range:
-        with self._lock:
-            return next(self._blocks)

@@ -276,13 +276,9 @@ class Tree:
         dtype = self.distances.dtype
         vertices = np.empty(self.reached.size, INDEX)
         count = _branches_kernel(
-            *arcs_by_head(self.graph, dtype),
-            targets,
-            self.distances,
-            unreached(dtype),
-            predecessors,
-            vertices,
-        )
+            *arcs_by_head(self.graph, dtype), targets, self.distances, unreached(dtype),
+            predecessors, vertices,
+        )  # fmt: skip
         return branches_of(np.sort(vertices[:count]), predecessors)
 
     def predecessors(
@@ -308,15 +304,9 @@ class Tree:
             return
         for tolerance in self._tolerances():
             found = fewest_arcs_kernel(
-                *self.arcs,
-                self.sources,
-                self.distances,
-                self.reached,
-                self.final,
-                tolerance,
-                origin,
-                predecessors,
-            )
+                *self.arcs, self.sources, self.distances, self.reached, self.final, tolerance,
+                origin, predecessors,
+            )  # fmt: skip
             if not self.may_be_inexact or found == self._final_count():
                 break
 

@@ -41,23 +41,9 @@ ROUNDS, EXPANDED, RELAXED, COUNT, SIZE, NEXT_SEARCH, DROPPED = range(7)
 
 @njit
 def bellman_ford_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    unseen,
-    bound,
-    distances,
-    reached,
-    counters,
-    negative,
-    largest,
-    predecessors,
-    marks,
-    first_frontier,
-    second_frontier,
-    round_of,
-):
+    indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
+    largest, predecessors, marks, first_frontier, second_frontier, round_of,
+):  # fmt: skip
     """Search until nothing changes, or until a cycle among the predecessors is suspect.
 
     ``counters`` int64 is zero before a search; after `SUSPECT` another call goes on with it.
@@ -140,35 +126,17 @@ class Judged:
         self.kernel, self.graph, self.dtype = kernel, graph, dtype
 
     def __call__(
-        self,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        weights: NDArray[Any],
-        sources: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        bound: Any,
-        distances: NDArray[Any],
-        reached: NDArray[np.int32],
-        counters: NDArray[np.int64],
-        *scratch: NDArray[Any],
-    ) -> tuple[int, int]:
+        self, indptr: Any, indices: Any, weights: Any, sources: NDArray[np.int64],
+        targets: NDArray[np.int64], bound: Any, distances: NDArray[Any],
+        reached: NDArray[np.int32], counters: NDArray[np.int64], *scratch: NDArray[Any],
+    ) -> tuple[int, int]:  # fmt: skip
         """Search from one row's sources."""
         counters[:] = 0
         while True:
             status, count = self.kernel(
-                indptr,
-                indices,
-                weights,
-                sources,
-                unreached(self.dtype),
-                bound,
-                distances,
-                reached,
-                counters,
-                self.graph.least_weight < 0,
-                largest_distance(self.dtype),
-                *scratch,
-            )
+                indptr, indices, weights, sources, unreached(self.dtype), bound, distances, reached,
+                counters, self.graph.least_weight < 0, largest_distance(self.dtype), *scratch,
+            )  # fmt: skip
             if status not in (SUSPECT, OVERFLOW):
                 return status, count
             cycle = self._negative_cycle(reached[:count], scratch[0])
@@ -212,15 +180,9 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
         search = Judged(bellman_ford_kernel, graph, dtype)
         status, count = search(
-            *unsigned_arcs(graph, dtype),
-            sources,
-            np.empty(0, np.int64),
-            largest_distance(dtype),
-            np.full(n, unreached(dtype)),
-            reached,
-            np.zeros(COUNTERS, np.int64),
-            *_arrays(n),
-        )
+            *unsigned_arcs(graph, dtype), sources, sources[:0], largest_distance(dtype),
+            np.full(n, unreached(dtype)), reached, np.zeros(COUNTERS, np.int64), *_arrays(n),
+        )  # fmt: skip
         if status in (DONE, NEGATIVE_CYCLE):
             break
     return reached[: count if status == NEGATIVE_CYCLE else 0]
