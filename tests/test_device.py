@@ -15,17 +15,16 @@ import pytest
 import sssp
 from sssp.bench.papers.baselines import BaselineDijkstra, BaselineFloydWarshall
 from sssp.calls import placement
+from sssp.calls.make_plan import _estimate, make_plan
 from sssp.calls.placement import (
     COMPILE,
     LOAD,
     WORTH_A_CALL,
-    Place,
     Work,
     choose_device,
     search_work,
     trip_work,
 )
-from sssp.calls.question import Options, _estimate, ask
 from sssp.engine import plan as plans
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.kernels import store
@@ -76,13 +75,13 @@ def untouchable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(placement, "_number", fail)
 
 
-def place(work: Work | None, device: str = "auto", **options: Any) -> Place:
+def place(work: Work | None, device: str = "auto", **options: Any) -> tuple[str, bool]:
     return choose_device(device, sssp.DeltaStepping(), work, **options)
 
 
 def warm(method: str) -> None:
     """Let this method have been used on the GPU."""
-    assert choose_device("cuda", as_method(method), None).device == "cuda:0"
+    assert choose_device("cuda", as_method(method), None)[0] == "cuda:0"
 
 
 # what bench/devices.py measured: method, vertices, arcs, rows, threads, and whether the GPU, with
@@ -113,7 +112,7 @@ def test_auto_takes_what_measured_faster(method, n, m, rows, threads, faster):
     warm(method)
     work = search_work(as_method(method), n, m, rows, threads)
     chosen = choose_device("auto", as_method(method), work)
-    assert chosen == (Place("cuda:0", by_rule=True) if faster else Place("cpu"))
+    assert chosen == (("cuda:0", True) if faster else ("cpu", False))
 
 
 # the same of a prepared map: rows, threads, options, and whether the GPU, with the map there, was
@@ -140,7 +139,7 @@ def test_auto_takes_what_measured_faster_on_prepared_maps(rows, threads, options
     columns = options.get("targets", NY[0]) * (2 if options.get("trees") else 1)
     host_bytes = 0 if options.pop("reduced", False) else 4 * rows * columns
     work = search_work(Sweep(), *NY, rows, threads, host_bytes=host_bytes, is_there=True, **options)
-    assert (choose_device("auto", Sweep(), work).device == "cuda:0") == faster
+    assert (choose_device("auto", Sweep(), work)[0] == "cuda:0") == faster
 
 
 @pytest.mark.usefixtures("gpu")
@@ -149,11 +148,11 @@ def test_a_prepared_map_is_brought_to_a_gpu_for_what_is_worth_that():
     h = sssp.prepare(sssp.road_like(300))
     networks: list[Any] = [h, h.graph]
     for network in networks:
-        plan = ask(network, range(300), Options()).plan
-        work = _estimate(network, plan.method, plan.request)
+        plan = make_plan(network, range(300))
+        work = _estimate(network, plan.method, plan.request, network._weight_range)
         assert work is not None
         assert (work.bringing > 0) == (network is h)
-    assert ask(h, [0], Options(nearest=True)).plan.request.device == "cpu"
+    assert make_plan(h, [0], nearest=True).request.device == "cpu"
     for size, is_there, chosen in (
         (NY, True, "cuda:0"),
         (NY, False, "cuda:0"),
@@ -161,7 +160,7 @@ def test_a_prepared_map_is_brought_to_a_gpu_for_what_is_worth_that():
         ((24_400_000, 60_000_000), False, "cpu"),
     ):
         work = trip_work(*size, 100_000, 2, is_there=is_there)
-        assert choose_device("auto", Sweep(), work).device == chosen
+        assert choose_device("auto", Sweep(), work)[0] == chosen
 
 
 def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():
@@ -178,44 +177,44 @@ def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():
 def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enough():
     # neither small calls nor those of another method count
     for _ in range(1000):
-        assert place(Work(0.9 * WORTH_A_CALL)).device == "cpu"
+        assert place(Work(0.9 * WORTH_A_CALL))[0] == "cpu"
     choose_device("auto", sssp.BellmanFord(), Work(0.9 * START))
     calls = int(START / SLOW.seconds)
-    assert {place(SLOW).device for _ in range(calls - 1)} == {"cpu"}
+    assert {place(SLOW)[0] for _ in range(calls - 1)} == {"cpu"}
     place(SLOW)
-    assert place(SLOW) == Place("cuda:0", by_rule=True)
+    assert place(SLOW) == ("cuda:0", True)
     # again not for small ones
-    assert place(Work(0.9 * WORTH_A_CALL)).device == "cpu"
+    assert place(Work(0.9 * WORTH_A_CALL))[0] == "cpu"
 
 
 @pytest.mark.usefixtures("gpu")
 def test_what_is_compiled_or_loaded_already_is_not_waited_for(monkeypatch):
     work = Work(1.1 * LOAD)
-    assert choose_device("auto", sssp.BellmanFord(), work) == Place("cpu")
+    assert choose_device("auto", sssp.BellmanFord(), work) == ("cpu", False)
     monkeypatch.setattr(placement, "_spent", {})
     kept_on_disk(monkeypatch, "sssp.cuda.search.bellman_ford.push._make_push_kernel._push_kernel")
-    assert place(Work(1.1 * LOAD)).device == "cpu"
-    assert choose_device("auto", sssp.BellmanFord(), work).device == "cuda:0"
+    assert place(Work(1.1 * LOAD))[0] == "cpu"
+    assert choose_device("auto", sssp.BellmanFord(), work)[0] == "cuda:0"
     # the driver is there for the next method
-    assert place(Work(0.8 * COMPILE)).device == "cpu"
-    assert place(Work(0.2 * COMPILE)).device == "cuda:0"
+    assert place(Work(0.8 * COMPILE))[0] == "cpu"
+    assert place(Work(0.2 * COMPILE))[0] == "cuda:0"
 
 
 @pytest.mark.usefixtures("gpu")
 def test_one_call_that_is_long_enough_starts_a_gpu_and_so_does_one_that_names_it():
-    assert place(VERY_SLOW).device == "cuda:0"
-    assert choose_device("auto", sssp.BellmanFord(), Work(1.0)) == Place("cpu")
+    assert place(VERY_SLOW)[0] == "cuda:0"
+    assert choose_device("auto", sssp.BellmanFord(), Work(1.0)) == ("cpu", False)
     warm("bellman-ford")
-    assert choose_device("auto", sssp.BellmanFord(), Work(1.0)) == Place("cuda:0", by_rule=True)
+    assert choose_device("auto", sssp.BellmanFord(), Work(1.0)) == ("cuda:0", True)
 
 
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("first", ["johnson", "delta-stepping"])
 def test_methods_that_share_their_kernels_start_a_gpu_for_each_other(first):
     every = METHODS | DENSE_METHODS
-    assert choose_device("cuda", every[first](), None).device == "cuda:0"
+    assert choose_device("cuda", every[first](), None)[0] == "cuda:0"
     for name in ("johnson", "delta-stepping"):
-        assert choose_device("auto", every[name](), SLOW).device == "cuda:0"
+        assert choose_device("auto", every[name](), SLOW)[0] == "cuda:0"
 
 
 @pytest.mark.usefixtures("untouchable")
@@ -262,7 +261,7 @@ def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
 @pytest.mark.usefixtures("gpu")
 def test_results_and_graphs_that_do_not_fit_stay_on_the_cpu(work, answer, monkeypatch):
     monkeypatch.setattr(placement, "_has_room", lambda needed: needed < 1 << 40)
-    assert place(work).device == answer
+    assert place(work)[0] == answer
 
 
 def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, caplog):
@@ -274,7 +273,7 @@ def test_a_machine_without_a_gpu_is_asked_once_and_says_so_once(monkeypatch, cap
 
     monkeypatch.setattr(placement, "_number", missing)
     with caplog.at_level(logging.INFO, "sssp"):
-        assert [place(VERY_SLOW).device for _ in range(3)] == ["cpu"] * 3
+        assert [place(VERY_SLOW)[0] for _ in range(3)] == ["cpu"] * 3
     assert asked == ["cuda"]
     assert [(r.levelname, r.getMessage()) for r in caplog.records] == [
         ("INFO", "device='auto' is the CPU: no NVIDIA driver works here")
@@ -286,7 +285,7 @@ def test_the_simulator_is_no_gpu(monkeypatch, caplog):
     monkeypatch.setattr(numba, "SIMULATOR", True)
     monkeypatch.setattr(placement, "_number", lambda named: 0)
     with caplog.at_level(logging.INFO, "sssp"):
-        assert place(VERY_SLOW).device == "cpu"
+        assert place(VERY_SLOW)[0] == "cpu"
     assert "simulator" in caplog.text
 
 
@@ -294,11 +293,11 @@ def test_the_simulator_is_no_gpu(monkeypatch, caplog):
 def test_the_variable_names_the_device_of_auto_alone(monkeypatch):
     for value, chosen in {"cpu": "cpu", "cuda": "cuda:0", "cuda:3": "cuda:3", "": "cpu"}.items():
         monkeypatch.setenv(placement.VARIABLE, value)
-        assert place(None) == Place(chosen)
-        assert place(None, "cpu") == Place("cpu")
-        assert place(None, "cuda:1") == Place("cuda:1")
+        assert place(None) == (chosen, False)
+        assert place(None, "cpu") == ("cpu", False)
+        assert place(None, "cuda:1") == ("cuda:1", False)
     monkeypatch.setenv(placement.VARIABLE, "cpu")
-    assert place(VERY_SLOW) == Place("cpu")
+    assert place(VERY_SLOW) == ("cpu", False)
     monkeypatch.setenv(placement.VARIABLE, "cuda")
     with pytest.raises(DeviceError, match=r"dijkstra does not run on cuda; .*delta-stepping"):
         sssp.shortest_paths(GRAPH, 0, method="dijkstra")
@@ -320,8 +319,8 @@ def test_a_device_that_is_none_is_refused(device):
 
 @pytest.mark.usefixtures("gpu")
 def test_what_only_a_gpu_can_do_goes_there_or_is_refused():
-    assert place(None, output="device") == Place("cuda:0")
-    assert place(None, stream=0) == Place("cuda:0")
+    assert place(None, output="device") == ("cuda:0", False)
+    assert place(None, stream=0) == ("cuda:0", False)
     with pytest.raises(DeviceError, match="dijkstra does not run on cuda"):
         sssp.shortest_paths(GRAPH, 0, method="dijkstra", output="device")
     with pytest.raises(ValueError, match="needs device='cuda'"):
@@ -384,8 +383,8 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
 
 def test_estimates_know_the_size_of_the_result():
     def host_bytes(**options: Any) -> int:
-        plan = ask(GRAPH, [0, 1], Options(**options)).plan
-        work = _estimate(GRAPH, plan.method, plan.request)
+        plan = make_plan(GRAPH, [0, 1], **options)
+        work = _estimate(GRAPH, plan.method, plan.request, GRAPH._weight_range)
         assert work is not None
         return work.host_bytes
 

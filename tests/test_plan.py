@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.calls.question import Options, ask
+from sssp.calls.make_plan import make_plan
 from sssp.engine.plan import Plan, merged
 from sssp.engine.request import Answer, Reduction
 from tests.compare import assert_same_array
@@ -28,8 +28,9 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 def plan_of(g: sssp.Graph, solver: Solver, reduction: Any = None, **options: Any) -> Plan[Any]:
-    given = Options(method=solver.method, device=solver.device, **options)
-    return ask(g, SOURCES, given, reduction).plan
+    return make_plan(
+        g, SOURCES, method=solver.method, device=solver.device, reduction=reduction, **options
+    )
 
 
 def answer_in_parts(plan: Plan[Any], rows: int) -> Answer:
@@ -78,13 +79,13 @@ def test_rows_of_out_go_with_their_sources() -> None:
 def test_parts_that_fit_int32_stand_beside_those_that_do_not(rows: int) -> None:
     g = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [2**30] * 3)
     solver = Solver(sssp.Dijkstra(), "cpu")
-    plan = ask(g, [3, 2, 0], Options(method=solver.method, device="cpu")).plan
+    plan = make_plan(g, [3, 2, 0], method=solver.method, device="cpu")
     found = answer_in_parts(plan, rows)
     assert found.distances.dtype == np.int64
     np.testing.assert_array_equal(found.distances, solver(g, [3, 2, 0]).distances)
 
 
 def test_no_sources_are_one_part() -> None:
-    plan = ask(GRAPH, [], Options(method="dijkstra", device="cpu")).plan
+    plan = make_plan(GRAPH, [], method="dijkstra", device="cpu")
     assert [part.request.rows for part in plan.split(4)] == [0]
     assert answer_in_parts(plan, 4).distances.shape == (0, GRAPH.n)

@@ -63,7 +63,7 @@ INSIDE = {
     "jobs": {
         "calls.many_sources",
         "calls.placement",
-        "calls.question",
+        "calls.make_plan",
         "calls.shortest_paths",
         "cpu.tree_sums",
         "engine.bounds",

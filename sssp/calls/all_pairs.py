@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import Work, matrix_work, place_call, search_work
-from sssp.calls.question import Options, ask
-from sssp.calls.shortest_paths import answered, solved
+from sssp.calls.make_plan import make_plan
+from sssp.calls.placement import Work, matrix_work, place, refuse_several, search_work
+from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import methods_of
 from sssp.engine.packing import unpacked_bits
-from sssp.engine.plan import Plan, placed, solver_of
+from sssp.engine.plan import Plan, run_placed, solver_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
@@ -141,7 +141,9 @@ def all_pairs(
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, method)
     if chosen.task == "search":
-        options = Options(
+        plan = make_plan(
+            graph,
+            np.arange(graph.n),
             method=chosen,
             device=device,
             predecessors=predecessors,
@@ -151,9 +153,9 @@ def all_pairs(
             memory_limit=memory_limit,
             stream=stream,
             progress=progress,
+            advice=NO_MATRIX,
         )
-        options.advice = NO_MATRIX
-        return solved(ask(graph, np.arange(graph.n), options))
+        return solve_plan(plan)
     weights = graph._weight_range
     request = Request(
         sources=np.arange(graph.n),
@@ -165,7 +167,8 @@ def all_pairs(
         progress=check_progress(progress),
     )
     work = _estimate(chosen, graph, request)
-    place = place_call(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
+    refuse_several(device)
+    place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(request: Request) -> Answer:
         if isinstance(chosen, Johnson):
@@ -175,16 +178,8 @@ def all_pairs(
         found.device = request.device
         return found
 
-    found = placed(request, place.by_rule, answer)
-    return ShortestPaths(
-        graph,
-        request,
-        found,
-        single=False,
-        single_target=False,
-        method=chosen.name,
-        device=found.device,
-    )
+    found = run_placed(request, answer)
+    return ShortestPaths(graph, request, found, method=chosen.name, device=found.device)
 
 
 def _by_matrix(
@@ -215,12 +210,12 @@ def _by_matrix(
     except NegativeDiagonalError as alarm:
         # a search from there either finds the cycle, and raises, or knows better
         vertex = np.array([alarm.vertex])
-        answered(Plan(graph, replace(request, sources=vertex, output="host"), BellmanFord()))
+        run_plan(Plan(graph, replace(request, sources=vertex, output="host"), BellmanFord()))
         answer = None
     if answer is not None:
         return answer
     search = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
-    answer = answered(Plan(graph, request, search))
+    answer = run_plan(Plan(graph, request, search))
     answer.stats = {name: np.zeros(graph.n, np.int64) for name in method.statistics}
     return answer
 
@@ -300,7 +295,7 @@ def transitive_closure(
     )
     host_bytes = n * (8 * request.words + (0 if packed else n))
     work = matrix_work(chosen, n, request.threads, host_bytes=host_bytes)
-    place = place_call(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
+    place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     if output == "device" and not packed:
         raise ValueError("output='device' leaves packed words on the GPU: it needs packed=True")
 
@@ -310,7 +305,7 @@ def transitive_closure(
             check_memory(parts, request.memory_limit, request.device, request.advice)
         return solver_of(chosen, request.device).close(request, chosen)
 
-    words = placed(request, place.by_rule, answer)
+    words = run_placed(request, answer)
     return words if packed else unpacked_bits(words, n).view(np.bool_)
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sssp.calls.make_plan import make_plan
 from sssp.calls.placement import refuse_several
-from sssp.calls.question import Options, ask
-from sssp.calls.shortest_paths import answered
+from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.dependencies import Dependencies
 from sssp.engine.check_arguments import as_network, refuse_negative
 from sssp.engine.memory import FEWER_SOURCES, check_memory
-from sssp.engine.plan import Plan, placed
+from sssp.engine.plan import Plan, run_placed
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Request
 from sssp.engine.workers import ordered_map
@@ -103,12 +103,17 @@ def betweenness(
     network = as_network(g)
     normalized = as_flag(normalized, "normalized")
     refuse_negative(network, Dijkstra())
-    options = Options(
-        method=method, device=device, threads=threads, memory_limit=memory_limit, progress=progress
-    )
-    options.advice = FEWER_SOURCES
     refuse_several(device)
-    plan = ask(network, np.arange(network.n) if sources is None else sources, options).plan
+    plan = make_plan(
+        network,
+        np.arange(network.n) if sources is None else sources,
+        method=method,
+        device=device,
+        threads=threads,
+        memory_limit=memory_limit,
+        progress=progress,
+        advice=FEWER_SOURCES,
+    )
     plan.request.outward = True
     total = _sum_of_dependencies(plan)
     n = network.n
@@ -122,9 +127,9 @@ def _sum_of_dependencies(plan: Plan[Request]) -> NDArray[np.float64]:
 
     def summed(request: Request) -> NDArray[np.float64]:
         find = _sum_on_host if request.device == "cpu" else _sum_on_device
-        return find(plan._replace(request=request, by_rule=False))
+        return find(plan._replace(request=request))
 
-    return placed(plan.request, plan.by_rule, summed)
+    return run_placed(plan.request, summed)
 
 
 def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
@@ -146,7 +151,7 @@ def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan.split(rows):
             part.request.progress = False
-            found = answered(part).distances
+            found = run_plan(part).distances
             sources = part.request.sources.tolist()
             for shares in ordered_map(
                 contribution, zip(sources, found, strict=True), request.threads
@@ -175,7 +180,7 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan.split(dependencies.rows):
             sources = part.request.sources
-            statuses = dependencies.add(sources, answered(part).distances)
+            statuses = dependencies.add(sources, run_plan(part).distances)
             for status, source in zip(statuses.tolist(), sources.tolist(), strict=True):
                 _check(status, source)
             advance(sources.size)

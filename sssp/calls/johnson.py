@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.calls.shortest_paths import answered
+from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.matrix.matrix_driver import tails_from_arcs
 from sssp.cpu.search.bellman_ford import repair_kernel, sum_along_kernel
 from sssp.engine.memory import check_memory
@@ -52,7 +52,7 @@ def johnson(plan: Plan[Request]) -> Answer:
     """
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     if graph.least_weight >= 0:
-        answer = answered(plan._replace(network=graph, method=DeltaStepping()))
+        answer = run_plan(plan._replace(network=graph, method=DeltaStepping()))
         answer.stats = _statistics(answer)
         return answer
     if request.output == "device":
@@ -91,7 +91,7 @@ def _potentials(graph: Graph, request: Request) -> NDArray[Any]:
         output="host",
         out=None,
     )
-    found: NDArray[Any] = answered(Plan(graph, outside, BellmanFord())).distances[0]
+    found: NDArray[Any] = run_plan(Plan(graph, outside, BellmanFord())).distances[0]
     return found
 
 
@@ -105,7 +105,7 @@ def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray
 
 def _searched(graph: Graph, request: Request) -> Answer:
     """Answer by Bellman-Ford from every source: what potentials cannot express."""
-    answer = answered(Plan(graph, request, BellmanFord()))
+    answer = run_plan(Plan(graph, request, BellmanFord()))
     answer.stats = _statistics(answer)
     return answer
 
@@ -157,7 +157,7 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
     if left.size:
         sources = request.sources[left]
         rows = replace(request, sources=sources, predecessors=False, dtype=dtype, out=None)
-        distances[left] = answered(Plan(graph, rows, BellmanFord())).distances
+        distances[left] = run_plan(Plan(graph, rows, BellmanFord())).distances
     tails = None
     if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)

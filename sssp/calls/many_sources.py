@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from sssp.calls.question import Options, Question, ask
-from sssp.calls.shortest_paths import answered, solved
+from sssp.calls.make_plan import make_plan
+from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
@@ -114,7 +114,12 @@ def reduce(
     >>> sssp.reduce(g, [0, 1, 2], "weight", vertex_weights=jobs, decay=("step", 12)).tolist()
     [100.0, 140.0, 40.0]
     """
-    options = Options(
+    plan = make_reduction_plan(
+        g,
+        sources,
+        what,
+        vertex_weights,
+        decay,
         limit=limit,
         targets=targets,
         method=method,
@@ -123,29 +128,29 @@ def reduce(
         memory_limit=memory_limit,
         progress=progress,
     )
-    options.advice = FEWER_SOURCES
-    question = ask_reduced(g, sources, what, options, vertex_weights, decay)
-    values = answered(question.plan).distances
-    if not question.single:
+    values = run_plan(plan).distances
+    if not plan.request.single:
         return values
-    reduction = question.plan.request.reduction
-    assert reduction is not None
-    return values[0].item() if reduction.one_column else values[0]
+    assert plan.request.reduction is not None
+    return values[0].item() if plan.request.reduction.one_column else values[0]
 
 
-def ask_reduced(
+def make_reduction_plan(
     g: Graph | Hierarchy,
     sources: ArrayLike,
     what: str,
-    options: Options,
     vertex_weights: ArrayLike | None = None,
     decay: tuple[Any, Any] | None = None,
-) -> Question:
+    *,
+    limit: float | None = None,
+    advice: str = FEWER_SOURCES,
+    **options: Any,
+) -> Plan[Request]:
     """Check the arguments of a reduction, and choose method and place; raises as `reduce` does."""
     network = as_network(g)
     reduction = as_reduction(what, vertex_weights, decay, network.n)
-    options.limit = _within_reach(options.limit, reduction, network)
-    return ask(network, sources, options, reduction)
+    limit = _within_reach(limit, reduction, network)
+    return make_plan(network, sources, limit=limit, reduction=reduction, advice=advice, **options)
 
 
 def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> float | None:
@@ -157,7 +162,21 @@ def _within_reach(limit: float | None, reduction: Reduction, network: Graph) -> 
 
 
 def iter_blocks(
-    g: Graph | Hierarchy, sources: ArrayLike, *, block_size: int | None = None, **options: Any
+    g: Graph | Hierarchy,
+    sources: ArrayLike,
+    *,
+    block_size: int | None = None,
+    targets: ArrayLike | None = None,
+    limit: float | None = None,
+    method: str | Method = "auto",
+    device: str | Sequence[str] = "auto",
+    predecessors: bool = False,
+    dtype: DTypeLike | None = None,
+    output: Literal["host", "device", "sparse"] = "host",
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    stream: Any = None,
+    progress: bool | None = None,
 ) -> Iterator[ShortestPaths]:
     """Solve for many sources block by block, for reductions of one's own.
 
@@ -167,8 +186,9 @@ def iter_blocks(
     sources : array_like of int, shape (k,)
     block_size : int, optional
         Sources in a block; by default as many as fill 256 MiB with distances.
-    **options
-        As for `sssp.shortest_paths`, but for ``nearest`` and ``out``.
+    targets, limit, method, device, predecessors, dtype, output, threads, memory_limit, stream, \
+    progress
+        As for `sssp.shortest_paths`.
 
     Returns
     -------
@@ -196,40 +216,36 @@ def iter_blocks(
     >>> [r.distances.shape for r in sssp.iter_blocks(g, range(100), block_size=64)]
     [(64, 100), (36, 100)]
     """
-    for name, absent in (("nearest", False), ("out", None)):
-        if options.get(name, absent) is not absent:
-            raise ValueError(f"iter_blocks takes no {name}=: each block is a result of its own")
-    asked = _options(options)
-    asked.advice = SMALLER_BLOCKS
-    question = ask(g, sources, asked)
-    if question.single:
+    plan = make_plan(
+        g,
+        sources,
+        targets=targets,
+        limit=limit,
+        method=method,
+        device=device,
+        predecessors=predecessors,
+        dtype=dtype,
+        output=output,
+        threads=threads,
+        memory_limit=memory_limit,
+        stream=stream,
+        progress=progress,
+        advice=SMALLER_BLOCKS,
+    )
+    if plan.request.single:
         raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
         block_size = max(1, BLOCK_BYTES // max(1, 8 * g.n))
     size = as_count(block_size, "block_size")
-    if question.plan.request.rows == 0:
+    if plan.request.rows == 0:
         return iter(())
-    parts = with_fixed_dtype(question.plan).split(size)
-    if len(question.plan.request.devices) > 1:
-        return _side_by_side(question, parts)
-    return (solved(question._replace(plan=part)) for part in parts)
+    parts = with_fixed_dtype(plan).split(size)
+    if len(plan.request.devices) > 1:
+        return map_over_devices(_solve_on, parts, plan.request.devices, plan.request.threads)
+    return map(solve_plan, parts)
 
 
-def _side_by_side(question: Question, parts: list[Plan[Request]]) -> Iterator[ShortestPaths]:
-    """Yield the answers to parts in order; every device has one of its own under way."""
-    devices = question.plan.request.devices
-
-    def found(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
-        request = replace(part.request, device=device, devices=(), threads=threads, progress=False)
-        return solved(question._replace(plan=part._replace(request=request)))
-
-    return map_over_devices(found, parts, devices, question.plan.request.threads)
-
-
-def _options(given: dict[str, Any]) -> Options:
-    try:
-        return Options(**given)
-    except TypeError:
-        known = {field.name for field in fields(Options) if field.init}
-        odd = next(name for name in given if name not in known)
-        raise TypeError(f"iter_blocks() got an unexpected keyword argument {odd!r}") from None
+def _solve_on(part: Plan[Request], device: str, threads: int) -> ShortestPaths:
+    """Solve a block on one of several devices."""
+    request = replace(part.request, device=device, devices=(), threads=threads, progress=False)
+    return solve_plan(part._replace(request=request))

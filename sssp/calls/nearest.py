@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from sssp.calls.placement import named_device, place_call
-from sssp.calls.question import choose_method
-from sssp.calls.shortest_paths import answered, failure
+from sssp.calls.make_plan import choose_method
+from sssp.calls.placement import named_device, place, refuse_several
+from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
 from sssp.engine.check_arguments import (
     as_count,
@@ -22,7 +22,7 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
-from sssp.engine.network import methods_of, open_part, reversed_graph
+from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
@@ -135,7 +135,7 @@ def nearest(
         raise ValueError(f"direction must be 'from' or 'to', not {direction!r}")
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
-    prepared = methods_of(network) is not None
+    prepared = network._methods is not None
     few = limit is None and places.size <= (FEW_SWEPT if prepared else FEW) * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
     chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
@@ -150,10 +150,12 @@ def nearest(
         threads=check_threads(threads),
         progress=check_progress(progress),
     )
-    refuse_unprepared(network, request)
+    if network._methods is not None:
+        refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
-    place_call(request, device, chosen, None, stream=None, memory_limit=memory_limit)
+    refuse_several(device)
+    place(request, device, chosen, None, memory_limit=memory_limit)
     part = open_part(network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
@@ -213,7 +215,7 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
     first = 0
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan._replace(request=rows).split(size):
-            answer = answered(part)
+            answer = run_plan(part)
             merge_rows(table, answer.distances, first)
             for name, counts in answer.stats.items():
                 stats[name] += int(counts.sum())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.placement import named_device, named_devices, place_rows, search_work, trip_work
-from sssp.calls.question import choose_method
+from sssp.calls.make_plan import choose_method
+from sssp.calls.placement import named_device, named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, may_tie
@@ -26,9 +26,9 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import convert_into
-from sssp.engine.network import is_on_device, methods_of, open_part, reversed_graph
+from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.outputs import joined_walks
-from sssp.engine.plan import Plan, is_symmetric, merged, placed, weights_of
+from sssp.engine.plan import Plan, is_symmetric, merged, run_placed, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request, Walks
 from sssp.engine.threads import check_threads
@@ -150,12 +150,13 @@ def pairs(
         progress=check_progress(progress),
         reserved_bytes=TRIP_BYTES * starts.size,
     )
-    refuse_unprepared(network, request)
+    if network._methods is not None:
+        refuse_unprepared(network, request)
     call = _Call(network, starts, ends, request, chosen)
     call.refuse_too_many(device, memory_limit)
     if isinstance(chosen, AStar):
         call.refuse_ties()
-    elif is_auto(method) and methods_of(network) is None:
+    elif is_auto(method) and network._methods is None:
         call.consider_a_star()
     call.place(device, memory_limit)
     return call.answer()
@@ -230,8 +231,6 @@ class _Call:
         Of trips that are found together.
     by_a_star : bool
         Whether the trips of sources with few targets go by A*, on the CPU.
-    by_rule : bool
-        Whether the rule of ``"auto"`` has chosen a GPU.
     """
 
     def __init__(
@@ -246,7 +245,7 @@ class _Call:
         self.request, self.method = request, method
         self.graph = open_part(network)
         self.weights = weights_of(self.graph, method)
-        self.by_a_star = self.by_rule = False
+        self.by_a_star = False
 
     @cached_property
     def groups(self) -> _Groups:
@@ -267,7 +266,7 @@ class _Call:
         named = [named_device(one) for one in named_devices(device)]
         # (a limit for a GPU is not one for the host)
         on_gpu = any(name.startswith("cuda") for name in named)
-        limit = as_memory_limit(None if on_gpu else memory_limit, "cpu")
+        limit = as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
     def _finds_paths(self) -> bool:
@@ -305,7 +304,7 @@ class _Call:
         request, graph = self.request, self.graph
         work = None
         sizes = graph.n, graph.m
-        if "cuda" in self.method.solvers and methods_of(graph) is None:
+        if "cuda" in self.method.solvers and graph._methods is None:
             rows = self.groups.sources.size
             each = max(1, self.groups.targets.size // max(rows, 1))
             limited = request.limit is not None
@@ -314,20 +313,17 @@ class _Call:
             )
         elif "cuda" in self.method.solvers and not request.predecessors:
             # (duplicates count: to find them takes longer than all trips)
-            there = is_on_device(graph)
+            there = graph._is_on_device
             work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
         if work is not None and self.by_a_star:
             work = work._replace(seconds=work.seconds * A_STAR_SHARE)
-        place = place_rows(
-            request, device, self.method, work, stream=None, memory_limit=memory_limit
-        )
-        self.by_rule = place.by_rule
+        place(request, device, self.method, work, memory_limit=memory_limit)
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
     def answer(self) -> Trips:
         """Find all trips; raises as `pairs` documents."""
-        trips = placed(self.request, self.by_rule, self._solve)
+        trips = run_placed(self.request, self._solve)
         if trips is None:
             raise failure(Plan(self.network, self.request, self.method))
         return trips
@@ -335,7 +331,7 @@ class _Call:
     def _solve(self, request: Request) -> Trips | None:
         """Find all trips where a request is placed; None after an overflow."""
         on_cpu = all(device == "cpu" for device in request.devices or [request.device])
-        if on_cpu or request.predecessors or methods_of(self.graph) is None:
+        if on_cpu or request.predecessors or self.graph._methods is None:
             groups = self.groups
         else:  # (a GPU climbs on a prepared map, and groups the climbs itself)
             alone = np.arange(self.starts.size + 1)
@@ -409,7 +405,9 @@ def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
             limit = own[own != unreached(own.dtype)].max(initial=own.dtype.type(0)).item()
         # (what is no trip may be too long for the dtype of the call)
         asked = None if own.dtype.kind == "i" else own.dtype
-        whole = replace(request, targets=None, target_offsets=None, dtype=asked, limit=limit)
+        whole = replace(
+            request, targets=None, target_offsets=None, dtype=asked, limit=limit, progress=False
+        )
         found = part._replace(request=whole).run()
         if found is None:
             return None

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 from sssp.engine.check_arguments import as_memory_limit, as_stream
 from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
-from sssp.engine.request import Call, Request
+from sssp.engine.request import Request, Resources
 from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.kernels.locks import make_lock
@@ -98,21 +98,6 @@ class Work(NamedTuple):
     device_bytes: int = 0
     host_bytes: int = 0
     bringing: float = 0.0
-
-
-class Place(NamedTuple):
-    """A chosen device.
-
-    Attributes
-    ----------
-    device : str
-        ``"cpu"`` or ``"cuda:N"``, checked to be usable.
-    by_rule : bool
-        Whether the rule has chosen a GPU, so that the CPU may take over.
-    """
-
-    device: str
-    by_rule: bool = False
 
 
 def search_work(
@@ -189,7 +174,7 @@ def choose_device(
     output: str = "host",
     stream: Any = None,
     memory_limit: float | None = None,
-) -> Place:
+) -> tuple[str, bool]:
     """Choose where a call runs.
 
     Parameters
@@ -201,8 +186,15 @@ def choose_device(
     work : Work or None
         None: ``"auto"`` keeps it on the CPU.
     output, stream, memory_limit
-        Of the call: only a GPU leaves results there or follows a stream, and whoever limits the
-        memory means that of the host.
+        Of the call: only a GPU leaves results there or follows a stream, and a limit on memory
+        means that of the host.
+
+    Returns
+    -------
+    device : str
+        ``"cpu"`` or ``"cuda:N"``, checked to be usable.
+    by_rule : bool
+        Whether the rule has chosen a GPU, so that the CPU may take over.
 
     Raises
     ------
@@ -216,32 +208,32 @@ def choose_device(
     if memory_limit is not None:
         work = None
     if named == "cpu" or (named == "auto" and (work is None or not _pays(method, work))):
-        return Place("cpu")
+        return "cpu", False
     if "cuda" not in method.solvers:
         able = ", ".join(name for name, kind in METHODS.items() if "cuda" in kind.solvers)
         raise DeviceError(f"{method.name} does not run on cuda; searches that do: {able}")
     by_rule = named == "auto"
-    place = Place(f"cuda:{_number('cuda' if by_rule else named)}", by_rule)
+    number = _number("cuda" if by_rule else named)
     with _lock:
         _started.add(method.solvers["cuda"])
-    return place
+    return f"cuda:{number}", by_rule
 
 
-def place_call(
-    request: Call,
-    device: str,
+def place(
+    request: Resources,
+    device: Any,
     method: Method,
     work: Work | None,
     *,
-    stream: Any,
-    memory_limit: float | None,
-) -> Place:
+    stream: Any = None,
+    memory_limit: float | None = None,
+) -> None:
     """Choose where a call runs, and write into its request what follows from that.
 
     Parameters
     ----------
-    request : Call
-        Checked but for its place.
+    request : Resources
+        Checked but for its place. Several devices may share the rows of a `Request`.
     device, method, work, stream, memory_limit
         As of `choose_device`.
 
@@ -250,53 +242,29 @@ def place_call(
     DeviceError
         As `choose_device` does.
     ValueError, TypeError
-        The result is to stay on a GPU, or to follow a stream, and the call does not run there; a
-        stream or a number of bytes that is none.
+        The result is to stay on a GPU, or to follow a stream, and the call does not run there, or
+        on several; a stream or a number of bytes that is none.
     """
-    place = choose_device(
-        device, method, work, output=request.output, stream=stream, memory_limit=memory_limit
-    )
-    if request.output == "device" and place.device == "cpu":
-        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
-    request.device = place.device
-    request.memory_limit = as_memory_limit(memory_limit, place.device)
-    request.stream = as_stream(stream, place.device)
-    return place
-
-
-def place_rows(
-    request: Request,
-    device: Any,
-    method: Method,
-    work: Work | None,
-    *,
-    stream: Any,
-    memory_limit: float | None,
-) -> Place:
-    """Do as `place_call`, for a call whose rows several devices may share.
-
-    Raises
-    ------
-    DeviceError, TypeError
-        As `place_call` does.
-    ValueError
-        So does it; or there are several devices, and the result is to stay on one of them, or to
-        follow a stream.
-    """
-    named = named_devices(device)
-    if len(named) > 1 and (request.output == "device" or stream is not None):
+    if isinstance(device, str) and device != ALL:
+        names: list[Any] = [device]
+    else:
+        names = named_devices(device) if isinstance(request, Request) else [device]
+    if len(names) > 1 and (request.output == "device" or stream is not None):
         raise ValueError(
-            "output='device' and stream= are of one GPU: name one, as device='cuda:0', or leave "
-            "them away"
+            "output='device' and stream= are of one GPU: name one, as device='cuda:0', or omit them"
         )
-    # (the first comes last, and stays)
-    places = [
-        place_call(request, one, method, work, stream=stream, memory_limit=memory_limit)
-        for one in reversed(named)
-    ][::-1]
-    if len(places) > 1:
-        request.devices = tuple(place.device for place in places)
-    return places[0]
+    limits = {"output": request.output, "stream": stream, "memory_limit": memory_limit}
+    request.device, request.by_rule = choose_device(names[0], method, work, **limits)
+    if len(names) > 1:
+        request.devices = tuple([choose_device(name, method, work, **limits)[0] for name in names])
+    if request.output == "device" and request.device == "cpu":
+        raise ValueError("output='device' leaves the result on a GPU: it needs device='cuda'")
+    if memory_limit is not None:
+        request.memory_limit = as_memory_limit(memory_limit)
+    elif request.device == "cpu":
+        request.memory_limit = physical_memory()
+    if stream is not None:
+        request.stream = as_stream(stream, request.device)
 
 
 def named_devices(device: Any) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.calls.question import Options, Question, ask
+from sssp.calls.make_plan import make_plan
 from sssp.engine.cycles import error_of
 from sssp.engine.plan import Plan, overflow_error
 from sssp.engine.request import Answer, Request
@@ -143,60 +143,50 @@ def shortest_paths(
     >>> r.distances.tolist(), r.path(2).tolist()
     ([0, 5, 10], [0, 1, 2])
     """
-    return solved(
-        ask(
+    return solve_plan(
+        make_plan(
             g,
             sources,
-            Options(
-                targets=targets,
-                nearest=nearest,
-                limit=limit,
-                method=method,
-                device=device,
-                predecessors=predecessors,
-                dtype=dtype,
-                output=output,
-                out=out,
-                threads=threads,
-                memory_limit=memory_limit,
-                stream=stream,
-                progress=progress,
-            ),
+            targets=targets,
+            nearest=nearest,
+            limit=limit,
+            method=method,
+            device=device,
+            predecessors=predecessors,
+            dtype=dtype,
+            output=output,
+            out=out,
+            threads=threads,
+            memory_limit=memory_limit,
+            stream=stream,
+            progress=progress,
             from_either_end=True,
         )
     )
 
 
-def solved(question: Question) -> ShortestPaths:
-    """Answer a checked question.
+def solve_plan(plan: Plan[Request]) -> ShortestPaths:
+    """Run a plan, and return the result in the form that the caller expects.
 
     Raises
     ------
     NegativeCycleError, DistanceOverflowError, DeviceError
         As `shortest_paths` documents.
     """
-    plan = question.plan
-    if question.turned is None:
-        answer = answered(plan)
-    else:
-        answer = answered(question.turned)
+    answer = run_plan(plan.transposed or plan)
+    if plan.transposed is not None:
         answer.distances = answer.distances.T
+    graph = plan.network._tree_graph
     result = ShortestPaths(
-        plan.network._tree_graph,
-        plan.request,
-        answer,
-        single=question.single,
-        single_target=question.single_target,
-        method=plan.method.name,
-        device=answer.device,
+        graph, plan.request, answer, method=plan.method.name, device=answer.device
     )
-    if question.out is not None:
-        result.distances = question.out
+    if plan.request.given_out is not None:
+        result.distances = plan.request.given_out
     return result
 
 
-def answered(plan: Plan[Request]) -> Answer:
-    """Run a plan; raise what it means where no dtype is wide enough.
+def run_plan(plan: Plan[Request]) -> Answer:
+    """Run a plan; raise an error if no dtype is wide enough.
 
     Raises
     ------

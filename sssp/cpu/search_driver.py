@@ -202,7 +202,7 @@ class Rows:
         threads = self._plan_threads()
         rows = self.request.rows
         if rows == 1:
-            self._work(iter([range(1)]), lambda count: None)
+            self._work(iter([range(1)]))
         else:
             blocks = self.blocks(threads)
             with progress_bar(rows, self.request.progress) as advance:
@@ -227,18 +227,19 @@ class Rows:
     def _plan_threads(self) -> int:
         """Take as many workers as pay and fit into the memory limit."""
         request, each = self.request, self.worker_bytes
-        # (fewer rows, or less of each, do not help where not even one search fits)
-        fits = self.least_bytes <= request.memory_limit
         held = {
             "the answer": self.form.nbytes + self.counts.nbytes,
             "the question": request.nbytes,
             "what searches share": self.shared_bytes,
         }
-        needed = held | {"a search": each}
-        check_memory(needed, request.memory_limit, "cpu", request.advice if fits else "")
-        free = request.memory_limit - sum(held.values())
+        total = sum(held.values())
+        free = request.memory_limit - total
+        if each > free:
+            # (fewer rows, or less of each, do not help where not even one search fits)
+            advice = request.advice if self.least_bytes <= request.memory_limit else ""
+            check_memory(held | {"a search": each}, request.memory_limit, "cpu", advice)
         workers = max(1, min(request.threads, request.rows, free // max(each, 1)))
-        self.form.reserved_bytes = sum(held.values()) - self.form.nbytes + workers * each
+        self.form.reserved_bytes = total - self.form.nbytes + workers * each
         return workers
 
     def _work_in_threads(
@@ -257,7 +258,9 @@ class Rows:
             for future in futures:
                 future.result()
 
-    def _work(self, blocks: Iterator[range], advance: Callable[[int], object]) -> None:
+    def _work(
+        self, blocks: Iterator[range], advance: Callable[[int], object] | None = None
+    ) -> None:
         scratch = self.lease()
         while not self.stop:
             with self._lock:
@@ -269,7 +272,8 @@ class Rows:
             except Exception as error:
                 self.end(rows, error)
                 return
-            advance(len(rows))
+            if advance is not None:
+                advance(len(rows))
         self.give_back(scratch)
 
     def sources_of(self, row: int) -> NDArray[np.int64]:
@@ -287,7 +291,20 @@ class SingleRows(Rows):
         ``extra(n)`` makes what a worker needs beside distances and predecessors.
     """
 
-    extra: Callable[[int], tuple[NDArray[Any], ...]]
+    def __init__(
+        self,
+        graph: Graph,
+        request: Request,
+        method: Method,
+        dtype: np.dtype[Any],
+        extra: Callable[[int], tuple[NDArray[Any], ...]],
+    ) -> None:
+        super().__init__(graph, request, method, dtype)
+        self.extra = extra
+        self._vertex_bytes = dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(extra)
+        self._key = dtype, method.name, self._vertex_bytes
+        # (one for all weights of a graph: a version asks little, and asks once)
+        self._pool: _ScratchPool = graph._shared("cpu scratch", _ScratchPool)
 
     @cached_property
     def arcs(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[Any]]:
@@ -298,21 +315,7 @@ class SingleRows(Rows):
     def worker_bytes(self) -> int:
         """What a worker's scratch takes, and the vertices on paths to targets while it has them."""
         paths = self.request.wants_tree and self.request.targets is not None
-        return self.graph.n * (self._bytes_of_scratch + INDEX.itemsize * paths)
-
-    @property
-    def _bytes_of_scratch(self) -> int:
-        """Bytes of a scratch, for every vertex."""
-        return self.dtype.itemsize + 2 * INDEX.itemsize + _bytes_per_vertex(self.extra)
-
-    @property
-    def _key(self) -> Any:
-        return self.dtype, self.method.name, self._bytes_of_scratch
-
-    @property
-    def _pool(self) -> _ScratchPool:
-        # (one for all weights of a graph: a version asks little, and asks once)
-        return self.graph._shared("cpu scratch", _ScratchPool)
+        return self.graph.n * (self._vertex_bytes + INDEX.itemsize * paths)
 
     def lease(self) -> Scratch:
         """Return the scratch of a worker."""
@@ -400,10 +403,18 @@ class _SearchedRows(SingleRows):
     def __init__(
         self, graph: Graph, request: Request, method: Method, dtype: np.dtype[Any], search: Search
     ) -> None:
-        super().__init__(graph, request, method, dtype)
+        super().__init__(graph, request, method, dtype, search.scratch)
         self.search = search
-        self.extra = search.scratch
-        self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
+        self.arcs = unsigned_arcs(graph, dtype)
+        #: whether every row has to be tested: kernels do not notice that a float is infinite
+        self.tests_all = dtype.kind == "f"
+        #: whether a row is done once its distances stand in their place
+        self.ends_in_place = not (request.predecessors or request.nearest)
+
+    @cached_property
+    def test(self) -> OverflowTest:
+        """The test whether the dtype was wide enough."""
+        return OverflowTest(self.request, self.graph.n, self.graph._weight_range, self.dtype)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search from the sources of one row."""
@@ -421,11 +432,14 @@ class _SearchedRows(SingleRows):
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)
         is_short = status == OVERFLOW or (
-            self.test.concerns(status == CLIPPED)
+            (self.tests_all or status == CLIPPED)
+            and self.test.concerns(status == CLIPPED)
             and self.test.overflowed(self.arcs, row, reached, rows.start)
         )
         if is_short:
             self.end(rows)
+        elif place is not None and self.ends_in_place:
+            self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
         else:
             self.finish(rows, distances, reached, scratch)
         if place is None:

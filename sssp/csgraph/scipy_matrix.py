@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph._validation import validate_graph
 
-from sssp.calls.placement import matrix_work, place_call
+from sssp.calls.placement import matrix_work, place
 from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
 from sssp.csgraph.scipy_arcs import is_exact
 from sssp.csgraph.scipy_rows import Found, as_floats, with_null
@@ -145,9 +145,9 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     if isinstance(request, _Counted):  # floats stay here: another device adds in another order
         host_bytes = matrix.nbytes + INDEX.itemsize * n * n * predecessors
         work = matrix_work(method, n, request.threads, host_bytes=host_bytes)
-    place = place_call(request, device, method, work, stream=None, memory_limit=None)
+    place(request, device, method, work)
     try:
-        answer = Plan(graph, request, method, place.by_rule).run()
+        answer = Plan(graph, request, method).run()
     except (NegativeDiagonalError, DistanceOverflowError):
         return None
     if answer is None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import named_device, place_call, search_work
+from sssp.calls.placement import named_device, place, search_work
 from sssp.cpu.small_rows import (
     floats_kernel,
     nearest_kernel,
@@ -24,7 +24,7 @@ from sssp.cpu.small_rows import (
     rows_kernel,
 )
 from sssp.csgraph.scipy_arcs import Arcs, graph_of
-from sssp.engine.plan import Plan, placed
+from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError, NegativeCycleError
@@ -165,27 +165,27 @@ def _rows_by_engine(
     device: str,
 ) -> Found | None:
     distances = np.empty((sources.size, graph.n), FLOAT64)
-    request = _query(graph, sources, limit, predecessors)
+    request = _make_request(graph, sources, limit, predecessors)
     request.out = distances
     plan = _plan(graph, request, method, device)
 
-    def answered(request: Request) -> Answer | None:
+    def answer(request: Request) -> Answer | None:
         part = plan._replace(request=request)
         return johnson(part) if isinstance(method, Johnson) else part.run()
 
     try:
-        answer = placed(request, plan.by_rule, answered)
+        found = run_placed(request, answer)
     except DistanceOverflowError:
         return None
     except NegativeCycleError as error:
         if not _is_plainly_negative(graph, error.cycle):
             return None
         raise _as_scipy_says(plan, error) from None
-    if answer is None:
+    if found is None:
         return None
-    if answer.distances is not distances:
-        as_floats(answer.distances, distances)
-    return Found(distances, with_null(answer.predecessors) if predecessors else None)
+    if found.distances is not distances:
+        as_floats(found.distances, distances)
+    return Found(distances, with_null(found.predecessors) if predecessors else None)
 
 
 def nearest_of(
@@ -210,8 +210,7 @@ def nearest_of(
         )
     else:
         graph = graph_of(arcs)
-        request = _query(graph, sources, limit, predecessors)
-        request.nearest, request.origins = True, predecessors
+        request = _make_request(graph, sources, limit, predecessors, nearest=True)
         request.out = distances = np.empty((1, graph.n), FLOAT64)
         answer = _plan(graph, request, DeltaStepping(), device).run()
         if answer is None:
@@ -222,8 +221,14 @@ def nearest_of(
     return Found(distances, with_null(tails), with_null(origin))
 
 
-def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors: bool) -> Request:
-    """Return what is asked for, but for where it runs."""
+def _make_request(
+    graph: Graph,
+    sources: NDArray[np.int64],
+    limit: float,
+    predecessors: bool,
+    nearest: bool = False,
+) -> Request:
+    """Return the request, but for where it runs."""
     reach: float | None = None if limit == math.inf else limit
     if reach is not None and graph.weights.dtype.kind == "i":
         reach = int(reach)
@@ -231,6 +236,8 @@ def _query(graph: Graph, sources: NDArray[np.int64], limit: float, predecessors:
         sources=sources,
         limit=reach,
         predecessors=predecessors,
+        nearest=nearest,
+        origins=predecessors,
         fewest_arcs=True,
         threads=check_threads(None),
     )
@@ -248,8 +255,8 @@ def _plan(graph: Graph, request: Request, method: Method, device: str) -> Plan[R
         limited=request.limit is not None,
         host_bytes=host_bytes,
     )
-    place = place_call(request, device, method, work, stream=None, memory_limit=None)
-    return Plan(graph, request, method, place.by_rule)
+    place(request, device, method, work)
+    return Plan(graph, request, method)
 
 
 def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:

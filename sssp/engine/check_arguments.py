@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from sssp.engine.decay import Decay
-from sssp.engine.memory import NO_LIMIT, physical_memory
-from sssp.engine.network import methods_of
+from sssp.engine.memory import physical_memory
 from sssp.engine.request import REDUCTIONS, Reduction, Request
 from sssp.errors import NegativeWeightError, VertexError
 from sssp.graph.check_arrays import is_integer, is_real, number_array, refuse_mask
@@ -194,8 +193,8 @@ def as_limit(limit: Any, *, integral: bool) -> int | float | None:
         return None
 
 
-def as_memory_limit(memory_limit: Any, device: str) -> int:
-    """Return the bytes that a call may take: by default the machine's, or no limit on CUDA.
+def as_memory_limit(memory_limit: Any) -> int:
+    """Return the bytes that a call may take: by default those that the machine has.
 
     Raises
     ------
@@ -203,7 +202,7 @@ def as_memory_limit(memory_limit: Any, device: str) -> int:
         Not a number of bytes.
     """
     if memory_limit is None:
-        return physical_memory() if device == "cpu" else NO_LIMIT
+        return physical_memory()
     if not is_real(memory_limit) or not 0 <= memory_limit < math.inf:
         raise ValueError(f"memory_limit must be a number of bytes, not {memory_limit!r}")
     return int(memory_limit)
@@ -361,7 +360,7 @@ def refuse_negative(graph: Graph, method: Method) -> None:
     NegativeWeightError
         With the lightest arc.
     """
-    if graph.least_weight < 0 and not method.negative_weights:
+    if graph._weight_range.least < 0 and not method.negative_weights:
         graph = graph._tree_graph
         arc = int(np.argmin(graph.weights))
         raise NegativeWeightError(
@@ -380,8 +379,6 @@ def refuse_unprepared(network: Graph, request: Request) -> None:
     ValueError
         Negative weights, and a limit.
     """
-    if methods_of(network) is None:
-        return
     if request.limit is not None and network.least_weight < 0:
         raise ValueError(
             "a prepared map with negative weights takes no limit; sssp.shortest_paths(h.graph, "

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.engine.packing import packed_bits, words_for
-from sssp.engine.request import Call
+from sssp.engine.request import Resources
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INT64, WeightRange, infinity, largest_distance
 
@@ -114,7 +114,7 @@ def squarings(arcs: int) -> int:
 
 
 @dataclass
-class MatrixRequest(Call):
+class MatrixRequest(Resources):
     """One call of `all_pairs` for a method that works on a matrix, checked.
 
     Attributes
@@ -198,7 +198,7 @@ def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
 
 
 @dataclass
-class ClosureRequest(Call):
+class ClosureRequest(Resources):
     """One call of `transitive_closure`, checked.
 
     Attributes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from sssp.kernels.dtypes import WeightRange
 from sssp.methods import Method
@@ -18,9 +18,16 @@ N = TypeVar("N", bound="Network")
 class Network(Protocol):
     """What the engine asks of whatever a plan runs on."""
 
+    #: the only methods that answer on it, the fastest first; None: those of graphs
+    _methods: ClassVar[dict[str, type[Method]] | None]
+
     @property
     def n(self) -> int:
         """Number of vertices."""
+
+    @property
+    def _is_on_device(self) -> bool:
+        """Whether a GPU has what it needs beyond a graph's arrays: the pieces of a prepared map."""
 
     @property
     def _weight_range(self) -> WeightRange:
@@ -43,17 +50,11 @@ def reversed_graph(graph: Graph) -> Graph:
 
 
 def methods_of(network: object) -> dict[str, type[Method]] | None:
-    """Return the only methods that answer on it, the fastest first; None: those of graphs."""
+    """Return the methods of a network, whatever else an argument may be."""
     own: dict[str, type[Method]] | None = getattr(network, "_methods", None)
     return own
 
 
 def open_part(network: N) -> N:
     """Return what solvers work on: a graph without its closed arcs, a prepared map itself."""
-    part: N = network if methods_of(network) else network._tree_graph.without_closed_arcs()  # type: ignore[assignment]
-    return part
-
-
-def is_on_device(network: object) -> bool:
-    """Whether a GPU has what it needs beyond a graph's arrays: the pieces of a prepared map."""
-    return bool(getattr(network, "_is_on_device", False))
+    return network if network._methods else network.without_closed_arcs()  # type: ignore[attr-defined]

@@ -129,6 +129,7 @@ class DenseForm:
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
         self.request, self.dtype, self.n = request, dtype, n
+        self.shape = request.rows, request.columns(n)
         self._lock = threading.Lock()
         self._distances = request.out
         self._predecessors: NDArray[np.int32] | None = None
@@ -136,7 +137,7 @@ class DenseForm:
         self._origin: NDArray[np.int32] | None = None
         self.nbytes = self.reserved_bytes = 0
         if request.out is None:
-            self.nbytes += request.rows * request.columns(n) * bytes_of_entry(dtype, request.dtype)
+            self.nbytes += math.prod(self.shape) * bytes_of_entry(dtype, request.dtype)
         if request.predecessors and request.targets is not None:
             self._paths = _Sparse(request, n)
         elif request.predecessors:
@@ -148,8 +149,7 @@ class DenseForm:
         if self._distances is None:
             with self._lock:
                 if self._distances is None:
-                    shape = self.request.rows, self.request.columns(self.n)
-                    self._distances = np.empty(shape, self.dtype)
+                    self._distances = np.empty(self.shape, self.dtype)
         return self._distances[rows.start : rows.stop]
 
     def _tree_rows(self, rows: range) -> NDArray[np.int32]:
@@ -184,9 +184,7 @@ class DenseForm:
     def answer(self) -> Answer:
         """Return the matrix, in the dtype that the call fixed or in the narrowest that fits."""
         none = range(0)
-        self._rows(none)
-        distances = self._distances
-        assert distances is not None
+        distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
             distances = narrowed(distances, self.request.dtype)
         if self._paths is not None:

@@ -23,12 +23,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from sssp.engine.check_arguments import as_memory_limit
+from sssp.engine.memory import physical_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import Network, open_part
 from sssp.engine.outputs import joined_walks
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Call, Request
+from sssp.engine.request import Answer, Request, Resources
 from sssp.engine.workers import map_over_devices
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
@@ -36,7 +36,7 @@ from sssp.kernels.dtypes import FLOAT64, INT32, INT64, ROUNDED, WeightRange, lar
 from sssp.methods import Method
 
 logger = logging.getLogger("sssp")
-Q = TypeVar("Q", bound=Call)
+Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
@@ -54,17 +54,18 @@ class Plan(NamedTuple, Generic[Q]):
     ----------
     network : Network
         A graph, or what stands for one.
-    request : Call
+    request : Resources
         The question, its device included; its type is that which the method's solver takes.
     method : Method
-    by_rule : bool
-        Whether the rule of ``"auto"`` has chosen a GPU, so that the CPU may take over.
+    transposed : Plan or None
+        A plan that searches from the targets, on the reversed graph, if that is less work: its
+        answer is the transposed one.
     """
 
     network: Network
     request: Q
     method: Method
-    by_rule: bool = False
+    transposed: Plan[Q] | None = None
 
     def run(self) -> Answer | None:
         """Answer the question; None if a distance fits none of the dtypes that the call may use.
@@ -78,7 +79,9 @@ class Plan(NamedTuple, Generic[Q]):
         """
         if self.request.devices:
             return self.solve_on_devices(Plan.run)
-        return placed(self.request, self.by_rule, self._answer)
+        if self.request.by_rule:
+            return run_placed(self.request, self._answer)
+        return self._answer(self.request)
 
     def solve_on_devices(self, answer: Callable[[Plan[Q]], Answer | None]) -> Answer | None:
         """Answer by several devices, each of which takes the next part as it gets to it.
@@ -161,15 +164,15 @@ def is_symmetric(request: Request, n: int, weights: WeightRange) -> bool:
     return exact and weights.least >= 0 and int(weights.greatest) * n <= largest_distance(INT64)
 
 
-def placed(request: Q, by_rule: bool, answer: Callable[[Q], T]) -> T:
+def run_placed(request: Q, answer: Callable[[Q], T]) -> T:
     """Return ``answer(request)``; on the CPU if a GPU that the rule has chosen cannot do it."""
-    try:
+    if not request.by_rule:
         return answer(request)
+    try:
+        return answer(replace(request, by_rule=False))
     except DeviceError as error:
-        if not by_rule:
-            raise
         warn_once(f"device='auto' falls back to the CPU: {error}")
-    return answer(replace(request, device="cpu", memory_limit=as_memory_limit(None, "cpu")))
+    return answer(replace(request, device="cpu", by_rule=False, memory_limit=physical_memory()))
 
 
 def solver_of(method: Method, device: str) -> Any:
@@ -229,7 +232,7 @@ def _stacked(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
-def overflow_error(network: Network, request: Call) -> DistanceOverflowError:
+def overflow_error(network: Network, request: Resources) -> DistanceOverflowError:
     """Return the error for a plan that ran without an answer."""
     asked = getattr(request, "dtype", None)
     dtype = network._weight_range.working_dtypes(asked)[-1]

@@ -1,8 +1,8 @@
 """A checked question, and a solver's raw answer to it.
 
-`sssp.calls.question` turns the arguments of a call into a `Request` once; from then on nobody
-changes it, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time
-that a call on a small graph takes.)
+`sssp.calls.make_plan` turns the arguments of a call into a `Request` once; from then on it does not
+change, and solvers trust it. (A frozen dataclass would see to that, for a tenth of the time that a
+call on a small graph takes.)
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Reduction:
 
 
 @dataclass(kw_only=True)
-class Call:
-    """What every checked call says of where it runs, what it may take and where results go.
+class Resources:
+    """Where a call runs, what it may take, and where results go.
 
     Attributes
     ----------
@@ -78,6 +78,8 @@ class Call:
         The last for rows of shortest paths only.
     device : str
         ``"cpu"`` or ``"cuda:N"``.
+    by_rule : bool
+        Whether the rule of ``"auto"`` has chosen a GPU, so that the CPU may take over.
     devices : tuple of str
         Where several share the rows: all of them, `device` the first. Empty: `device` alone.
     threads : int
@@ -94,6 +96,7 @@ class Call:
 
     output: str = "host"
     device: str = "cpu"
+    by_rule: bool = False
     devices: tuple[str, ...] = ()
     threads: int = 1
     memory_limit: int = NO_LIMIT
@@ -103,7 +106,7 @@ class Call:
 
 
 @dataclass
-class Request(Call):
+class Request(Resources):
     """One call of `shortest_paths`, checked.
 
     Attributes
@@ -134,11 +137,19 @@ class Request(Call):
     reduction : Reduction or None
         Keep a number or some of each row instead of distances; `targets` are ascending then, and
         only they count.
+    single, single_target : bool
+        Whether the call named one source or target with an int, and so expects no axis for it.
     out : ndarray, shape (k, n) or (k, t), or None
         Where the distances go.
+    given_out : ndarray or None
+        The array of the caller that `out` is a view of.
     reserved_bytes : int
         Bytes of the host that the call holds beside this question and its answer, as what leads
         from these trips to those of the caller.
+    rows : int
+        Number of searches, and of rows in the answer.
+    wants_tree : bool
+        Whether distances alone do not answer it.
     """
 
     sources: NDArray[np.int64]
@@ -152,23 +163,32 @@ class Request(Call):
     outward: bool = False
     fewest_arcs: bool = False
     reduction: Reduction | None = None
+    single: bool = False
+    single_target: bool = False
     out: NDArray[Any] | None = None
+    given_out: NDArray[Any] | None = None
     reserved_bytes: int = 0
+    rows: int = field(init=False)
+    wants_tree: bool = field(init=False)
 
-    @property
-    def rows(self) -> int:
-        """Number of searches, and of rows in the answer."""
-        return 1 if self.nearest else self.sources.size
+    def __post_init__(self) -> None:
+        self.rows = 1 if self.nearest else self.sources.size
+        if self.nearest:
+            self.wants_tree = self.predecessors or self.origins
+        else:
+            self.wants_tree = self.predecessors and self.target_offsets is None
 
     @property
     def nbytes(self) -> int:
         """Bytes of the host that the question takes; of trips `reserved_bytes` has them."""
         if self.target_offsets is not None:
             return 0
-        arrays = [self.sources, self.targets]
-        if self.reduction is not None:
-            arrays.append(self.reduction.vertex_weights)
-        return self.reserved_bytes + sum([array.nbytes for array in arrays if array is not None])
+        nbytes: int = self.reserved_bytes + self.sources.nbytes
+        if self.targets is not None:
+            nbytes += self.targets.nbytes
+        if self.reduction is not None and self.reduction.vertex_weights is not None:
+            nbytes += self.reduction.vertex_weights.nbytes
+        return nbytes
 
     def part(self, rows: slice) -> Request:
         """Return the same question for some of the rows."""
@@ -191,13 +211,6 @@ class Request(Call):
         if self.target_offsets is None or self.targets is None:
             return self.targets
         return self.targets[self.target_offsets[row] : self.target_offsets[row + 1]]
-
-    @property
-    def wants_tree(self) -> bool:
-        """Whether distances alone do not answer it."""
-        if self.nearest:
-            return self.predecessors or self.origins
-        return self.predecessors and self.target_offsets is None
 
     def bound(self, dtype: np.dtype[Any]) -> Any:
         """Greatest distance of interest, as a number of `dtype` that its arithmetic can hold."""

@@ -57,7 +57,9 @@ def check_threads(threads: Any) -> int:
     ValueError
         Neither None nor an integer of 1 or more.
     """
-    return default_threads() if threads is None else _positive(threads, "threads")
+    if threads is None:
+        return default_threads()
+    return threads if type(threads) is int and threads > 0 else _positive(threads, "threads")
 
 
 def default_threads() -> int:

@@ -14,6 +14,7 @@ from os import PathLike
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Literal,
     NamedTuple,
     Never,
@@ -88,6 +89,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_array
 
+    from sssp.methods import Method
+
 Array = NDArray[Any]
 T = TypeVar("T")
 
@@ -141,6 +144,11 @@ class Graph:
     of `nearest_vertex`, copies on a device) is kept with the graph, but not pickled or saved;
     what does not depend on weights is shared by the graphs of `with_weights` and its like.
     """
+
+    #: of a network on which other methods answer than those of graphs
+    _methods: ClassVar[dict[str, type[Method]] | None] = None
+    #: a GPU needs nothing of a graph but its arrays
+    _is_on_device: ClassVar[bool] = False
 
     __slots__ = (
         "__weakref__",
@@ -673,7 +681,10 @@ class Graph:
 
     @property
     def _extremes(self) -> Extremes:
-        return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
+        """What is known of the weights before any solver starts."""
+        return self._derived.get("extremes") or self._cached(
+            "extremes", lambda: extremes_of(self.weights, self._loops)
+        )
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
         """Keep what is known of weights that may not be there yet."""
@@ -703,7 +714,7 @@ class Graph:
     @property
     def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self._cached(
+        return self._derived.get("weight range") or self._cached(
             "weight range",
             lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
         )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -90,8 +89,7 @@ def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
     return asked
 
 
-@dataclass(frozen=True)
-class WeightRange:
+class WeightRange(NamedTuple):
     """What solvers need to know of the weights of a graph before they start.
 
     Attributes

@@ -63,7 +63,7 @@ class Hierarchy:
     _derived: Derived
 
     #: the methods that answer questions, for the engine
-    _methods: ClassVar[dict[str, type[Method]]] = SWEEP_METHODS
+    _methods: ClassVar[dict[str, type[Method]] | None] = SWEEP_METHODS
 
     def __init__(
         self,

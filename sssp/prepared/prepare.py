@@ -93,7 +93,7 @@ def prepare(
             "h.with_weights(w) keeps what is prepared"
         )
     workers = check_threads(threads)
-    limit = as_memory_limit(memory_limit, "cpu")
+    limit = as_memory_limit(memory_limit)
     wanted = check_progress(progress)
     around = neighbours(graph)
     with progress_bar(graph.n, wanted, "vertex") as advance:
@@ -192,7 +192,7 @@ def _hierarchy_in(
     memory_limit: float | None,
 ) -> Hierarchy:
     graph, order = graph_and_order(content, path, given)
-    workers, limit = check_threads(threads), as_memory_limit(memory_limit, "cpu")
+    workers, limit = check_threads(threads), as_memory_limit(memory_limit)
     structure = structure_for(graph, neighbours(graph), order, workers, limit)
     return Hierarchy(graph, structure)._weigh(workers)
 

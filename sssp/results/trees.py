@@ -82,27 +82,26 @@ class ShortestPaths:
         request: Request,
         answer: Answer,
         *,
-        single: bool,
-        single_target: bool,
         method: str,
         device: str,
     ) -> None:
         self.graph = graph
         self.sources = request.sources
-        self.single = single
+        self.single = request.single
         self.targets = request.targets
         self.limit = request.limit
         self.nearest = request.nearest
         self.method = method
         self.device = device
         self.origin = answer.origin
-        one_row = single or request.nearest
-        self.distances = _without_axes(answer.distances, one_row, single_target)
-        self.predecessors = _without_axes(answer.predecessors, one_row, False)
-        self.stats: dict[str, Any] = {
-            name: int(values[0]) if one_row and values.size else values
-            for name, values in answer.stats.items()
-        }
+        one_row = request.single or request.nearest
+        self.distances = _without_axes(answer.distances, one_row, request.single_target)
+        self.predecessors: Any = None
+        if answer.predecessors is not None:
+            self.predecessors = _without_axes(answer.predecessors, one_row, False)
+        self.stats: dict[str, Any] = {}
+        for name, values in answer.stats.items():
+            self.stats[name] = int(values[0]) if one_row and values.size else values
 
     def __repr__(self) -> str:
         asked = [self._from_whom()]
@@ -871,7 +870,7 @@ def _is_on_device(array: Any) -> bool:
 
 def _without_axes(matrix: Any, one_row: bool, one_column: bool) -> Any:
     """Drop the axes that a call with a plain int does not expect."""
-    if matrix is None or is_sparse(matrix):
+    if is_sparse(matrix):
         return matrix
     rows, columns = matrix.shape
     shape = () if one_row else (rows,)

@@ -28,7 +28,7 @@ from sssp.apps.jobs.blocks import Inputs
 from sssp.apps.jobs.manifest import Manifest
 from sssp.apps.jobs.runners import WRITERS_A_GPU, LocalRunner
 from sssp.apps.jobs.stores import ParquetParts
-from sssp.calls.shortest_paths import solved
+from sssp.calls.shortest_paths import solve_plan
 from tests.jobs.tables import Elsewhere, contents_of, ring_with_chords
 
 G = ring_with_chords(200)
@@ -73,11 +73,11 @@ def search_by_fours(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let a core search four blocks in one call, as a GPU does; return the sizes of its calls."""
     calls: list[int] = []
 
-    def counted(question: Any) -> sssp.ShortestPaths:
-        calls.append(question.plan.request.sources.size)
-        return solved(question)
+    def counted(plan: Any) -> sssp.ShortestPaths:
+        calls.append(plan.request.sources.size)
+        return solve_plan(plan)
 
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", counted)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", counted)
     monkeypatch.setattr(
         "sssp.apps.jobs.job.LocalRunner",
         lambda devices, threads, together, by_rule: LocalRunner(devices, threads, 4),
@@ -690,14 +690,14 @@ def test_an_estimate_does_not_count_what_only_the_first_blocks_wait_for(
     calls: list[Any] = []
     now = 0.0
 
-    def compiled_first(question: Any) -> sssp.ShortestPaths:
+    def compiled_first(plan: Any) -> sssp.ShortestPaths:
         nonlocal now
-        calls.append(question)
+        calls.append(plan)
         now += 50 if len(calls) == 1 else 2
-        return solved(question)
+        return solve_plan(plan)
 
     sssp.run(G, SOURCES, to=tmp_path / "warm", block_size=4, threads=1)
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", compiled_first)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", compiled_first)
     for module in ("job", "blocks"):
         monkeypatch.setattr(f"sssp.apps.jobs.{module}.perf_counter", lambda: now)
     report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1, dry_run=dry_run)
@@ -711,11 +711,11 @@ def test_a_block_beside_which_compilation_is_nothing_is_measured_once(
 ) -> None:
     calls: list[Any] = []
 
-    def counted(question: Any) -> sssp.ShortestPaths:
-        calls.append(question)
-        return solved(question)
+    def counted(plan: Any) -> sssp.ShortestPaths:
+        calls.append(plan)
+        return solve_plan(plan)
 
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", counted)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", counted)
     monkeypatch.setattr("sssp.apps.jobs.job.LONG", 0.0)
     sssp.run(G, SOURCES, to=tmp_path / "od", dry_run=True)
     assert len(calls) == 1
@@ -724,12 +724,12 @@ def test_a_block_beside_which_compilation_is_nothing_is_measured_once(
 def test_rows_that_are_wrong_are_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong_answer(question: Any) -> sssp.ShortestPaths:
-        result = solved(question)
+    def wrong_answer(plan: Any) -> sssp.ShortestPaths:
+        result = solve_plan(plan)
         result.distances[-1, -1] += 1
         return result
 
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solved", wrong_answer)
+    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", wrong_answer)
     with pytest.raises(sssp.VerificationError):
         sssp.run(G, SOURCES, to=tmp_path / "od", certify=40)
     assert contents_of(tmp_path / "od") == {}

@@ -126,8 +126,8 @@ class Inputs:
         network = self.network
         if self.layout.by_columns:
             network = reversed_graph(open_part(network))
-        question = self.asked.question(network, starts, device, threads)
-        values, result, device = self.asked.answer(question, self.buffers)
+        plan = self.asked.plan(network, starts, device, threads)
+        values, result, device = self.asked.answer(plan, self.buffers)
         each = (perf_counter() - begun) / starts.size
         found, first = [], 0
         for block, own in zip(blocks, searches, strict=True):

@@ -34,13 +34,13 @@ from sssp.apps.jobs.manifest import FRAME, Manifest
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
 from sssp.apps.jobs.stores import CHUNK_BYTES, SUFFIX, ParquetParts, ZarrStore, move_into_place
 from sssp.calls.placement import named_devices
-from sssp.calls.question import Question
 from sssp.cpu.tree_sums import check_arc_values
 from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.exact_sums import as_numbers
-from sssp.engine.plan import weights_of
+from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
+from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.errors import JobError, quote
 from sssp.graph.check_arrays import as_flag, number_array
@@ -339,12 +339,12 @@ class _Place:
         """Return the device and threads to check the job with: those of workers are not known."""
         return (self.device, self.threads) if self.on is None else ("cpu", 1)
 
-    def runner(self, question: Question, blocks: int, together: int) -> Runner:
+    def runner(self, plan: Plan[Request], blocks: int, together: int) -> Runner:
         """Return what does the blocks.
 
         Parameters
         ----------
-        question : Question
+        plan : Plan
         blocks : int
             How many there are.
         together : int
@@ -352,7 +352,7 @@ class _Place:
         """
         if self.on is not None:
             return runner_of(self.on, self.device, self.given)
-        request, by_rule = question.plan.request, question.plan.by_rule
+        request, by_rule = plan.request, plan.request.by_rule
         devices = list(request.devices) or [request.device]
         if by_rule:
             devices = named_devices("cuda:all")
@@ -379,11 +379,11 @@ class _Job:
     ) -> None:
         self.network, self.file, self.distinct = network, file, distinct
         self.place, self.table, self.form, self.zstd = place, table, form, zstd
-        self.question = asked.question(network, distinct, *place.check_options())
-        self.by_columns = self.question.turned is not None and form != "wide"
+        self.plan = asked.plan(network, distinct, *place.check_options())
+        self.by_columns = self.plan.transposed is not None and form != "wide"
         self.targets = asked.targets
         if asked.what is None:
-            dtype = with_fixed_dtype(self.question.plan).request.dtype
+            dtype = with_fixed_dtype(self.plan).request.dtype
             asked = replace(asked, dtype=(dtype or self._weights_dtype()).str)
         self.starts = distinct
         if self.by_columns:
@@ -393,11 +393,11 @@ class _Job:
         self.fields = self._fields()
 
     def _weights_dtype(self) -> np.dtype[Any]:
-        plan = self.question.plan
+        plan = self.plan
         return weights_of(plan.network, plan.method).dtype
 
     def _fields(self) -> tuple[Field, ...]:
-        asked, reduction = self.asked, self.question.plan.request.reduction
+        asked, reduction = self.asked, self.plan.request.reduction
         if reduction is not None:
             width = None if reduction.one_column else reduction.columns
             dtype = reduction.dtype_of(self._weights_dtype())
@@ -410,7 +410,7 @@ class _Job:
     def _layout(self, block_size: int | None) -> Layout:
         searches = self.starts.size
         if block_size is None:
-            on_gpu = self.question.plan.request.device != "cpu"
+            on_gpu = self.plan.request.device != "cpu"
             block_size = block_size_of(searches, self._search_bytes(), on_gpu=on_gpu)
         return Layout(self.fields, self.distinct.size, searches, block_size, self.by_columns)
 
@@ -423,7 +423,7 @@ class _Job:
 
     def _identity(self, layout: Layout, chunk_bytes: int | None) -> dict[str, Any]:
         """Return what the manifest says of the job, and compares: all that the table depends on."""
-        asked, plan = self.asked, self.question.plan
+        asked, plan = self.asked, self.plan
         reduction = plan.request.reduction
         decay = None if reduction is None else reduction.decay
         return identity_of(self.network) | {
@@ -478,7 +478,7 @@ class _Job:
         temporary = manifest.temporary(identity)
         inputs = self._inputs(layout, chunk_bytes, temporary, certify)
         together = blocks_together(layout.block_size, self._search_bytes())
-        runner = self.place.runner(self.question, layout.blocks, together)
+        runner = self.place.runner(self.plan, layout.blocks, together)
         if dry_run:
             report.done_before = int(manifest.done(layout.blocks)[1].sum())
             _measure(inputs, report, runner)

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.calls.many_sources import ask_reduced
-from sssp.calls.question import Options, Question, ask
-from sssp.calls.shortest_paths import answered, solved
+from sssp.calls.make_plan import make_plan
+from sssp.calls.many_sources import make_reduction_plan
+from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine.memory import SMALLER_BLOCKS_OF_A_JOB
+from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.methods import BellmanFord, BreadthFirst, Dijkstra, Method
 
@@ -102,39 +103,41 @@ class Asked:
     dtype: str | None = None
     memory_limit: float | None = None
 
-    def question(
+    def plan(
         self, network: sssp.Graph, sources: Array, device: Any, threads: int | None
-    ) -> Question:
-        """Return the question from some sources, checked; raises as the calls do."""
-        options = Options(
-            targets=self.targets,
-            limit=self.limit,
-            method=self.method,
-            device=device,
-            predecessors=bool(self.skims),
-            dtype=self.dtype,
-            threads=threads,
-            memory_limit=self.memory_limit,
-            progress=False,
+    ) -> Plan[Request]:
+        """Return the plan from some sources, checked; raises as the calls do."""
+        options: dict[str, Any] = {
+            "targets": self.targets,
+            "limit": self.limit,
+            "method": self.method,
+            "device": device,
+            "threads": threads,
+            "memory_limit": self.memory_limit,
+            "progress": False,
+            "advice": SMALLER_BLOCKS_OF_A_JOB,
+        }
+        if self.what is not None:
+            return make_reduction_plan(
+                network, sources, self.what, self.vertex_weights, self.decay, **options
+            )
+        tree = bool(self.skims)
+        return make_plan(
+            network, sources, predecessors=tree, dtype=self.dtype, from_either_end=True, **options
         )
-        options.advice = SMALLER_BLOCKS_OF_A_JOB
-        if self.what is None:
-            return ask(network, sources, options, from_either_end=True)
-        return ask_reduced(network, sources, self.what, options, self.vertex_weights, self.decay)
 
     def answer(
-        self, question: Question, buffers: Buffers
+        self, plan: Plan[Request], buffers: Buffers
     ) -> tuple[dict[str, Array], sssp.ShortestPaths | None, str]:
         """Return the rows of every field, the result behind them, and the device."""
         if self.what is not None:
-            answer = answered(question.plan)
+            answer = run_plan(plan)
             return {self.what: answer.distances}, None, answer.device
-        if question.turned is None:
-            plan = question.plan
+        if plan.transposed is None:
             shape = plan.request.rows, plan.request.columns(plan.network.n)
             request = replace(plan.request, out=buffers.take(shape, np.dtype(self.dtype)))
-            question = question._replace(plan=plan._replace(request=request))
-        result = solved(question)
+            plan = plan._replace(request=request)
+        result = solve_plan(plan)
         fields = {name: result.skim(values) for name, values in self.skims.items()}
         return {DISTANCES: result.distances, **fields}, result, result.device
 
@@ -184,8 +187,6 @@ def some_rows(result: sssp.ShortestPaths, rows: list[int]) -> sssp.ShortestPaths
         result.graph,
         request,
         Answer(result.distances[rows], trees),
-        single=False,
-        single_target=False,
         method=result.method,
         device=result.device,
     )

@@ -250,13 +250,15 @@ def bucket_width(graph: Graph, method: DeltaStepping, dtype: np.dtype[Any]) -> f
     ValueError
         The method's delta is too fine to number the buckets of this graph.
     """
-    finest = finest_width(graph, dtype)
     if method.delta is None:
-        return max(typical_weight(graph), finest)
+        return graph._cached(
+            f"bucket width, {dtype.char}",
+            lambda: max(typical_weight(graph), finest_width(graph, dtype)),
+        )
     least = finest_width(graph, graph.weights.dtype)
     if method.delta < least:
         raise ValueError(f"delta={method.delta} is too fine for this graph; take {least} or more")
-    return max(method.delta, finest)
+    return max(method.delta, finest_width(graph, dtype))
 
 
 def solve(

@@ -142,13 +142,11 @@ class _SweptRows(SingleRows):
         graph = prepared.graph
         if request.wants_tree or request.predecessors:  # (which read the graph's arcs)
             graph = graph.without_closed_arcs()
-        super().__init__(graph, request, method, dtype)
+        backward = _goes_back(graph, request, dtype)
+        super().__init__(graph, request, method, dtype, _climb_scratch(dtype, backward=backward))
         self.structure, self.metric = prepared._structure, prepared._layered(dtype)
         self.inf = infinity(dtype)
-        self.back: tuple[NDArray[Any], ...] | None = None
-        if _goes_back(graph, request, dtype):
-            self.back = arcs_by_head(graph, dtype)
-        self.extra = _climb_scratch(dtype, backward=self.back is not None)
+        self.back = arcs_by_head(graph, dtype) if backward else None
 
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Sweep for one row."""

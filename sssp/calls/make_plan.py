@@ -1,0 +1,221 @@
+"""The arguments of a search, checked once: from a call to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from sssp.calls.placement import Work, place, search_work
+from sssp.engine.check_arguments import (
+    as_limit,
+    as_network,
+    as_out,
+    as_vertices,
+    distinct,
+    refuse_negative,
+    refuse_unprepared,
+)
+from sssp.engine.memory import FEWER_ROWS
+from sssp.engine.network import open_part, reversed_graph
+from sssp.engine.plan import Plan, is_symmetric, weights_of
+from sssp.engine.progress import check_progress
+from sssp.engine.request import Reduction, Request
+from sssp.engine.threads import check_threads
+from sssp.graph.check_arrays import as_flag
+from sssp.graph.graph import Graph
+from sssp.kernels.dtypes import INDEX, WeightRange
+from sssp.methods import METHODS, BellmanFord, DeltaStepping, Method, as_method, is_auto
+
+if TYPE_CHECKING:
+    from sssp.prepared.hierarchy import Hierarchy
+
+#: what ``"auto"`` stands for on road networks
+FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
+#: rows times vertices and arcs up to which a call stays on the CPU without an estimate, which takes
+#: a tenth as long as the call: some 0.1 ms, where the least call on a GPU takes 2
+SMALL = 10_000
+
+
+def make_plan(
+    g: Graph | Hierarchy,
+    sources: ArrayLike,
+    *,
+    targets: ArrayLike | None = None,
+    nearest: bool = False,
+    limit: float | None = None,
+    method: str | Method = "auto",
+    device: Any = "auto",
+    predecessors: bool = False,
+    dtype: DTypeLike | None = None,
+    output: str = "host",
+    out: NDArray[Any] | None = None,
+    threads: int | None = None,
+    memory_limit: float | None = None,
+    stream: Any = None,
+    progress: bool | None = None,
+    reduction: Reduction | None = None,
+    advice: str = FEWER_ROWS,
+    from_either_end: bool = False,
+) -> Plan[Request]:
+    """Check the arguments of a search, and choose method and place.
+
+    Parameters
+    ----------
+    g, sources, targets, nearest, limit, method, device, predecessors, dtype, output, out
+    threads, memory_limit, stream, progress
+        As of `sssp.shortest_paths`, which documents the errors too.
+    reduction : Reduction, optional
+    advice : str
+        What the caller can do where memory is short.
+    from_either_end : bool
+        Whether the caller takes the transposed answer of searches from the targets (`transposed`
+        of the plan), if that is less work.
+    """
+    network = as_network(g)
+    chosen = choose_method(network, method)
+    weights = weights_of(network, chosen)
+    if weights.least < 0:
+        refuse_negative(network, chosen)
+    vertices, single = as_vertices(sources, network, "source")
+    request = Request(
+        sources=vertices,
+        single=single,
+        nearest=as_flag(nearest, "nearest"),
+        predecessors=as_flag(predecessors, "predecessors"),
+        output=output,
+        reduction=reduction,
+        advice=advice,
+        threads=check_threads(threads),
+        progress=None if progress is None else check_progress(progress),
+    )
+    if targets is not None:
+        request.targets, request.single_target = as_vertices(targets, network, "target")
+        if reduction is not None:
+            request.targets = distinct(request.targets)
+    if out is not None or dtype is not None:
+        request.given_out, request.dtype = as_out(out, dtype, weights.dtype)
+    if limit is not None:
+        integral = (request.dtype or weights.dtype).kind == weights.dtype.kind == "i"
+        request.limit = as_limit(limit, integral=integral)
+    if network._methods is not None:
+        refuse_unprepared(network, request)
+    if request.nearest or output != "host":
+        _check_form(request)
+    if out is not None:
+        request.out = _as_matrix(out, request, network.n)
+    transposed = None
+    if from_either_end and targets is not None and _is_shorter(network, chosen, request):
+        transposed = _transpose(request)
+    work = None
+    if device == "auto" and request.rows * (network.n + network.m) > SMALL:
+        work = _estimate(network, chosen, transposed or request, weights)
+    place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
+    plan = Plan(network, request, chosen)
+    if transposed is None:
+        return plan
+    back = Plan(reversed_graph(open_part(network)), _transpose(request), chosen)
+    return plan._replace(transposed=back)
+
+
+def _is_shorter(network: Graph, method: Method, request: Request) -> bool:
+    """Whether searches from the targets are fewer and find the same."""
+    assert request.targets is not None
+    return (
+        request.targets.size < request.sources.size
+        and not request.single
+        and not request.wants_tree
+        and request.output == "host"
+        and is_symmetric(request, network.n, weights_of(network, method))
+    )
+
+
+def _transpose(request: Request) -> Request:
+    """Return the same request with its ends exchanged."""
+    assert request.targets is not None
+    out = None if request.out is None else request.out.T
+    return replace(request, sources=request.targets, targets=request.sources, out=out)
+
+
+def choose_method(
+    graph: Graph, method: str | Method, known: dict[str, type[Method]] = METHODS
+) -> Method:
+    """Obey the caller; ``"auto"`` is the fastest on road networks that takes the weights.
+
+    A hierarchy has methods of its own.
+    """
+    own = graph._methods
+    if own is not None:
+        return next(iter(own.values()))() if is_auto(method) else _own_method(method, own)
+    if is_auto(method):
+        return WITH_NEGATIVE_WEIGHTS if graph._weight_range.least < 0 else FASTEST
+    return as_method(method, known)
+
+
+def _own_method(method: str | Method, own: dict[str, type[Method]]) -> Method:
+    try:
+        return as_method(method, own)
+    except ValueError as error:
+        raise ValueError(f"{error}; of h.graph every method may be asked") from None
+
+
+def _estimate(
+    network: Graph, method: Method, request: Request, weights: WeightRange
+) -> Work | None:
+    """Estimate the work of a request; None where ``"auto"`` keeps it on the CPU."""
+    if "cuda" not in method.solvers:
+        return None
+    if request.reduction is not None and request.reduction.decay is not None:
+        return None  # the host computes it, from whole rows
+    if request.nearest and network._methods is not None:
+        return None
+    rows, n = request.rows, network.n
+    host_bytes = 0
+    if request.output == "host" and request.reduction is None:
+        itemsize = (request.dtype or weights.dtype).itemsize
+        trees = n * INDEX.itemsize if request.predecessors and request.targets is None else 0
+        host_bytes = rows * (request.columns(n) * itemsize + trees)
+    return search_work(
+        method,
+        n,
+        network.m,
+        rows,
+        request.threads,
+        targets=None if request.targets is None else request.targets.size,
+        limited=request.limit is not None,
+        trees=request.predecessors,
+        host_bytes=host_bytes,
+        is_there=network._is_on_device,
+    )
+
+
+def _check_form(request: Request) -> None:
+    """Refuse forms of the answer that do not go together."""
+    output, out = request.output, request.given_out
+    if request.nearest and request.sources.size == 0:
+        raise ValueError("nearest=True needs at least one source")
+    if output not in ("host", "device", "sparse"):
+        raise ValueError(f"output must be 'host', 'device' or 'sparse', not {output!r}")
+    if output == "device" and out is not None:
+        raise ValueError("output='device' makes arrays on the GPU: omit out=")
+    if output == "device" and request.predecessors and request.targets is not None:
+        raise ValueError(
+            "paths to targets are put together on the host: omit output='device', or ask for all "
+            "vertices"
+        )
+    if output == "sparse" and (request.targets is not None or out is not None):
+        raise ValueError("output='sparse' holds all reached vertices: omit targets= and out=")
+
+
+def _as_matrix(out: NDArray[Any], request: Request, n: int) -> NDArray[Any]:
+    """View `out` as (rows, columns), whatever axes the call has dropped."""
+    rows = () if request.single or request.nearest else (request.sources.size,)
+    shape = rows if request.single_target else (*rows, request.columns(n))
+    if out.shape != shape:
+        raise ValueError(f"out has shape {out.shape}; the distances of this call have {shape}")
+    matrix = np.asarray(out)
+    if request.single_target:
+        matrix = matrix[..., np.newaxis]
+    return matrix if rows else matrix[np.newaxis]
