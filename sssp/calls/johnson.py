@@ -126,11 +126,7 @@ def _integer_answer(
         missing = own == unreached(own.dtype)
         np.add(own, potentials - potentials[source], out=row)
         row[missing] = unreached(INT64)
-    tails = None
-    if request.predecessors:
-        tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, request.sources, distances, tails, request.threads)
-    return Answer(narrowed(distances, request.dtype), tails, stats=_statistics(found))
+    return _finish(graph, request, distances, found)
 
 
 def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answer:
@@ -158,8 +154,13 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
         sources = request.sources[left]
         rows = replace(request, sources=sources, predecessors=False, dtype=dtype, out=None)
         distances[left] = run_plan(Plan(graph, rows, BellmanFord())).distances
+    return _finish(graph, request, distances, found)
+
+
+def _finish(graph: Graph, request: Request, distances: NDArray[Any], found: Answer) -> Answer:
+    """Find the trees of final distances."""
     tails = None
     if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
         tails_from_arcs(graph, request.sources, distances, tails, request.threads)
-    return Answer(distances, tails, stats=_statistics(found))
+    return Answer(narrowed(distances, request.dtype), tails, stats=_statistics(found))

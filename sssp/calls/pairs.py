@@ -405,9 +405,8 @@ def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
             limit = own[own != unreached(own.dtype)].max(initial=own.dtype.type(0)).item()
         # (what is no trip may be too long for the dtype of the call)
         asked = None if own.dtype.kind == "i" else own.dtype
-        whole = replace(
-            request, targets=None, target_offsets=None, dtype=asked, limit=limit, progress=False
-        )
+        whole = replace(request, targets=None, target_offsets=None, dtype=asked, progress=False)
+        whole.limit = limit
         found = part._replace(request=whole).run()
         if found is None:
             return None
