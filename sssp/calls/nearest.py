@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -161,40 +161,34 @@ def nearest(
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
     if request.device == "cpu":
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
-    found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)
+    search = _search_once if isinstance(chosen, Dijkstra) else _search_from_each
+    (distances, index), stats = search(plan, count)
     return NearestFacilities(
         network._tree_graph,
         places,
-        narrowed(found.table[0], asked),
-        found.table[1],
+        narrowed(distances, asked),
+        index,
         direction=direction,
         limit=request.limit,
         method=chosen.name,
         device=request.device,
-        stats=found.stats,
+        stats=stats,
     )
 
 
-class _Found(NamedTuple):
-    """A table of facilities, and what its searches have counted."""
-
-    table: Table
-    stats: dict[str, int]
-
-
-def _by_labels(plan: Plan[Request], k: int) -> _Found:
-    """Search once, from all facilities together."""
+def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
+    """Return a table of facilities and counters, by one search from all of them."""
     graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
         if found is not None:
             table, settled = found
-            return _Found(table, {"settled": settled})
+            return table, {"settled": settled}
     raise failure(plan)
 
 
-def _by_rows(plan: Plan[Request], k: int) -> _Found:
-    """Search from every facility, and keep the best."""
+def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
+    """Return a table of facilities and counters, by a search from each of them."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights = weights_of(graph, plan.method)
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]
@@ -205,12 +199,7 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
     if weights.least >= 0:
         # what is too long is left out, and missed only where there is room for it
         limit = longest if limit is None else min(limit, longest)
-    rows = replace(
-        request,
-        limit=limit,
-        dtype=None if dtype.kind == "i" else dtype,
-        progress=False,
-    )
+    rows = replace(request, limit=limit, dtype=None if dtype.kind == "i" else dtype, progress=False)
     block = BLOCK_BYTES
     if request.device == "cpu":
         # beside the table there are rows, and what searches work in takes as much as they may
@@ -229,4 +218,4 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
             del answer  # (before there are the next rows)
     if float(weights.largest) * graph.n >= longest and leads_on(graph, table, request.limit):
         raise failure(plan)
-    return _Found(table, stats)
+    return table, stats

@@ -629,17 +629,9 @@ def change_arcs(
         ranks: NDArray[np.uint32] = np.empty(count + layer.ranks.size, np.uint32)
         weights: NDArray[Any] = np.empty((2, int(log[3][HELD]) + layer.weights.shape[1]), dtype)
         count, held = _merge_kernel(
-            new_ranks,
-            new_begins,
-            log[2],
-            layer.ranks,
-            begins,
-            layer.weights,
-            first,
-            both,
-            ranks,
+            new_ranks, new_begins, log[2], layer.ranks, begins, layer.weights, first, both, ranks,
             weights,
-        )
+        )  # fmt: skip
         whole.is_changing = False
     if held > whole.most_held:
         return None
@@ -687,11 +679,7 @@ def _packed(
 
 
 def _fits(
-    whole: Whole,
-    ranks: NDArray[np.uint32],
-    up: PackedArcs,
-    down: PackedArcs,
-    greatest: float,
+    whole: Whole, ranks: NDArray[np.uint32], up: PackedArcs, down: PackedArcs, greatest: float
 ) -> bool:
     """Whether it is sure that every way of a version fits: by depth, else by measure."""
     most = safe_length(up.weights.dtype)

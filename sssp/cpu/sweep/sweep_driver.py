@@ -107,7 +107,7 @@ def _solve(
     if request.targets is not None and request.reduction is None:
         entries = request.rows * request.targets.size
         if entries <= TRIPS_A_VERTEX * prepared.n:
-            return _solve_as_trips(*question)
+            return solve_trips(*question)
     if request.rows <= SINGLE_ROWS or _stays_near(*question):
         return _SweptRows(*question).run()
     return _LaneRows(*question).run()
@@ -120,26 +120,6 @@ def _goes_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
     sources = 1 if request.target_offsets is None else max(1, request.rows)
     are_few = request.targets.size <= BACKWARD * graph.n * sources
     return request.predecessors and are_few and not may_tie(graph, request.bound(dtype), dtype)
-
-
-def _solve_as_trips(
-    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer:
-    """Find every entry of a table as a trip."""
-    assert request.targets is not None
-    rows, columns = request.rows, request.targets.size
-    trips = replace(
-        request,
-        targets=np.tile(request.targets, rows),
-        target_offsets=np.arange(rows + 1) * columns,
-        out=None,
-    )
-    answer = solve_trips(prepared, trips, method, dtype)
-    answer.distances = answer.distances.reshape(rows, columns)
-    if request.out is not None:
-        convert_into(answer.distances, request.out)
-        answer.distances = request.out
-    return answer
 
 
 def _stays_near(
@@ -493,12 +473,7 @@ class SweptLanes:
     walks: Walks | None = None
 
     def __init__(
-        self,
-        rows: range,
-        block: NDArray[Any],
-        start: int,
-        bound: Any,
-        columns: NDArray[np.int64],
+        self, rows: range, block: NDArray[Any], start: int, bound: Any, columns: NDArray[np.int64]
     ) -> None:
         self.rows, self._block, self._start = rows, block, start
         self._bound, self._columns = bound, columns
