@@ -12,6 +12,7 @@ from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
 from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
+from sssp.engine import thresholds
 from sssp.engine.device_names import refuse_several
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, NegativeDiagonalError
 from sssp.engine.memory import NO_MATRIX, check_memory
@@ -44,12 +45,6 @@ from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
-
-#: a search spends on a vertex and on an arc the time in which Floyd-Warshall relaxes so many
-#: pairs; measured on one core in int32 on random graphs of 300 to 2,000 vertices. On an H100, whose
-#: way back to the host is longer than either takes, it is as good: 3,000 vertices with 30 arcs each
-#: 11.6 ms by searches and 9.2 by Floyd-Warshall, 10,000 vertices 65 and 105
-PAIRS_PER_VERTEX, PAIRS_PER_ARC = 800, 100
 
 
 def all_pairs(
@@ -362,7 +357,7 @@ def _choose_method(graph: Graph, method: str | Method) -> Method:
         return as_method(method, METHODS | DENSE_METHODS)
     n = graph.n
     arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
-    if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
+    if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
         return FloydWarshall()
     return Johnson() if graph._weight_range.least < 0 else DeltaStepping()
 

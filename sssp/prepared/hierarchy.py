@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.search.bellman_ford import negative_cycle_from
 from sssp.cpu.sweep.customization import NO_METRIC, Metric, customize
-from sssp.cpu.sweep.partial_customization import MOST_CHANGES, LayeredMetric, change_arcs
+from sssp.cpu.sweep.partial_customization import LayeredMetric, change_arcs
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count
 from sssp.engine.cycles import described
 from sssp.engine.derived import Derived
@@ -336,7 +337,7 @@ class Hierarchy:
         version = Hierarchy(graph, self._structure, self._slots)
         same = graph.weights.dtype == self.graph.weights.dtype
         usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
-        if same and usual and places.size <= MOST_CHANGES:
+        if same and usual and places.size <= thresholds.MOST_CHANGES:
             places = np.unique(places)
             if not any(key.startswith(("weights", "cuda")) for key in self._derived):
                 self._weigh(threads)  # (a map that only a GPU holds is changed there)
