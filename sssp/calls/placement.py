@@ -8,9 +8,9 @@ on whole calls, from and to arrays of the host (``bench/devices.py``):
   and the more cores there are, the more sources.
 - Before its first answer a GPU needs `thresholds.LOAD` seconds for imports and its driver, and
   `thresholds.COMPILE` seconds for a method whose kernels are not on disk yet. So the CPU goes on
-  until calls of a method that were worth the GPU have taken it that long together. A single call of that
-  length goes to the GPU at once, and so does any that is worth it once the process has used that
-  method on a GPU.
+  until calls of a method that were worth the GPU have taken it that long together. A single call of
+  that length goes to the GPU at once, and so does any that is worth it once the process has used
+  that method on a GPU.
 - Dense rows of a prepared map come from the CPU about as fast as from a GPU, from where they have
   to travel, and the pieces of the map have to be brought there first: so much more a call must be
   worth.
