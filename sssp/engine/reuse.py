@@ -1,4 +1,4 @@
-"""What a call leaves for the next: objects made once, and device memory within a series of calls."""
+"""What a call leaves for the next: objects made once; device memory within a series of calls."""
 
 from __future__ import annotations
 
