@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sssp.calls.make_plan import choose_method
 from sssp.calls.placement import named_device, place, refuse_several
 from sssp.calls.shortest_paths import failure, run_plan
-from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
+from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
 from sssp.engine.check_arguments import (
     as_count,
     as_limit,
@@ -27,7 +27,7 @@ from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
-from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
+from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance, unreached
 from sssp.methods import Dijkstra, Method, is_auto
 from sssp.results.facilities import NearestFacilities
 
@@ -210,7 +210,7 @@ def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan._replace(request=rows).split(size):
             answer = run_plan(part)
-            merge_rows(table, answer.distances, first)
+            merge_kernel(answer.distances, unreached(answer.distances.dtype), first, *table)
             for name, counts in answer.stats.items():
                 stats[name] += int(counts.sum())
             first += part.request.rows

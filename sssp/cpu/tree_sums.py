@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -366,30 +366,6 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return flow
 
 
-class _Trees(NamedTuple):
-    """Shortest-path trees of some rows, over all vertices or over those that are stored.
-
-    Attributes
-    ----------
-    roots : ndarray, int64
-        Sources.
-    first_roots : ndarray, shape (rows + 1,), int64
-        Where those of each row begin.
-    starts : ndarray, shape (rows + 1,), int64
-        Where the vertices of each row begin.
-    vertices : ndarray, shape (starts[-1],), int32, or None
-        The stored vertices, with the tail of each among them; None: all n in every row.
-    tails : ndarray, shape (starts[-1],), int32
-        Their predecessors.
-    """
-
-    roots: NDArray[np.int64]
-    first_roots: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    vertices: NDArray[np.int32] | None
-    tails: NDArray[np.int32]
-
-
 class TreeSums:
     """Sums along the trees of a result, block of rows by block of rows, in any thread.
 
@@ -420,7 +396,7 @@ class TreeSums:
         self.missing = unreached(dtype)
         self.dtype = dtype
         indptr, tails, self._order = order_of_heads(graph)
-        self._arcs = indptr, sealed(_lengthened(tails))
+        self._arcs = indptr, sealed(_lengthen(tails))
         self._free: list[tuple[NDArray[Any], ...]] = []
 
     def blocks(self, least: int = 0) -> Iterator[range]:
@@ -439,7 +415,7 @@ class TreeSums:
 
     def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the arcs in the order in which `skim` takes them."""
-        return sealed(_lengthened(picked(values, self._order)))
+        return sealed(_lengthen(picked(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
         """Loads as `load` leaves them, in the graph's order of arcs."""
@@ -491,7 +467,8 @@ class TreeSums:
             )
         return None if row < 0 else int(row)
 
-    def _trees(self, rows: range) -> _Trees:
+    def _trees(self, rows: range) -> tuple[Any, ...]:
+        """Return the trees of some rows, as the kernels take them: roots to tails."""
         if self.rows == self.sources.size:
             roots = self.sources[rows.start : rows.stop]
             first_roots = np.arange(len(rows) + 1)
@@ -506,7 +483,7 @@ class TreeSums:
             starts = np.arange(len(rows) + 1) * self.graph.n
             vertices = None
             tails = self.predecessors[rows.start : rows.stop].reshape(-1)
-        return _Trees(sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails))
+        return sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails)
 
     @contextmanager
     def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
@@ -521,7 +498,7 @@ class TreeSums:
         self._free.append(memory)
 
 
-def _lengthened(of_arcs: NDArray[Any]) -> NDArray[Any]:
+def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
     """Append what `_arc_into` may look at: as a tail it is none, not even that of a root."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 

@@ -177,7 +177,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
 
 
 @njit
-def _merge_kernel(rows, missing, first, distances, index):
+def merge_kernel(rows, missing, first, distances, index):
     """Put facilities into the table, which is in order, wherever they are nearer than others.
 
     Of some vertices at a time, so that the cache holds them however the rows lie in memory.
@@ -205,11 +205,6 @@ def _merge_kernel(rows, missing, first, distances, index):
 def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
     """Return a table without facilities."""
     return np.full((n, k), unreached(dtype), dtype), np.full((n, k), -1, INDEX)
-
-
-def merge_rows(table: Table, rows: NDArray[Any], first: int) -> None:
-    """Take the facilities from position `first` on into a table, from their rows of distances."""
-    _merge_kernel(rows, unreached(rows.dtype), first, *table)
 
 
 def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:

@@ -29,6 +29,7 @@ every weight is below half of it, which is looked at afterwards.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ class PackedArcs(NamedTuple):
     weights: NDArray[Any]
 
 
+@dataclass(eq=False)
 class Whole:
     """All weights of a customization: where versions with some other weights are found.
 
@@ -79,6 +81,8 @@ class Whole:
     ----------
     basic, perfect : ndarray, shape (2 c,)
         Up and down along every chordal arc. A change writes here, and takes it back.
+    up, down : PackedArcs
+        What is kept of it.
     tops : ndarray, shape (2,)
         How many ranks have no packed arc up, and how many none down.
     deepest : int
@@ -92,21 +96,16 @@ class Whole:
         fork: then the weights are not whole.
     """
 
-    def __init__(
-        self,
-        basic: NDArray[Any],
-        perfect: NDArray[Any],
-        up: PackedArcs,
-        down: PackedArcs,
-        tops: NDArray[np.int64],
-        deepest: int,
-        greatest: float,
-    ) -> None:
-        self.basic, self.perfect, self.tops = basic, perfect, tops
-        self.deepest, self.greatest = deepest, greatest
-        self._up, self._down = up, down
-        self.lock, self.is_changing = make_lock(), False
-        self._vertices_above: NDArray[np.uint32] | None = None
+    basic: NDArray[Any]
+    perfect: NDArray[Any]
+    up: PackedArcs
+    down: PackedArcs
+    tops: NDArray[np.int64]
+    deepest: int
+    greatest: float
+    lock: Any = field(default_factory=make_lock)
+    is_changing: bool = False
+    _vertices_above: NDArray[np.uint32] | None = None
 
     def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
         """Return the vertex at the upper end of every packed arc down; made once, then kept."""
@@ -118,7 +117,7 @@ class Whole:
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
         """The length of the longest way up from every rank, and of that down to it."""
-        return _climbs(self._up, self._down)
+        return _measure_climbs(self.up, self.down)
 
     @cached_property
     def longest(self) -> float:
@@ -128,7 +127,7 @@ class Whole:
     @property
     def n(self) -> int:
         """Number of ranks."""
-        return self._up.first.size - 1
+        return self.up.first.size - 1
 
     @property
     def nbytes(self) -> int:
@@ -408,7 +407,7 @@ def _climbs_kernel(first, ends, weights, climbs):
         climbs[v] = climb
 
 
-def _climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
+def _measure_climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
     """Return the length of the longest way up from every rank, and of that down to it."""
     found = np.empty((2, up.first.size - 1))
     for arcs, climbs in zip((up, down), found, strict=True):
@@ -457,7 +456,7 @@ def customize(
         return None
     potentials = work.potentials() if signed else None
     work.find_perfect()
-    return work.packed(potentials)
+    return work.pack(potentials)
 
 
 class _Customization:
@@ -492,29 +491,20 @@ class _Customization:
             low, high = piece
             self.weights[2 * int(self.first[low]) : 2 * int(self.first[high])] = self.inf
 
-        def bring(arcs: tuple[int, int]) -> None:
+        def write(arcs: tuple[int, int]) -> None:
             _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
 
         for _ in ordered_map(clear, self._pieces(), self.threads):
             pass
         cuts = np.linspace(0, slots.size, PARTS * self.threads + 1).astype(int).tolist()
-        for _ in ordered_map(bring, pairwise(cuts), self.threads):
+        for _ in ordered_map(write, pairwise(cuts), self.threads):
             pass
 
     def find_basic(self, *, signed: bool) -> None:
-        """Do the basic pass.
-
-        Raises
-        ------
-        _CycleBelowZeroError
-            There is one.
-        """
-        if signed:
-            self.tasks.upward(self._find_signed, self.threads, self._scratch)
-        else:
-            self.tasks.upward(
-                self._find_basic, self.threads, self._scratch, self._find_basic_together
-            )
+        """Do the basic pass; raise `_CycleBelowZeroError` at such a cycle."""
+        find = self._find_signed if signed else self._find_basic
+        together = None if signed else self._find_basic_together
+        self.tasks.upward(find, self.threads, self._scratch, together)
 
     def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
         if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
@@ -577,14 +567,14 @@ class _Customization:
         for part in parts:
             part.result()
 
-    def packed(self, potentials: NDArray[Any] | None) -> Metric:
+    def pack(self, potentials: NDArray[Any] | None) -> Metric:
         """Pack what is kept."""
         pieces = self._pieces()
         counts = list(ordered_map(self._count, pieces, self.threads))
         begins: NDArray[np.int64] = np.zeros((len(pieces) + 1, 2), np.int64)
         for piece, (ups, downs, _) in enumerate(counts):
             begins[piece + 1] = begins[piece] + (ups, downs)
-        up, down = _room(self.n, begins[-1].tolist(), self.dtype)
+        up, down = _allocate(self.n, begins[-1].tolist(), self.dtype)
 
         def pack(piece: int) -> None:
             (up_place, down_place), (up_end, down_end) = begins[piece : piece + 2].tolist()
@@ -598,7 +588,7 @@ class _Customization:
         below = 0.0 if potentials is None else float(potentials.min(initial=0))
         greatest = float(max(count[2] for count in counts))
         fits = self._fits(up, down, greatest, below)
-        # who has no way up is a top, and a source comes to all that have a way down from there
+        # a rank without a way up is a top; a source reaches all that have a way down from there
         firsts = up.first, down.first
         tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
         joined = bool((tops == 1).all())
@@ -629,11 +619,11 @@ class _Customization:
         if 2.0 * self.deepest * greatest - 2.0 * below < most:
             return True
         with np.errstate(over="ignore"):  # (an infinite sum does not fit)
-            longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
+            longest = float(_measure_climbs(up, down).max(axis=1, initial=0).sum())
         return max(longest, 2.0 * greatest) - 2.0 * below < most
 
 
-def _room(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
+def _allocate(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
     """Return room for arcs up and for arcs down: in one piece, which comes in large pages."""
     parts: list[tuple[int, np.dtype[Any]]] = []
     for size in sizes:

@@ -609,7 +609,8 @@ def change_arcs(
     inf, first = infinity(dtype), structure.first
     lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
     above = max(FEW, whole.basic.size // ABOVE_SHARE)
-    begins = _begins(layer.ranks, first)
+    begins: NDArray[np.int64] = np.zeros(layer.ranks.size, np.int64)
+    np.cumsum(2 * (first[layer.ranks[:-1] + 1] - first[layer.ranks[:-1]]), out=begins[1:])
     most = min(max(FEW, structure.triangles), MANY)
     with whole.lock:
         if whole.is_changing:
@@ -635,17 +636,10 @@ def change_arcs(
         whole.is_changing = False
     if held > whole.most_held:
         return None
-    return _packed(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())
+    return _pack_layer(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())
 
 
-def _begins(ranks: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the weights of every rank begin in those of a layer."""
-    begins = np.zeros(ranks.size, np.int64)
-    np.cumsum(2 * (first[ranks[:-1] + 1] - first[ranks[:-1]]), out=begins[1:])
-    return begins
-
-
-def _packed(
+def _pack_layer(
     base: Metric,
     whole: Whole,
     structure: Structure,
@@ -672,7 +666,8 @@ def _packed(
         return None
     layer = Layer(ranks, weights, up, down)
     tops = whole.tops + [
-        int(_tops(own.first).sum()) - int((before.first[ranks + 1] == before.first[ranks]).sum())
+        np.count_nonzero(own.first[1:] == own.first[:-1])
+        - np.count_nonzero(before.first[ranks + 1] == before.first[ranks])
         for own, before in ((up, base.up), (down, base.down))
     ]
     return LayeredMetric(base, layer, bool((tops == 1).all()))
@@ -690,9 +685,3 @@ def _fits(
         for arcs, climbs in zip((up, down), whole.climbs, strict=True)
     ]
     return bool(max(whole.longest + sum(rises), 2.0 * greatest) < most)
-
-
-def _tops(first: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return which ranks have no arc."""
-    empty: NDArray[np.bool_] = first[1:] == first[:-1]
-    return empty
