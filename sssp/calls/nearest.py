@@ -99,9 +99,9 @@ def nearest(
     Raises
     ------
     VertexError
-        A facility is no vertex.
+        A facility is not a vertex.
     ValueError, TypeError
-        k is no number of 1 or more, another direction, or another argument is not what it should
+        k is not a number of 1 or more, another direction, or another argument is not what it should
         be.
     NegativeWeightError, NegativeCycleError, DistanceOverflowError, DeviceError
         As `sssp.shortest_paths`; only distances that are returned can be too long.

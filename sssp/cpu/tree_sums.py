@@ -1,8 +1,9 @@
 """Sums along shortest-path trees, over many rows: from the root down, or from the leaves up.
 
 An order in which every vertex comes before its tail follows from the numbers of children alone:
-the leaves first, then whoever has no child left. A load sends flows up in this order, a skim adds
-values down in the opposite one, O(n) a row; rows that store some vertices only cost time in those.
+the leaves first, then every vertex whose children are done. A load sends flows up in this order, a
+skim adds values down in the opposite one, O(n) a row; rows that store some vertices only cost time
+in those.
 Leaves are taken up a few thousand vertices at a time, and what hangs on them at once, so that both
 passes stay near in memory. The kernels avoid branches that depend on the numbers, for a processor
 cannot guess them.
@@ -55,7 +56,7 @@ def _arcs_kernel(indptr, indices, tails, heads, arcs):
 
 @njit
 def add_at(sums, places, values):
-    """``numpy.add.at`` of one axis, which warns of nothing: whoever calls looks at the sums."""
+    """``numpy.add.at`` of one axis, without its warnings: the caller checks the sums."""
     for i in range(places.size):
         sums[places[i]] += values[i]
 
@@ -124,7 +125,7 @@ def _order_upward(up, children, order, flows):
     """Order places so that each comes before the one above it; return how many there are.
 
     Flows, if there are any, are sent up. Places without children are looked for in one chunk after
-    the other, and whoever comes to have none follows at once, while what is around it is at hand.
+    the other, and a place whose last child is done follows at once: its neighbours are cached.
     """
     size, at, first = np.uint64(0), np.uint64(0), np.uint64(0)
     while first < children.size:

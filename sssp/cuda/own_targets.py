@@ -45,7 +45,7 @@ def solve_by_tables(
                 answers.append(answer)
                 advance(size)
             elif size > 1:
-                # (what is too long may be no trip, so that a smaller block is without it)
+                # (the distance that is too long may belong to no trip)
                 left += [part.part(slice(size // 2, None)), part.part(slice(size // 2))]
             else:
                 return None
@@ -61,7 +61,7 @@ def _solve_block(
     assert request.target_offsets is not None
     assert request.targets is not None
     targets, columns = np.unique(request.targets, return_inverse=True)
-    # (what is no trip may be too long for the dtype of the call)
+    # (other distances may be too long for the dtype of the call)
     asked = None if dtype.kind == "i" else dtype
     table = replace(request, targets=targets, target_offsets=None, dtype=asked, progress=False)
     answer = solve(table)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search.dijkstra import grown
+from sssp.cpu.search.dijkstra import grow
 from sssp.engine.overflow import wide_limit
 from sssp.engine.request import Request
 from sssp.graph.arc_orders import unsigned_arcs
@@ -125,7 +125,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
         if not _take(distances, index, vertex, number(0), place):
             continue
         if size == np.uint64(keys.size):
-            keys, places, vertices = grown(keys), grown(places), grown(vertices)
+            keys, places, vertices = grow(keys), grow(places), grow(vertices)
         _sift_up(keys, places, vertices, size, number(0), place, vertex)
         size += ONE
     while size > 0:
@@ -147,7 +147,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
             if not _take(distances, index, head, candidate, place):
                 continue
             if size == np.uint64(keys.size):
-                keys, places, vertices = grown(keys), grown(places), grown(vertices)
+                keys, places, vertices = grow(keys), grow(places), grow(vertices)
             _sift_up(keys, places, vertices, size, candidate, place, head)
             size += ONE
     return settled, clipped

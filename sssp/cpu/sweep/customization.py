@@ -197,7 +197,7 @@ NO_METRIC = Metric(_NO_ARCS, _NO_ARCS, False, False)
 
 
 class _CycleBelowZeroError(Exception):
-    """Work may end: there is no shortest way."""
+    """There is a cycle of negative length, so the work may end."""
 
 
 @njit
@@ -237,10 +237,10 @@ def _added(one, other, inf):
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
 ):
-    """Let the arcs above the ranks low..high-1 fall to the ways over lower vertices.
+    """Lower the arcs above the ranks low..high-1 to the ways over lower vertices.
 
-    Returns whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
-    what was found until then are simple ways.
+    Return whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
+    the ways found until then are simple.
 
     Arguments
     ---------
@@ -311,7 +311,7 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
 
 @njit(slp_vectorize=True)
 def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
-    """Let arcs from below fall to the ways over the ranks low..high-1, downward.
+    """Lower arcs from below to the ways over the ranks low..high-1, downward.
 
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
     lower vertices are read and written.
@@ -522,7 +522,7 @@ class _Customization:
     def _call(
         self, kernel: Any, start: Any, end: Any, low: int, high: int, above: NDArray[np.uint32]
     ) -> None:
-        """Do a pass over some ranks, and over lower vertices whose arcs are from start to end."""
+        """Run a pass over some ranks, for lower vertices whose arcs are from start to end."""
         kernel(low, high, start, end, *self.arcs, self.weights, above)
 
     def _part(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:

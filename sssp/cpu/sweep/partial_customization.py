@@ -45,7 +45,7 @@ MOST_CHANGES = 10_000
 #: weights that may stand above changed arcs, up to the root, in any case, and as a part of all: of
 #: arcs here and there about half of them change, and with more than that a change proved too much
 FEW, ABOVE_SHARE = 30_000, 8
-#: triangles that may be looked at for a change, at most, which takes 0.2 s. To look at as many as
+#: triangles that may be visited for a change, at most, which takes 0.2 s. To look at as many as
 #: there are takes half as long as to customize on one core, as long as on two
 MANY = 50_000_000
 #: of a rank: nothing, its weights are written down, it waits for its turn besides
@@ -177,7 +177,7 @@ def _pop(heap, size):
 
 @njit
 def _wait_for(rank, number, structure, both, scratch, log):
-    """Let a rank wait for its turn, its weights written down; return whether there is room."""
+    """Queue a rank, its weights written down; return whether there is room."""
     first, (basic, perfect) = structure[1], both
     _, states, places, _, heap = scratch
     ranks, begins, held, counts = log
@@ -201,7 +201,7 @@ def _wait_for(rank, number, structure, both, scratch, log):
 
 @njit
 def _next(scratch, log):
-    """Return the number of the rank whose turn it is."""
+    """Take the least number from the queue."""
     heap, counts = scratch[-1], log[-1]
     number = _pop(heap, counts[WAITING])
     counts[WAITING] -= 1
@@ -265,7 +265,7 @@ def _differs(arc, place, before, now):
 
 @njit
 def _basic_pass(structure, graph, inf, both, scratch, log, most):
-    """Give their turns to the ranks that wait, upward; return whether that was not too much."""
+    """Process queued ranks in ascending order; return whether that was not too much."""
     _, first, upper, _, _ = structure
     _, states, places, marks, _ = scratch
     _, begins, held, counts = log
@@ -367,7 +367,7 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, log, most, exact):
-    """Give their turns to all ranks that are written down, and on; as `_basic_pass`, downward."""
+    """Queue all ranks that are written down, and process them in descending order."""
     order, first, upper, lower_first, lower = structure
     _, states, places, marks, _ = scratch
     ranks, begins, held, counts = log
@@ -426,7 +426,7 @@ def _is_much_above(slots, first, parent, states, most):
 
 @njit
 def _begin(arcs, slots, structure, graph, both, scratch, log):
-    """Let some arcs weigh what they weigh in the graph; return whether there is room."""
+    """Give some arcs their weights in the graph; return whether there is room."""
     order, first = structure[0], structure[1]
     basic, marks = both[0], scratch[3]
     for i in range(arcs.size):
@@ -458,7 +458,7 @@ def _change_kernel(
     layer_ranks, layer_begins, layer_held : the version's layer; scratch
     parent : of every rank, -1 for roots
     above : weights that may stand above the arcs, up to the root
-    most : triangles that may be looked at
+    most : triangles that may be visited
     exact : whether sums are exact; a way that is too long before and after needs no turn then
 
     On return the log has the ranks with their new weights.
