@@ -36,7 +36,7 @@ from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, 
 from sssp.bench.rival import RIVALS, PreparedMap, Rival
 from sssp.bench.timing import repeat, time_call
 from sssp.bench.workloads import SAMPLE, Loader, choose_first
-from sssp.calls.pairs import WORTH_LANDMARKS
+from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
 from sssp.kernels.dtypes import unreached
 
@@ -160,7 +160,7 @@ class Contender:
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
         if question.has_own_ends:
-            few = ENOUGH_TRIPS * WORTH_LANDMARKS * (plan.threads or default_threads())
+            few = ENOUGH_TRIPS * thresholds.WORTH_LANDMARKS * (plan.threads or default_threads())
         part = question.part(min(few, wanted))
         self._time(part)
         seconds, _ = self._time(part)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.make_plan import choose_method
-from sssp.calls.placement import named_device, named_devices, place, search_work, trip_work
+from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
 from sssp.cpu.search.a_star import landmark_bytes
 from sssp.cpu.tree import find_walks, may_tie
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import (
     as_limit,
     as_memory_limit,
@@ -24,6 +25,7 @@ from sssp.engine.check_arguments import (
     refuse_negative,
     refuse_unprepared,
 )
+from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import open_part, reversed_graph
@@ -45,18 +47,6 @@ if TYPE_CHECKING:
 #: bytes of a trip while those of a source are brought together, and in what is handed back
 #: (measured, without its distance and path)
 TRIP_BYTES = 80
-#: up to so many targets of a source, A* to each is faster than one search that goes all ways
-FEW = 8
-#: trips for every thread from which on landmarks pay, which take 18 searches of one thread
-WORTH_LANDMARKS = 45
-#: so many times fewer targets than sources are worth searching from the other end
-WORTH_TURNING = 2
-#: vertices from which on a search takes longer than all that goes with it
-WORTH_A_STAR = 1 << 12
-#: bytes of whole rows, from which the paths of trips are read that a GPU has found
-BLOCK_BYTES = 256 << 20
-#: time of A* with its landmarks, as a share of a search to one target
-A_STAR_SHARE = 0.25
 
 
 def pairs(
@@ -255,7 +245,7 @@ class _Call:
             not self.request.predecessors
             and not isinstance(self.method, AStar)
             and is_symmetric(self.request, self.graph.n, self.weights)
-            and WORTH_TURNING * distinct(self.ends).size <= groups.sources.size
+            and thresholds.WORTH_TRANSPOSING * distinct(self.ends).size <= groups.sources.size
         )
         if turns:
             return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
@@ -291,8 +281,9 @@ class _Call:
         counts = np.diff(self.groups.offsets)
         self.by_a_star = (
             graph.least_weight >= 0
-            and graph.n >= WORTH_A_STAR
-            and counts[counts <= FEW].sum() >= WORTH_LANDMARKS * request.threads
+            and graph.n >= thresholds.WORTH_A_STAR
+            and counts[counts <= thresholds.A_STAR_TARGETS].sum()
+            >= thresholds.WORTH_LANDMARKS * request.threads
             and request.limit is None
             # float32 rounds too much for bounds to help
             and request.dtype != FLOAT32
@@ -316,7 +307,7 @@ class _Call:
             there = graph._is_on_device
             work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
         if work is not None and self.by_a_star:
-            work = work._replace(seconds=work.seconds * A_STAR_SHARE)
+            work = work._replace(seconds=work.seconds * thresholds.A_STAR_SHARE)
         place(request, device, self.method, work, memory_limit=memory_limit)
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
@@ -340,7 +331,7 @@ class _Call:
         trip_of = groups.trip_of
         if on_cpu and (self.by_a_star or isinstance(self.method, AStar)):
             counts = np.diff(groups.offsets)
-            few = counts <= (FEW if self.by_a_star else groups.graph.n)
+            few = counts <= (thresholds.A_STAR_TARGETS if self.by_a_star else groups.graph.n)
             parts = [(AStar(), groups.part(few).singly()), (self.method, groups.part(~few))]
             parts = [part for part in parts if part[1].sources.size] or parts[:1]
             # those by A* stand first now
@@ -396,7 +387,7 @@ def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
     weights = weights_of(graph, plan.method)
     tails, walks = np.full(graph.n, -1, INDEX), list[Walks]()
     last = 0
-    for part in plan.split(max(1, BLOCK_BYTES // (INT64.itemsize * max(graph.n, 1)))):
+    for part in plan.split(max(1, thresholds.PATHS_BYTES // (INT64.itemsize * max(graph.n, 1)))):
         request = part.request
         assert request.targets is not None
         first, last = last, last + request.targets.size

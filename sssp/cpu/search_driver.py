@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import HostRows
 from sssp.cpu.tree import Tree, branches_of, find_walks, may_tie, reset
+from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
 from sssp.engine.outputs import make_form
@@ -50,8 +51,6 @@ from sssp.kernels.locks import make_lock
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.methods import Method
 
-#: scratch that a graph keeps between calls, in bytes; beyond it workers allocate anew
-KEPT_SCRATCH = 256 << 20
 #: words of ``counters``
 COUNTERS = 8
 NO_TARGETS = np.empty(0, np.int64)
@@ -118,7 +117,7 @@ class _ScratchPool:
     def give_back(self, key: Any, scratch: Scratch) -> None:
         """Keep scratch for the next call, if it is not too much."""
         with self._lock:
-            if self._kept + scratch.nbytes <= KEPT_SCRATCH:
+            if self._kept + scratch.nbytes <= thresholds.KEPT_SCRATCH:
                 self._kept += scratch.nbytes
                 self._free.setdefault(key, []).append(scratch)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import named_device, place, search_work
+from sssp.calls.placement import place, search_work
 from sssp.cpu.small_rows import (
     floats_kernel,
     nearest_kernel,
@@ -24,6 +24,8 @@ from sssp.cpu.small_rows import (
     rows_kernel,
 )
 from sssp.csgraph.scipy_arcs import Arcs, graph_of
+from sssp.engine import thresholds
+from sssp.engine.device_names import named_device
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import check_threads
@@ -35,9 +37,6 @@ from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
 
 #: what SciPy writes where there is no predecessor, nor a source
 NO_VERTEX = -9999
-#: vertices and arcs, of one row and of all together, up to which a search does not go through the
-#: engine: one takes no longer than the way, all take some 50 ms, in which Ctrl-C is not heard
-SMALL, FEW = 1 << 12, 1 << 20
 #: no sum in here is off by more, relative to what was added up
 ROUNDING = 4 * float(np.finfo(FLOAT64).eps)
 #: how far SciPy lets an arc be violated before it sees a negative cycle
@@ -127,7 +126,7 @@ def rows_of(
 def _is_small(arcs: Arcs, rows: int, device: str) -> bool:
     """Whether searches are better not sent through the engine; refuses a device of no name."""
     size = arcs.n + arcs.indices.size
-    small = size <= SMALL and rows * size <= FEW
+    small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return not named_device(device).startswith("cuda") and small
 
 

@@ -23,6 +23,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from sssp.engine import thresholds
 from sssp.engine.memory import physical_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import Network, open_part
@@ -40,9 +41,6 @@ Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
-#: parts for every one of several devices, of no fewer rows than these if that makes them fewer:
-#: a part starts anew, and the last ones are not ready at the same time
-PARTS, LEAST_PART = 8, 2048
 #: modules of solvers by name: importlib takes 3 microseconds to find one
 _solvers: dict[str, Any] = {}
 
@@ -144,7 +142,7 @@ class Plan(NamedTuple, Generic[Q]):
 
 def part_size(rows: int, devices: int) -> int:
     """Return how many rows of a call a device takes at a time, if it is one of several."""
-    turns = max(1, min(PARTS, rows // (devices * LEAST_PART)))
+    turns = max(1, min(thresholds.PARTS, rows // (devices * thresholds.LEAST_PART)))
     return max(1, -(-rows // (devices * turns)))
 
 
