@@ -14,10 +14,14 @@ from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import thresholds
 from sssp.engine.device_names import refuse_several
-from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, NegativeDiagonalError
+from sssp.engine.matrix_request import (
+    ClosureRequest,
+    MatrixRequest,
+    NegativeDiagonalError,
+    unpacked_bits,
+)
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import methods_of
-from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, run_placed, solver_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
 from sssp.engine import thresholds
-from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
-from sssp.engine.plan import Plan
+from sssp.engine.plan import Plan, with_fixed_dtype
 from sssp.engine.request import Reduction, Request
 from sssp.engine.workers import map_over_devices
 from sssp.methods import Method

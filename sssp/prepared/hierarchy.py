@@ -19,8 +19,8 @@ from sssp.cpu.sweep.partial_customization import LayeredMetric, change_arcs
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count
 from sssp.engine.cycles import described
-from sssp.engine.derived import Derived
 from sssp.engine.device_names import named_device
+from sssp.engine.reuse import Derived
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeCycleError

@@ -35,10 +35,9 @@ from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
 from sssp.apps.jobs.stores import CHUNK_BYTES, SUFFIX, ParquetParts, ZarrStore, move_into_place
 from sssp.calls.placement import named_devices
 from sssp.cpu.tree_sums import check_arc_values
-from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.exact_sums import as_numbers
-from sssp.engine.plan import Plan, weights_of
+from sssp.engine.plan import Plan, weights_of, with_fixed_dtype
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
