@@ -34,12 +34,14 @@ def solve_by_tables(
     request : Request
     dtype : dtype
     """
-    answers, left = [], [request]
+    firsts = range(0, max(request.rows, 1), LARGEST_BLOCK)
+    left = [request.part(slice(first, first + LARGEST_BLOCK)) for first in reversed(firsts)]
+    answers = []
     with progress_bar(request.rows, request.progress) as advance:
         while left:
             part = left.pop()
             size, columns = part.rows, min(part.columns(n), n)
-            fits = size <= LARGEST_BLOCK and size * columns * dtype.itemsize <= BLOCK_BYTES
+            fits = size * columns * dtype.itemsize <= BLOCK_BYTES
             answer = _solve_block(solve, part, dtype) if fits or size <= 1 else None
             if answer is not None:
                 answers.append(answer)

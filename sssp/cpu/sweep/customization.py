@@ -511,7 +511,7 @@ class _Customization:
             raise _CycleBelowZeroError
 
     def _find_basic(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
-        self._call(_basic_kernel, ZERO, ALL, low, high, above)
+        self._run(_basic_kernel, ZERO, ALL, low, high, above)
         self._keep_basic(low, high)
 
     def _keep_basic(self, low: int, high: int) -> None:
@@ -519,24 +519,24 @@ class _Customization:
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 
-    def _call(
-        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: NDArray[np.uint32]
+    def _run(
+        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: Any = None
     ) -> None:
         """Run a pass over some ranks, for lower vertices whose arcs are from start to end."""
-        kernel(low, high, start, end, *self.arcs, self.weights, above)
-
-    def _part(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        above = self._spare.pop() if self._spare else self._scratch()
-        self._call(kernel, start, end, low, high, above)
-        self._spare.append(above)
+        own = above
+        if own is None:
+            own = self._spare.pop() if self._spare else self._scratch()
+        kernel(low, high, start, end, *self.arcs, self.weights, own)
+        if above is None:
+            self._spare.append(own)
 
     def _find_basic_together(self, low: int, high: int, pool: Pool) -> None:
         # over what is below the range, every rank by itself; then over what is within
         inside = self.first[low]
-        below = partial(self._part, _basic_kernel, ZERO, inside)
+        below = partial(self._run, _basic_kernel, ZERO, inside)
         for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
             part.result()
-        self._part(_basic_kernel, inside, ALL, low, high)
+        self._run(_basic_kernel, inside, ALL, low, high)
         self._keep_basic(low, high)
 
     def potentials(self) -> NDArray[Any]:
@@ -549,19 +549,19 @@ class _Customization:
 
     def find_perfect(self) -> None:
         """Do the perfect pass."""
-        find = partial(self._call, _perfect_kernel, ZERO, ALL)
+        find = partial(self._run, _perfect_kernel, ZERO, ALL)
         self.tasks.downward(find, self.threads, self._scratch, self._find_perfect_together)
 
     def _find_perfect_together(self, low: int, high: int, pool: Pool) -> None:
         # within the range; then for what is below, some vertices by themselves
         inside = self.first[low]
-        self._part(_perfect_kernel, inside, ALL, low, high)
+        self._run(_perfect_kernel, inside, ALL, low, high)
         middle = (low + high) // 2
         ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
         ends = ends[ends < inside]
         cuts = np.unique(ends[:: max(1, ends.size // (PARTS * self.threads))]).astype(np.uint64)
         parts = [
-            pool.submit(self._part, _perfect_kernel, start, end, low, high)
+            pool.submit(self._run, _perfect_kernel, start, end, low, high)
             for start, end in pairwise([ZERO, *cuts, inside])
         ]
         for part in parts:
