@@ -19,7 +19,7 @@ from typing import Any
 import sssp
 from bench.graphs import SEED, real_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import time_call
+from sssp.bench.workloads import time_call
 from sssp.engine.threads import default_threads
 
 # (its stubs give every function a type of its own)

@@ -21,11 +21,11 @@ import sssp
 from bench.graphs import SEED, random_graph
 from sssp.bench.papers import cuda_matrix as baselines
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import time_launches
+from sssp.bench.workloads import time_launches
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
-from sssp.cuda.matrix.matrix_driver import Matrix
+from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix
 from sssp.cuda.matrix.min_plus import View, multiply, tile_side
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, squarings
 from sssp.kernels.dtypes import INDEX, infinity
@@ -176,7 +176,9 @@ def baseline_squared(n: int, side: int) -> Figure:
     repeated_squaring.launch_square(matrix, expected)
     times = _measure(
         lambda: None,
-        lambda: baselines.launch_square(matrix, after, side),
+        lambda: baselines.launch_square(
+            matrix.flat, after.flat, n, side, matrix.flags, matrix.stream
+        ),
         matrix.stream,
     )
     equal = bool((after.flat.copy_to_host() == expected.flat.copy_to_host()).all())
@@ -188,8 +190,7 @@ def baseline_plain(n: int) -> Figure:
     """Measure Floyd-Warshall with a launch a vertex."""
 
     def run(matrix: Matrix) -> Matrix:
-        for k in range(n):
-            baselines.launch_step(matrix, k)
+        baselines.launch_steps(matrix)
         return matrix
 
     return _all_pairs("baseline floyd-warshall, plain", n, "int32", n, run)
@@ -199,8 +200,7 @@ def baseline_blocked(n: int) -> Figure:
     """Measure Floyd-Warshall with blocks of 32."""
 
     def run(matrix: Matrix) -> Matrix:
-        for first in range(0, n, baselines.SIDE):
-            baselines.launch_round(matrix, first)
+        baselines.launch_rounds(matrix)
         return matrix
 
     rounds = -(-n // baselines.SIDE)
@@ -241,9 +241,10 @@ def baseline_closure(n: int, side: int) -> Figure:
     bits: NDArray[np.uint8] = (random.random((n, n)) < 2 / n).astype(np.uint8)
     before, after, stream = upload(bits.reshape(-1)), cuda.device_array(n * n, np.uint8), None
     stream = cuda.stream()
+    flags = upload(np.zeros(NEGATIVE + 1, np.int32))
     times = _measure(
         lambda: None,
-        lambda: baselines.launch_boolean_square(before, after, n, side, stream),
+        lambda: baselines.launch_square(before, after, n, side, flags, stream),
         stream,
     )
     found = after[: CHECKED * n].copy_to_host().reshape(CHECKED, n)

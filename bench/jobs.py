@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 import sssp
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import time_call
+from sssp.bench.workloads import time_call
 
 WHAT = "sum"
 SEED = 1

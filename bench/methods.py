@@ -18,7 +18,7 @@ import numpy as np
 import sssp
 from bench.graphs import SEED, percolated_grid, random_graph, real_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import alternate
+from sssp.bench.workloads import alternate
 from sssp.engine.threads import usable_cores
 
 RUNS = 7

@@ -29,12 +29,11 @@ from typing import Any
 import numpy as np
 
 import sssp
-from sssp.apps.jobs.layout import Field, Layout
 from sssp.apps.jobs.runners import WRITERS_A_GPU
-from sssp.apps.jobs.stores import ZarrStore
+from sssp.apps.jobs.stores import Field, Layout, ZarrStore
 from sssp.apps.terminal.arguments import find_graph
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import time_call
+from sssp.bench.workloads import time_call
 from sssp.kernels.dtypes import INT32
 
 SEED = 1

@@ -35,7 +35,7 @@ from sssp.bench.prepared_maps import (
     preparing_pays_after,
 )
 from sssp.bench.report import Listing, make_parser
-from sssp.bench.timing import time_call
+from sssp.bench.workloads import time_call
 from sssp.kernels.dtypes import INT32
 
 #: vertices of the graph that compiles

@@ -47,11 +47,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
+from sssp.apps.terminal.arguments import Parser, parse
 from sssp.apps.terminal.interrupt import leave
 from sssp.apps.terminal.outcome import report_errors
-from sssp.apps.terminal.parser import Parser, parse
 from sssp.bench.__main__ import PACKAGES, add_arguments, run
-from sssp.bench.rival import Answer, PreparedMap, Rival, read_rows
+from sssp.bench.harness import Answer, PreparedMap, Rival, read_rows
 from sssp.loaders import write_gr
 
 Sources = NDArray[np.int64]

@@ -24,16 +24,17 @@ from sssp.apps.terminal.arguments import (
     BUILT_IN,
     GRAPH_HELP,
     NamedGraph,
+    Parser,
     find_graph,
     method_list,
     new_file,
+    parse,
     positive_number,
     whole_number,
 )
 from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import Output
-from sssp.apps.terminal.parser import Parser, parse
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def _deliver(report: Report, options: argparse.Namespace) -> None:
 
 
 def _draw(report: Report, output: Output) -> None:
-    from sssp.bench.chart import DOTS_PER_INCH, draw
+    from sssp.bench.report import DOTS_PER_INCH, draw
 
     figure = draw(report)
     with output.open() as stream:
@@ -211,14 +212,13 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
 
 def _measure(options: argparse.Namespace, plan: Plan, report: Report) -> None:
     """Measure one graph after the other into `report`."""
-    from sssp.bench.harness import Harness, Ours
-    from sssp.bench.rival import RIVALS
+    from sssp.bench.harness import RIVALS, Harness, Ours
     from sssp.bench.workloads import Loader, choose_by_label, choose_random
 
     if options.plot is None:
         graphs, chosen = _default_graphs(), DEFAULT_METHODS
     else:
-        from sssp.bench.chart import SIZES
+        from sssp.bench.report import SIZES
 
         graphs, chosen = _name_built_in(SIZES), "all"
     graphs = options.graphs or graphs
@@ -268,7 +268,7 @@ def _name_built_in(sizes: Iterable[int]) -> list[NamedGraph]:
 
 
 def _choose_picture(text: str) -> Output:
-    from sssp.bench.chart import FORMATS
+    from sssp.bench.report import FORMATS
 
     path = new_file(text)
     ending = path.suffix.lower().removeprefix(".")

@@ -16,8 +16,7 @@ from scipy.sparse import csr_array
 from sssp import csgraph, set_threads
 from sssp.bench.harness import Table
 from sssp.bench.report import RIGHT, WRONG, Cell
-from sssp.bench.timing import time_call
-from sssp.bench.workloads import Loader, name_road_graph
+from sssp.bench.workloads import Loader, name_road_graph, time_call
 
 TITLE = "sssp.csgraph in place of scipy.sparse.csgraph"
 NOTE = (

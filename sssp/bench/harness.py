@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import dijkstra
 
 from sssp import Graph, ShortestPaths, shortest_paths, verify
 from sssp.apps.terminal.arguments import method_text
 from sssp.bench.report import REFUSALS, Comparison, Report, Row, explain
-from sssp.bench.rival import Answer, Rival
-from sssp.bench.timing import time_call, time_without_gc
-from sssp.bench.workloads import Workload
+from sssp.bench.workloads import Workload, time_call, time_without_gc
 from sssp.engine.threads import default_threads
 from sssp.errors import VerificationError
 from sssp.kernels.dtypes import INT32, INT64
@@ -113,10 +112,7 @@ class Harness:
         plan: Plan,
         progress: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self.methods = methods
-        self.rivals = rivals
-        self.plan = plan
-        self.progress = progress
+        self.methods, self.rivals, self.plan, self.progress = methods, rivals, plan, progress
         self._compiled: set[tuple[Ours, np.dtype[Any]]] = set()
 
     @property
@@ -177,14 +173,10 @@ class _Entry(ABC):
         workers: int,
     ) -> None:
         self.workload = workload
-        self.plan = plan
-        self.sources = sources
-        self.workers = workers
-        self.trials = 0
+        self.plan, self.sources, self.workers, self.trials = plan, sources, workers, 0
         graph = workload.graph
-        self.row = Row(
-            contender.name, contender.device, workload.name, graph.n, graph.m, sources.size
-        )
+        names = contender.name, contender.device, workload.name
+        self.row = Row(*names, graph.n, graph.m, sources.size)
 
     def warm_up(self) -> None:
         """Run everything once untimed, and find out how many trials there is time for."""
@@ -285,17 +277,10 @@ class _RivalEntry(_Entry):
 class _OurEntry(_Entry):
     """One of our methods."""
 
-    def __init__(
-        self,
-        ours: Ours,
-        workload: Workload,
-        plan: Plan,
-        compiled: set[tuple[Ours, np.dtype[Any]]],
-    ) -> None:
+    def __init__(self, ours: Ours, workload: Workload, plan: Plan, compiled: set[Any]) -> None:
         workers = plan.threads or default_threads()
         super().__init__(ours, workload, plan, workload.sources, workers)
-        self.ours = ours
-        self.compiled = compiled
+        self.ours, self.compiled = ours, compiled
         self.sampled: Any = None
 
     def warm_up(self) -> None:
@@ -394,3 +379,78 @@ def _grid(side: int, dtype: np.dtype[Any]) -> Graph:
         # a graph keeps integers as int32 where it can
         weights += np.iinfo(INT32).max
     return Graph.from_arcs(tails, heads, weights, directed=False)
+
+
+# -- rivals ------------------------------------------------------------------------------------
+
+Vertices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A rival's result, as far as it reports it."""
+
+    #: vertices reached from every source, shape (k,), int64
+    reached: NDArray[np.int64]
+    #: shape (k, n) or (k, t), inf where unreached
+    distances: NDArray[np.float64] | None = None
+    #: those whose distances it reports, shape (k, t); None: all n
+    vertices: NDArray[np.int64] | None = None
+    #: by its own clock, all sources together; None: the time of the call counts
+    seconds: float | None = None
+    #: whether it passed its own verification, if it has one
+    right: bool = True
+    remark: str = ""
+
+
+def read_rows(distances: Any) -> Answer:
+    """Return the answer of rows of distances, inf where unreached."""
+    rows = np.asarray(distances, np.float64)
+    return Answer(np.count_nonzero(np.isfinite(rows), axis=1), rows)
+
+
+@dataclass(frozen=True)
+class PreparedMap:
+    """Calls that answer questions on one graph; None: it does not answer that one."""
+
+    #: ``trees(sources)``: distances to all vertices, shape (k, n)
+    trees: Callable[[Vertices], Any] | None
+    #: ``table(sources, targets)``: distances of all pairs, shape (k, t)
+    table: Callable[[Vertices, Vertices], Any]
+    #: ``trips(sources, targets)``: distances of trips, shape (p,)
+    trips: Callable[[Vertices, Vertices], Any]
+    #: ``read(result)`` turns their results into an array, untimed; unreached is inf, or the
+    #: greatest integer where it is one of ours
+    read: Callable[[Any], NDArray[Any]]
+    #: ``weigh(weights)`` gives the arcs other weights; None: it has to be prepared anew
+    weigh: Callable[[NDArray[Any]], Any] | None = None
+    #: as `trips`, but lists the vertices on the way too
+    paths: Callable[[Vertices, Vertices], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another library's solver, or another program."""
+
+    #: in the table
+    name: str
+    #: ``prepare(graph)`` brings the graph to the rival's form, untimed, and returns
+    #: ``solve(sources)``. An `sssp.SSSPError` of either says why the rival is skipped
+    prepare: Callable[[Graph], Solve]
+    negative_weights: bool = False
+    device: str = "cpu"
+    #: ``read(result)`` turns what ``solve`` returned into an `Answer`, untimed
+    read: Callable[[Any], Answer] = read_rows
+    #: ``mapped(graph)`` brings the graph to the rival's form, untimed, and returns a function
+    #: without arguments that prepares it, timed. None: it prepares nothing
+    mapped: Callable[[Graph], Callable[[], PreparedMap]] | None = None
+
+
+def _prepare_scipy(graph: Graph) -> Solve:
+    # in the dtype that SciPy computes in: it would convert another anew in every call
+    matrix = graph.to_scipy().astype(np.float64)
+    return lambda sources: np.asarray(dijkstra(matrix, directed=True, indices=sources))
+
+
+#: the first one is the reference that ratios are taken to
+RIVALS = (Rival("SciPy dijkstra", _prepare_scipy),)

@@ -31,11 +31,9 @@ from sssp import (
     shortest_paths,
 )
 from sssp.apps.terminal.arguments import NamedGraph
-from sssp.bench.harness import Plan, Table
+from sssp.bench.harness import RIVALS, Plan, PreparedMap, Rival, Table
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, explain
-from sssp.bench.rival import RIVALS, PreparedMap, Rival
-from sssp.bench.timing import repeat, time_call
-from sssp.bench.workloads import SAMPLE, Loader, choose_first
+from sssp.bench.workloads import SAMPLE, Loader, choose_first, repeat, time_call
 from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
 from sssp.kernels.dtypes import unreached

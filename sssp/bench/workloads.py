@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,7 +18,6 @@ from numpy.typing import NDArray
 
 from sssp import Graph, datasets
 from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph, find_graph, vertex_of
-from sssp.bench.timing import time_call
 from sssp.errors import VertexError
 
 #: sources that rivals solve, and whose rows are certified
@@ -139,3 +142,52 @@ def _read_tiny_graph() -> None:
         path = Path(folder, "tiny.gr")
         path.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n")
         NamedGraph(path.name, path).load()
+
+
+# -- the clock: seconds of calls on the host, milliseconds of launches on a GPU -------------------
+
+
+def time_call(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of one call, and its result."""
+    start = perf_counter()
+    result = call()
+    return perf_counter() - start, result
+
+
+def time_without_gc(call: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the seconds of one call while the garbage collector is off, and its result."""
+    gc.disable()
+    try:
+        return time_call(call)
+    finally:
+        gc.enable()
+
+
+def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float]:
+    """Return the seconds of `runs` calls; of fewer, at least one, where they exceed the limit."""
+    seconds: list[float] = []
+    while len(seconds) < runs and (not seconds or sum(seconds) <= limit):
+        seconds.append(time_call(call)[0])
+    return seconds
+
+
+def alternate(calls: Mapping[Any, Callable[[], Any]], runs: int) -> dict[Any, list[float]]:
+    """Return the seconds of calls in turn, so that all of them meet the same machine."""
+    seconds: dict[Any, list[float]] = {name: [] for name in calls}
+    for _ in range(runs):
+        for name, call in calls.items():
+            seconds[name].append(time_call(call)[0])
+    return seconds
+
+
+def time_launches(stream: Any, *steps: Callable[[], Any]) -> list[float]:
+    """Return the milliseconds of every step on a stream of a GPU, between CUDA events."""
+    from sssp.cuda.compiler import cuda
+
+    events = [cuda.event() for _ in range(len(steps) + 1)]
+    events[0].record(stream)
+    for step, end in zip(steps, events[1:], strict=True):
+        step()
+        end.record(stream)
+    events[-1].synchronize()
+    return [cuda.event_elapsed_time(*pair) for pair in pairwise(events)]

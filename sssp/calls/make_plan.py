@@ -57,6 +57,7 @@ def make_plan(
     reduction: Reduction | None = None,
     advice: str = FEWER_ROWS,
     from_either_end: bool = False,
+    known: dict[str, type[Method]] = METHODS,
 ) -> Plan[Request]:
     """Check the arguments of a search, and choose method and place.
 
@@ -71,9 +72,11 @@ def make_plan(
     from_either_end : bool
         Whether the caller takes the transposed answer of searches from the targets (`transposed`
         of the plan), if that is less work.
+    known : dict
+        The methods that the caller takes, by name.
     """
     network = as_network(g)
-    chosen = choose_method(network, method)
+    chosen = choose_method(network, method, known)
     weights = weights_of(network, chosen)
     if weights.least < 0:
         refuse_negative(network, chosen)

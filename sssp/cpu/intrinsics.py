@@ -7,6 +7,7 @@ sequentially consistent. Indices are not checked.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,18 @@ PATIENCE = 1 << 18
 NAP = 50
 
 
-#: Numba passes the first argument, which no type checker knows
-intrinsic: Any = _intrinsic
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Decorate an intrinsic: Numba passes its first argument, which no type checker knows."""
+    decorate: Any = _intrinsic
+    return decorate(function)
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Address of the array entry that the first two arguments name."""
     array_type = signature.args[0]
     view = context.make_array(array_type)(context, builder, arguments[0])
-    return cgutils.get_item_pointer(
-        context, builder, array_type, view, [arguments[1]], wraparound=False
-    )
+    find: Any = cgutils.get_item_pointer
+    return find(context, builder, array_type, view, [arguments[1]], wraparound=False)
 
 
 @intrinsic

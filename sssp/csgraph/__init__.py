@@ -36,8 +36,7 @@ from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp import errors
 from sssp.csgraph import scipy_matrix as dense
-from sssp.csgraph.scipy_arcs import arcs_of, csr_of
-from sssp.csgraph.scipy_rows import Found, nearest_of, rows_of
+from sssp.csgraph.scipy_rows import Found, arcs_of, csr_of, nearest_of, rows_of
 from sssp.kernels.dtypes import INDEX, INT64
 from sssp.methods import BellmanFord, Johnson, Method
 
@@ -121,19 +120,13 @@ def shortest_path(
         if indices is not None:
             _check(csgraph, directed)
             raise ValueError("Cannot specify indices with method == 'FW'.")
-        return floyd_warshall(
-            csgraph, directed, return_predecessors, unweighted, overwrite, device=device
-        )
-    if method == "D":
-        return dijkstra(csgraph, directed, indices, return_predecessors, unweighted, device=device)
-    if method == "BF":
-        return bellman_ford(
-            csgraph, directed, indices, return_predecessors, unweighted, device=device
-        )
-    if method == "J":
-        return johnson(csgraph, directed, indices, return_predecessors, unweighted, device=device)
-    _check(csgraph, directed)
-    raise ValueError(f"unrecognized method '{method}'")
+        asked = csgraph, directed, return_predecessors, unweighted, overwrite
+        return floyd_warshall(*asked, device=device)
+    search: Any = {"D": dijkstra, "BF": bellman_ford, "J": johnson}.get(method)
+    if search is None:
+        _check(csgraph, directed)
+        raise ValueError(f"unrecognized method '{method}'")
+    return search(csgraph, directed, indices, return_predecessors, unweighted, device=device)
 
 
 def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
@@ -211,17 +204,8 @@ def dijkstra(
     """
     matrix = csr_of(csgraph, directed)
     arcs = arcs_of(matrix, directed, unweighted)
-    ask_scipy = partial(
-        _by_scipy,
-        "dijkstra",
-        csgraph,
-        directed,
-        indices,
-        return_predecessors,
-        unweighted,
-        limit,
-        min_only,
-    )
+    asked = csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
+    ask_scipy = partial(_by_scipy, "dijkstra", *asked)
     if arcs.least < 0 or (unweighted and np.any(matrix.data < 0)):
         return ask_scipy()
     sources, shape = _sources_of(indices, arcs.n)
@@ -230,13 +214,9 @@ def dijkstra(
         raise ValueError("limit must be >= 0")
     if math.isnan(reach):
         return ask_scipy()
-    if min_only:
-        shape = (arcs.n,)
-        found = nearest_of(
-            arcs, sources, limit=reach, predecessors=return_predecessors, device=device
-        )
-    else:
-        found = rows_of(arcs, sources, limit=reach, predecessors=return_predecessors, device=device)
+    shape = (arcs.n,) if min_only else shape
+    search = nearest_of if min_only else rows_of
+    found = search(arcs, sources, limit=reach, predecessors=return_predecessors, device=device)
     return ask_scipy() if found is None else _as_scipy_returns(found, shape)
 
 
@@ -445,16 +425,8 @@ def yen(
     NegativeCycleError, ValueError, TypeError
         As SciPy raises them.
     """
-    return _by_scipy(
-        "yen",
-        csgraph,
-        source,
-        sink,
-        K,
-        directed=directed,
-        return_predecessors=return_predecessors,
-        unweighted=unweighted,
-    )
+    options = {"return_predecessors": return_predecessors, "unweighted": unweighted}
+    return _by_scipy("yen", csgraph, source, sink, K, directed=directed, **options)
 
 
 def reconstruct_path(csgraph: Any, predecessors: Any, directed: bool = True) -> Any:

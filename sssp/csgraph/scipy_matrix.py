@@ -18,8 +18,7 @@ from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.placement import matrix_work, place
 from sssp.cpu.small_rows import LARGEST, counts_kernel, dense_kernel, look_kernel
-from sssp.csgraph.scipy_arcs import is_exact
-from sssp.csgraph.scipy_rows import Found, as_floats, with_null
+from sssp.csgraph.scipy_rows import Found, as_floats, is_exact, with_null
 from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError
 from sssp.engine.plan import Plan
 from sssp.engine.request import Request

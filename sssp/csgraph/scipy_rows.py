@@ -1,39 +1,182 @@
-"""Rows of distances and predecessors as SciPy gives them: float64, and -9999 for none.
+"""Searches on what SciPy takes for a graph: rows of float64 distances, and -9999 for no vertex.
 
-What is small is searched at once in one call of a kernel, since there the way through the engine
-takes longer than the search; all else goes through the engine. Both find the same: distances
-added from the source outward, and of all trees the one with the fewest arcs, then the smallest
-tails.
+SciPy's own validation decides what an entry means: entries of a COO matrix at one place sum, and
+so do those of a CSR matrix, but of float64, where they are parallel arcs; a stored zero is an arc,
+a zero of a dense matrix is none. Nothing more is reduced here, for parallel arcs and self-loops do
+no harm to a search.
+
+SciPy computes in float64. Where weights are integers, and n - 1 of the heaviest sum to no more than
+2^53, a sum of integers is the same number: then integers are searched, which is faster.
+
+A small graph is searched in one call of a kernel, since the engine's own work takes longer there
+than the search; all else goes through the engine. Both find the same: distances added from the
+source outward, and of all trees the one with the fewest arcs, then the smallest tails.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.johnson import johnson
-from sssp.calls.placement import place, search_work
+from sssp.calls.make_plan import make_plan
 from sssp.cpu.small_rows import (
+    LARGEST,
+    both_ways_kernel,
     floats_kernel,
+    integers_kernel,
     nearest_kernel,
     null_kernel,
     rounds_kernel,
     rows_kernel,
 )
-from sssp.csgraph.scipy_arcs import Arcs, graph_of
 from sssp.engine import thresholds
 from sssp.engine.device_names import named_device
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
-from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError, NegativeCycleError
-from sssp.graph.csr import sealed
+from sssp.graph.check_arrays import is_sparse
+from sssp.graph.csr import sealed, tails_of
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INDEX, largest_distance, unreached
+from sssp.graph.weights import Extremes
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson, Method
+
+#: up to here every integer is a float64
+EXACT = 1 << 53
+NO_ROWS = np.empty(0, INDEX)
+
+
+class Arcs(NamedTuple):
+    """Arcs in compressed sparse rows, parallel ones and self-loops among them.
+
+    Attributes
+    ----------
+    indptr : ndarray, shape (n + 1,), int64
+    indices : ndarray, shape (m,), int32
+        Heads, in any order within a row.
+    weights : ndarray, shape (m,), int32, int64 or float64
+        Finite, but for minus infinity.
+    least : number
+        No weight is less, and it is 0 or less.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[Any]
+    least: Any
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return self.indptr.size - 1
+
+
+def csr_of(csgraph: Any, directed: bool) -> Any:
+    """Validate a graph as SciPy does.
+
+    Returns
+    -------
+    CSR matrix or array
+        Of float64 as SciPy has it, or of integers if it was given so, each place once.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As SciPy raises them.
+    """
+    if (
+        is_sparse(csgraph)
+        and csgraph.format == "csr"
+        and csgraph.dtype in (INT32, INT64)
+        and len(csgraph.shape) == 2
+        and csgraph.shape[0] == csgraph.shape[1]
+        and csgraph.has_canonical_format
+    ):
+        return csgraph
+    return validate_graph(csgraph, directed, dense_output=False)
+
+
+def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> Arcs:
+    """Return the arcs of a validated graph.
+
+    Parameters
+    ----------
+    matrix : CSR matrix or array
+        Of `csr_of`.
+    directed : bool
+        If not, every entry is an arc both ways.
+    unweighted : bool
+        Whether every entry weighs 1, whatever it holds. Else NaN and infinity are no arcs.
+    """
+    indptr: NDArray[Any] = matrix.indptr.astype(OFFSET, copy=False)
+    m = int(indptr[-1])
+    indices = np.ascontiguousarray(matrix.indices[:m], INDEX)
+    weights = np.ones(m, INT32) if unweighted else np.ascontiguousarray(matrix.data[:m])
+    least = weights.min(initial=0)
+    if weights.dtype.kind == "f" and not weights.max(initial=0) < np.inf:
+        kept = weights < np.inf
+        before = np.concatenate((np.zeros(1, OFFSET), np.cumsum(kept)))
+        indptr, indices, weights = before[indptr], indices[kept], weights[kept]
+        least = weights.min(initial=0)
+    if not directed:
+        firsts, heads = np.zeros_like(indptr), np.empty(2 * indices.size, INDEX)
+        arcs = np.empty(heads.size, OFFSET)
+        both_ways_kernel(sealed(indptr), sealed(indices), firsts, heads, arcs)
+        indptr, indices, weights = firsts, heads, weights[arcs]
+    return Arcs(indptr, indices, weights, least)
+
+
+def is_exact(n: int, least: Any, greatest: Any) -> bool:
+    """Whether sums of integers between these, over paths in n vertices, are float64 as they are."""
+    return max(-int(least), int(greatest)) * max(n - 1, 1) <= EXACT
+
+
+def graph_of(arcs: Arcs) -> Graph:
+    """Return a graph of the arcs for the solvers, and for them alone.
+
+    Its weights are integers where that makes no difference. Parallel arcs are left in it, but for
+    the sake of negative weights (a cycle is looked for by the ends of its arcs) the lightest of
+    them alone.
+    """
+    weights, extremes = _exact(arcs)
+    if arcs.least < 0:
+        return Graph.from_arcs(tails_of(arcs.indptr), arcs.indices, weights, n=arcs.n)
+    graph = Graph._from_csr(
+        arcs.indptr, arcs.indices, weights, arc_origin=NO_ROWS, input_arcs=0, directed=True,
+        parallel_arcs=0, self_loops=0,
+    )  # fmt: skip
+    graph._cached("extremes", lambda: extremes)
+    return graph
+
+
+def _exact(arcs: Arcs) -> tuple[NDArray[Any], Extremes]:
+    """Return the weights as int32 or int64 if sums of them are the same, else as float64."""
+    weights = arcs.weights
+    if weights.dtype.kind == "f":
+        narrow = np.empty(weights.size, INT32)
+        if integers_kernel(sealed(weights), narrow):
+            weights = narrow
+    least = weights.min().item() if weights.size else 0
+    greatest = weights.max().item() if weights.size else 0
+    dtype: np.dtype[Any] = FLOAT64
+    if _are_integers(weights, least, greatest) and is_exact(arcs.n, least, greatest):
+        dtype = INT32 if least >= -LARGEST and greatest <= LARGEST else INT64
+    number = float if dtype == FLOAT64 else int
+    extremes = Extremes(number(least), number(greatest), closed=0, idle=0)
+    return weights.astype(dtype, copy=False), extremes
+
+
+def _are_integers(weights: NDArray[Any], least: Any, greatest: Any) -> bool:
+    if weights.dtype.kind == "i":
+        return True
+    return max(-least, greatest) <= EXACT and bool((np.floor(weights) == weights).all())
+
 
 #: what SciPy writes where there is no predecessor, nor a source
 NO_VERTEX = -9999
@@ -156,24 +299,18 @@ def _as_kernels_take(arcs: Arcs) -> tuple[NDArray[Any], ...]:
 
 
 def _rows_by_engine(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    method: Method,
-    limit: float,
-    predecessors: bool,
-    device: str,
+    graph: Graph, sources: Any, method: Method, limit: float, predecessors: bool, device: str
 ) -> Found | None:
-    distances = np.empty((sources.size, graph.n), FLOAT64)
-    request = _make_request(graph, sources, limit, predecessors)
-    request.out = distances
-    plan = _plan(graph, request, method, device)
+    plan = _make_plan(graph, sources, method, limit, predecessors, device)
+    distances = plan.request.out
+    assert distances is not None
 
     def answer(request: Request) -> Answer | None:
         part = plan._replace(request=request)
         return johnson(part) if isinstance(method, Johnson) else part.run()
 
     try:
-        found = run_placed(request, answer)
+        found = run_placed(plan.request, answer)
     except DistanceOverflowError:
         return None
     except NegativeCycleError as error:
@@ -198,64 +335,38 @@ def nearest_of(
         distances = np.empty((1, arcs.n), FLOAT64)
         tails = np.empty((int(predecessors), arcs.n), INDEX)
         origin = np.empty(arcs.n if predecessors else 0, INDEX)
-        nearest_kernel(
-            *_as_kernels_take(arcs),
-            np.sort(sources),
-            min(limit, LONGEST),
-            distances,
-            tails,
-            origin,
-            NO_VERTEX,
-        )
+        asked = np.sort(sources), min(limit, LONGEST)
+        nearest_kernel(*_as_kernels_take(arcs), *asked, distances, tails, origin, NO_VERTEX)
     else:
         graph = graph_of(arcs)
-        request = _make_request(graph, sources, limit, predecessors, nearest=True)
-        request.out = distances = np.empty((1, graph.n), FLOAT64)
-        answer = _plan(graph, request, DeltaStepping(), device).run()
+        method = DeltaStepping()
+        plan = _make_plan(graph, sources, method, limit, predecessors, device, nearest=True)
+        answer = plan.run()
         if answer is None:
             return None
-        tails, origin = answer.predecessors, answer.origin
+        assert plan.request.out is not None
+        distances, tails, origin = plan.request.out, answer.predecessors, answer.origin
     if not predecessors:
         return Found(distances)
     return Found(distances, with_null(tails), with_null(origin))
 
 
-def _make_request(
-    graph: Graph,
-    sources: NDArray[np.int64],
-    limit: float,
-    predecessors: bool,
-    nearest: bool = False,
-) -> Request:
-    """Return the request, but for where it runs."""
-    reach: float | None = None if limit == math.inf else limit
-    if reach is not None and graph.weights.dtype.kind == "i":
-        reach = int(reach)
-    return Request(
-        sources=sources,
-        limit=reach,
-        predecessors=predecessors,
-        nearest=nearest,
-        origins=predecessors,
-        fewest_arcs=True,
-        threads=check_threads(None),
+def _make_plan(
+    graph: Graph, sources: Any, method: Method, limit: float, trees: bool, device: str, **more: Any
+) -> Plan[Request]:
+    """Choose where a search runs whose trees have the fewest arcs, and make room for its rows."""
+    plan = make_plan(
+        graph,
+        sources,
+        method=method,
+        limit=limit,
+        predecessors=trees,
+        device=device,
+        known={method.name: type(method)},
+        **more,
     )
-
-
-def _plan(graph: Graph, request: Request, method: Method, device: str) -> Plan[Request]:
-    """Choose where a request runs."""
-    host_bytes = request.rows * graph.n * (FLOAT64.itemsize + INDEX.itemsize * request.predecessors)
-    work = search_work(
-        method,
-        graph.n,
-        graph.m,
-        request.rows,
-        request.threads,
-        limited=request.limit is not None,
-        host_bytes=host_bytes,
-    )
-    place(request, device, method, work)
-    return Plan(graph, request, method)
+    out = np.empty((plan.request.rows, graph.n), FLOAT64)
+    return plan._replace(request=replace(plan.request, origins=trees, fewest_arcs=True, out=out))
 
 
 def _is_plainly_negative(graph: Graph, cycle: list[int]) -> bool:

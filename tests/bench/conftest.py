@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from sssp.bench import report, timing
+from sssp.bench import report, workloads
 
 #: seconds from one look at the clock to the next
 TICK = 0.001
@@ -16,5 +16,5 @@ TICK = 0.001
 def steady_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make everything that is timed in this process take `TICK` seconds, whatever it takes."""
     ticks = count()
-    for module in (report, timing):
+    for module in (report, workloads):
         monkeypatch.setattr(module, "perf_counter", lambda: TICK * next(ticks))

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sssp.bench import harness, timing
+from sssp.bench import harness, workloads
 from sssp.bench.__main__ import main
-from sssp.bench.harness import Harness, Ours, Plan
-from sssp.bench.rival import RIVALS, Rival
+from sssp.bench.harness import RIVALS, Harness, Ours, Plan, Rival
 from sssp.bench.workloads import Workload
 from sssp.calls.shortest_paths import shortest_paths
 from sssp.errors import DeviceError
@@ -158,7 +157,7 @@ def test_a_quadratic_solver_is_foretold_and_never_started(monkeypatch):
 
         return solve
 
-    monkeypatch.setattr(timing, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(workloads, "perf_counter", lambda: clock[0])
     rows = Harness([], [Rival("quadratic", prepare)], QUICK).measure(
         workload(path_graph(300_000), 0)
     )
@@ -176,7 +175,7 @@ def test_trials_are_cut_to_what_the_limit_allows(monkeypatch):
 
         return solve
 
-    monkeypatch.setattr(timing, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(workloads, "perf_counter", lambda: clock[0])
     plan = replace(QUICK, trials=9, row_limit=35)
     (row,) = Harness([], [Rival("slow", prepare)], plan).measure(workload(path_graph(10), 0))
     assert row.trials == [10, 10, 10]

@@ -10,10 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sssp.bench import chart as plot
+from sssp.bench import report as plot
 from sssp.bench.__main__ import main
-from sssp.bench.chart import draw, fit_exponent
-from sssp.bench.report import Report, Row
+from sssp.bench.report import Report, Row, draw, fit_exponent
 from sssp.methods import METHODS
 
 

@@ -14,8 +14,8 @@ import sssp
 from bench import rivals
 from sssp.bench import __main__ as bench
 from sssp.bench import prepared_maps
+from sssp.bench.harness import PreparedMap, Rival
 from sssp.bench.prepared_maps import count_bytes, preparing_pays_after
-from sssp.bench.rival import PreparedMap, Rival
 from sssp.loaders import write_gr
 from tests.bench.test_bench import table_of
 

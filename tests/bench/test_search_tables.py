@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sssp.bench import harness, report, timing
+from sssp.bench import harness, report, workloads
 from sssp.bench.__main__ import main
 from sssp.bench.papers import search_tables
 from sssp.bench.papers.search_tables import RANDOM_GRAPHS, RandomGraph, random_graph
@@ -181,7 +181,7 @@ def test_a_wrong_distance_shows_in_the_table_and_in_the_exit_code(
 def test_a_graph_with_more_arcs_per_vertex_is_expected_to_take_longer(monkeypatch):
     plan = harness.Plan(trials=1, row_limit=1e-9)
     clock = [0.0]
-    monkeypatch.setattr(timing, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(workloads, "perf_counter", lambda: clock[0])
 
     def linear(graph, sources, **options):
         clock[0] += graph.m

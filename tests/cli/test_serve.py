@@ -16,7 +16,7 @@ import pytest
 
 import sssp
 from sssp.apps.cli import main
-from sssp.apps.page.questions import Question
+from sssp.apps.page.answers import Question
 from sssp.apps.page.server import PageServer
 from tests.cli.conftest import outcome
 from tests.patience import PATIENCE

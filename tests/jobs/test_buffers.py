@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.jobs import blocks, layout, runners, stores
-from sssp.apps.jobs.job_request import Buffers
+from sssp.apps.jobs import blocks, runners, stores
+from sssp.apps.jobs.blocks import Buffers
 from sssp.apps.jobs.runners import AHEAD, WRITERS_A_GPU, LocalRunner
 from sssp.kernels.dtypes import FLOAT64, INT32
 
@@ -93,14 +93,14 @@ def test_buffers_travel_without_memory() -> None:
 
 
 def test_blocks_of_a_gpu_and_what_is_being_written_stay_below_500_mb() -> None:
-    for search_bytes in (4, 1000, 1 << 20, 33 << 20, layout.GPU_BLOCK_BYTES):
+    for search_bytes in (4, 1000, 1 << 20, 33 << 20, stores.GPU_BLOCK_BYTES):
         for searches in (1, 1000, 10**9):
-            size = layout.block_size_of(searches, search_bytes, on_gpu=True)
-            together = layout.blocks_together(size, search_bytes)
-            assert together * size * search_bytes <= layout.GPU_BLOCK_BYTES
+            size = stores.block_size_of(searches, search_bytes, on_gpu=True)
+            together = stores.blocks_together(size, search_bytes)
+            assert together * size * search_bytes <= stores.GPU_BLOCK_BYTES
     # (a chunk, and what it is compressed to)
     writing = WRITERS_A_GPU * 2 * stores.CHUNK_BYTES
-    assert AHEAD * layout.GPU_BLOCK_BYTES + writing < 500e6
+    assert AHEAD * stores.GPU_BLOCK_BYTES + writing < 500e6
 
 
 @pytest.mark.parametrize("compression", [None, "zstd"])
@@ -109,7 +109,7 @@ def test_memory_does_not_grow_with_the_job(
 ) -> None:
     pytest.importorskip("zarr")
     call, chunk = 2 << 20, 1 << 18
-    monkeypatch.setattr(layout, "GPU_BLOCK_BYTES", call)
+    monkeypatch.setattr(stores, "GPU_BLOCK_BYTES", call)
     monkeypatch.setattr("sssp.apps.jobs.job.CHUNK_BYTES", chunk)
 
     def search(ticket: Any, some: Any, device: Any, threads: Any) -> list[blocks.Solved]:
@@ -118,7 +118,7 @@ def test_memory_does_not_grow_with_the_job(
     # blocks are found as on a GPU: some in a call, while those before them are written
     monkeypatch.setattr(runners, "search_blocks", search)
     g = sssp.road_like(10_000, seed=1)
-    together = layout.blocks_together(16, 4 * g.n)
+    together = stores.blocks_together(16, 4 * g.n)
     monkeypatch.setattr(
         "sssp.apps.jobs.job.LocalRunner",
         lambda devices, threads, one, by_rule: LocalRunner(["cuda"], threads, together),

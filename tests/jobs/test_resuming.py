@@ -77,7 +77,7 @@ def search_by_fours(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         calls.append(plan.request.sources.size)
         return solve_plan(plan)
 
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", counted)
+    monkeypatch.setattr("sssp.apps.jobs.blocks.solve_plan", counted)
     monkeypatch.setattr(
         "sssp.apps.jobs.job.LocalRunner",
         lambda devices, threads, together, by_rule: LocalRunner(devices, threads, 4),
@@ -697,7 +697,7 @@ def test_an_estimate_does_not_count_what_only_the_first_blocks_wait_for(
         return solve_plan(plan)
 
     sssp.run(G, SOURCES, to=tmp_path / "warm", block_size=4, threads=1)
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", compiled_first)
+    monkeypatch.setattr("sssp.apps.jobs.blocks.solve_plan", compiled_first)
     for module in ("job", "blocks"):
         monkeypatch.setattr(f"sssp.apps.jobs.{module}.perf_counter", lambda: now)
     report = sssp.run(G, SOURCES, to=tmp_path / "od", block_size=4, threads=1, dry_run=dry_run)
@@ -715,7 +715,7 @@ def test_a_block_beside_which_compilation_is_nothing_is_measured_once(
         calls.append(plan)
         return solve_plan(plan)
 
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", counted)
+    monkeypatch.setattr("sssp.apps.jobs.blocks.solve_plan", counted)
     monkeypatch.setattr("sssp.apps.jobs.job.LONG", 0.0)
     sssp.run(G, SOURCES, to=tmp_path / "od", dry_run=True)
     assert len(calls) == 1
@@ -729,7 +729,7 @@ def test_rows_that_are_wrong_are_not_written(
         result.distances[-1, -1] += 1
         return result
 
-    monkeypatch.setattr("sssp.apps.jobs.job_request.solve_plan", wrong_answer)
+    monkeypatch.setattr("sssp.apps.jobs.blocks.solve_plan", wrong_answer)
     with pytest.raises(sssp.VerificationError):
         sssp.run(G, SOURCES, to=tmp_path / "od", certify=40)
     assert contents_of(tmp_path / "od") == {}

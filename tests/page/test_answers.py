@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import sssp
-from sssp.apps.page.answers import UNREACHED, Answers, encode
-from sssp.apps.page.questions import Question, Sizes, parse_question
+from sssp.apps.page.answers import UNREACHED, Answers, Question, Sizes, encode, parse_question
 from sssp.apps.page.street_map import StreetMap
 
 GRAPH = sssp.road_like(300, seed=4)

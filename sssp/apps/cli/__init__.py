@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from sssp.apps.terminal.interrupt import leave
 
 if TYPE_CHECKING:
-    from sssp.apps.terminal.parser import Parser
+    from sssp.apps.terminal.arguments import Parser
 
 #: the module behind every command, in the order of the help text
 COMMANDS = {
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from sssp.apps.terminal.outcome import report_errors
 
     def command() -> int:
-        from sssp.apps.terminal.parser import parse
+        from sssp.apps.terminal.arguments import parse
 
         options = parse(_command_parser(), arguments)
         return report_errors(options.program, lambda: options.run(options), vars(options))
@@ -77,7 +77,7 @@ def _command_parser() -> Parser:
     from importlib import import_module
 
     import sssp
-    from sssp.apps.terminal.parser import Parser
+    from sssp.apps.terminal.arguments import Parser
 
     parser = Parser(
         prog="sssp",

@@ -1,6 +1,6 @@
 """Jobs: many blocks of rows, on the devices of many hosts, into a table that outgrows memory.
 
-`sssp.apps.jobs.job` has the call, `blocks` the one function that all workers run, `layout` how a
-table is cut, `stores` the files that it goes to, `manifest` the record of what is done, `runners`
-the threads, executors and clusters that run blocks.
+`sssp.apps.jobs.job` has the call, `blocks` the one function that all workers run, `stores` how a
+table is cut and the files that it goes to, `manifest` the record of what is done, `runners` the
+threads, executors and clusters that run blocks.
 """

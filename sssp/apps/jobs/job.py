@@ -21,18 +21,31 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 import sssp
 from sssp.apps.jobs.blocks import (
+    DISTANCES,
+    Asked,
     Done,
     GraphFile,
     GraphNotSeenError,
     Inputs,
+    digest_of,
+    identity_of,
     lend_inputs,
     store_inputs,
 )
-from sssp.apps.jobs.job_request import DISTANCES, Asked, digest_of, identity_of
-from sssp.apps.jobs.layout import Field, Layout, block_size_of, blocks_together, distinct_rows
 from sssp.apps.jobs.manifest import FRAME, Manifest
 from sssp.apps.jobs.runners import LocalRunner, Runner, runner_of
-from sssp.apps.jobs.stores import CHUNK_BYTES, SUFFIX, ParquetParts, ZarrStore, move_into_place
+from sssp.apps.jobs.stores import (
+    CHUNK_BYTES,
+    SUFFIX,
+    Field,
+    Layout,
+    ParquetParts,
+    ZarrStore,
+    block_size_of,
+    blocks_together,
+    distinct_rows,
+    move_into_place,
+)
 from sssp.calls.placement import named_devices
 from sssp.cpu.tree_sums import check_arc_values
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
@@ -299,6 +312,8 @@ def run(
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)
     form = _choose_form(table, form)
+    if vertex_weights is not None:
+        vertex_weights = number_array(vertex_weights, "vertex_weights")
     columns = None if targets is None else as_vertices(targets, network, "target")[0]
     if form == "long" and reduce is None and columns is not None:
         columns, _ = distinct_rows(columns, network.n)
@@ -306,9 +321,7 @@ def run(
         targets=columns,
         what=reduce,
         limit=limit,
-        vertex_weights=None
-        if vertex_weights is None
-        else number_array(vertex_weights, "vertex_weights"),
+        vertex_weights=vertex_weights,
         decay=decay,
         skims=_check_skims(skim, network, reduce),
         method=method,
@@ -498,8 +511,7 @@ class _Job:
                     move_into_place(made, self.table / piece.name)
                     report.written += piece.size
             logger.info("%s", report.plan())
-            work = _Work(inputs, self.file, runner, manifest, done, report)
-            work.do(stream, progress)
+            _Work(inputs, self.file, runner, manifest, done, report).do(stream, progress)
             manifest.finish()
         return report
 
@@ -556,20 +568,16 @@ class _Job:
             )
 
 
+@dataclass
 class _Work:
     """What is left of a job, while it is done."""
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        file: str | None,
-        runner: Runner,
-        manifest: Manifest,
-        done: NDArray[np.bool_],
-        report: Report,
-    ) -> None:
-        self.inputs, self.file, self.runner = inputs, file, runner
-        self.manifest, self.done, self.report = manifest, done, report
+    inputs: Inputs
+    file: str | None
+    runner: Runner
+    manifest: Manifest
+    done: NDArray[np.bool_]
+    report: Report
 
     def do(self, stream: BinaryIO, progress: bool | None) -> None:
         """Do the blocks that are not done; raises as the runner does."""

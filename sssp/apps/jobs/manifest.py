@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import sssp
-from sssp.apps.jobs.job_request import DISTANCES
+from sssp.apps.jobs.blocks import DISTANCES
 from sssp.apps.jobs.stores import (
     NAMES,
     SOURCE,

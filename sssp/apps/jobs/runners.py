@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import queue
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -20,7 +21,7 @@ from concurrent.futures import (
     wait,
 )
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from sssp.apps.jobs.blocks import Done, Solved, Ticket, do_block, finish_block, search_blocks
 from sssp.engine.workers import POLL_SECONDS, Pool
@@ -37,8 +38,16 @@ WRITERS_A_GPU = 6
 logger = logging.getLogger("sssp")
 
 
-class Runner(Protocol):
+class Runner(ABC):
     """What does blocks.
+
+    Parameters
+    ----------
+    on : Executor or Client
+    device
+        As of the call.
+    threads : int or None
+        None: 1.
 
     Attributes
     ----------
@@ -54,15 +63,14 @@ class Runner(Protocol):
         The device on which this process measures a block.
     """
 
-    in_process: bool
-    threads: int
-    together: int
-    measured_on: Any
+    slots: int
+    in_process = False
+    together = 1
 
-    @property
-    def slots(self) -> int:
-        """How many blocks are done side by side."""
+    def __init__(self, on: Any, device: Any, threads: int | None) -> None:
+        self.on, self.measured_on, self.threads = on, device, threads or 1
 
+    @abstractmethod
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Yield what became of the blocks, in any order: of those that are done meanwhile."""
 
@@ -85,22 +93,16 @@ def runner_of(on: Any, device: Any, threads: int | None) -> Runner:
     )
 
 
-class ExecutorRunner:
+class ExecutorRunner(Runner):
     """Blocks on whatever executor the caller has."""
 
-    together = 1
-
-    def __init__(self, executor: Executor, device: Any, threads: int | None) -> None:
-        self.executor, self.device, self.threads = executor, device, threads or 1
-        self.in_process = isinstance(executor, ThreadPoolExecutor)
-        self.measured_on = device
+    def __init__(self, on: Executor, device: Any, threads: int | None) -> None:
+        super().__init__(on, device, threads)
+        self.in_process = isinstance(on, ThreadPoolExecutor)
+        # (as far as it tells)
+        self.slots = int(getattr(on, "_max_workers", None) or 1)
         #: blocks that are handed out at a time
         self.workers = AHEAD * self.slots
-
-    @property
-    def slots(self) -> int:
-        """How many workers the executor has, as far as it tells."""
-        return int(getattr(self.executor, "_max_workers", None) or 1)
 
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
         """Yield what became of the blocks.
@@ -137,10 +139,12 @@ class ExecutorRunner:
 
     def submit(self, ticket: Ticket, block: int) -> Future[Done]:
         """Hand out a block."""
-        return self.executor.submit(do_block, ticket, block, self.device, self.threads)
+        asked = ticket, block, self.measured_on, self.threads
+        future: Future[Done] = self.on.submit(do_block, *asked)
+        return future
 
 
-class LocalRunner:
+class LocalRunner(Runner):
     """Blocks in threads of this process: a core does one at a time, a GPU several.
 
     A thread a device searches, and others write what it has found: while the blocks of a GPU are
@@ -162,8 +166,8 @@ class LocalRunner:
     def __init__(
         self, devices: Sequence[str], threads: int, together: int, *, by_rule: bool = False
     ) -> None:
-        self.slots, self.threads, self.together = len(devices), threads, together
-        self.by_rule, self.measured_on = by_rule, devices[0]
+        super().__init__(None, devices[0], threads)
+        self.slots, self.together, self.by_rule = len(devices), together, by_rule
         writers = sum(1 if device == "cpu" else WRITERS_A_GPU for device in devices)
         self._searchers = Pool(self.slots, "sssp-search")
         self._writers = Pool(writers, "sssp-write")
@@ -276,26 +280,22 @@ def do_block_on_dask(
         return Refused(block, worker.address, str(error))
 
 
-class DaskRunner:
+class DaskRunner(Runner):
     """Blocks on a cluster: workers may come and go, and blocks of those that go are done again."""
 
-    in_process = False
-    together = 1
-
-    def __init__(self, client: Any, device: Any, threads: int | None) -> None:
-        self.client, self.device, self.threads = client, device, threads or 1
-        self.measured_on = device
+    def __init__(self, on: Any, device: Any, threads: int | None) -> None:
+        super().__init__(on, device, threads)
         #: workers that have refused, and the last reason
         self._without: dict[str, str] = {}
 
     @property
-    def slots(self) -> int:
+    def slots(self) -> int:  # type: ignore[override]  # workers come and go
         """How many blocks the workers that there are do side by side."""
         return max(1, sum(self._able().values()))
 
     def _able(self) -> dict[str, int]:
         """Return the threads of the workers that have not refused."""
-        threads: dict[str, int] = self.client.nthreads()
+        threads: dict[str, int] = self.on.nthreads()
         return {name: count for name, count in threads.items() if name not in self._without}
 
     def run(self, ticket: Ticket, blocks: Iterable[int]) -> Iterator[list[Done]]:
@@ -341,19 +341,12 @@ class DaskRunner:
                     yield [outcome]
         finally:
             if under_way:
-                self.client.cancel(list(under_way))
+                self.on.cancel(list(under_way))
 
     def _submit(self, ticket: Ticket, block: int) -> Any:
-        return self.client.submit(
-            do_block_on_dask,
-            ticket,
-            block,
-            self.device,
-            self.threads,
-            pure=False,
-            retries=0,
-            workers=list(self._able()) if self._without else None,
-        )
+        workers = list(self._able()) if self._without else None
+        asked = ticket, block, self.measured_on, self.threads
+        return self.on.submit(do_block_on_dask, *asked, pure=False, retries=0, workers=workers)
 
     def _leave_out(self, refused: Refused) -> None:
         """Give no more blocks to a worker that lacks the device.

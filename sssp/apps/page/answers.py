@@ -1,11 +1,13 @@
-"""Answers of the map: distances of every vertex in 16 bits, routes, certificates."""
+"""Questions to the map, checked; their answers: distances in 16 bits, routes, certificates."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -14,10 +16,118 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp import Graph, Hierarchy
-from sssp.apps.page.questions import Question, Sizes
 from sssp.apps.page.street_map import CLASSES, StreetMap
 from sssp.errors import UnreachableError, VertexError, plain_digits
 from sssp.kernels.dtypes import unreached
+
+#: pins that one question may name, and streets that it may close
+MOST_SOURCES, MOST_CLOSED = 1000, 1000
+#: how many times longer traffic may make the streets of a class
+FACTORS = (0.25, 10.0)
+#: characters of what was sent that a message holds
+SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many vertices, streets and classes of streets there are to name."""
+
+    vertices: int
+    streets: int
+    classes: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to the map, in the numbers of the page.
+
+    Attributes
+    ----------
+    sources : tuple of int
+        Vertices; of several the nearest counts.
+    target : int or None
+        Where a route leads.
+    closed : tuple of int
+        Streets, ascending, none twice.
+    traffic : tuple of float
+        A factor for the weights of every class of streets.
+    by_source : bool
+        Whether to colour by the nearest source instead of by distance.
+    """
+
+    sources: tuple[int, ...]
+    target: int | None = None
+    closed: tuple[int, ...] = ()
+    traffic: tuple[float, ...] = field(default=())
+    by_source: bool = False
+
+
+def parse_fields(body: bytes) -> dict[str, Any]:
+    """Return the object that a body of JSON holds; ValueError if it holds none."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ValueError("the body is not JSON") from None
+    if not isinstance(fields, dict):
+        raise ValueError("the body is not an object of JSON")
+    return fields
+
+
+def parse_question(fields: dict[str, Any], sizes: Sizes) -> Question:
+    """Return the question in an object of JSON; refuse what is not on the map, or too much."""
+    unknown = set(fields) - {"sources", "target", "closed", "traffic", "by_source"}
+    if unknown:
+        raise ValueError(f"nothing is called {min(unknown)!r}")
+    sources = _list(fields, "sources", MOST_SOURCES)
+    if not sources:
+        raise ValueError("sources must name a vertex")
+    target, closed = fields.get("target"), _list(fields, "closed", MOST_CLOSED)
+    vertex = partial(_number, count=sizes.vertices, what="vertex", error=VertexError)
+    street = partial(_number, count=sizes.streets, what="street", error=ValueError)
+    by_source = fields.get("by_source", False)
+    if not isinstance(by_source, bool):
+        raise ValueError("by_source must be true or false")
+    return Question(
+        tuple(map(vertex, sources)),
+        None if target is None else vertex(target),
+        tuple(sorted(set(map(street, closed)))),
+        _traffic(_list(fields, "traffic", sizes.classes), sizes),
+        by_source,
+    )
+
+
+def _list(fields: dict[str, Any], name: str, most: int) -> Sequence[Any]:
+    values = fields.get(name, [])
+    if not isinstance(values, list):
+        raise ValueError(f"{name} must be a list")
+    if len(values) > most:
+        raise ValueError(f"{name} may name {most}, not {len(values)}")
+    return values
+
+
+def _number(value: Any, count: int, what: str, error: type[ValueError | VertexError]) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
+        raise error(f"{_shorten(value)} is not a {what}: they are 0..{count - 1}")
+    return value
+
+
+def _traffic(values: Sequence[Any], sizes: Sizes) -> tuple[float, ...]:
+    if values and len(values) != sizes.classes:
+        raise ValueError(f"traffic must have {sizes.classes} factors, not {len(values)}")
+    low, high = FACTORS
+    for value in values:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not (number and low <= value <= high):
+            raise ValueError(f"{_shorten(value)} is not a factor from {low:g} to {high:g}")
+    factors = tuple(map(float, values))
+    # (nothing changes: the same as no factors)
+    return () if set(factors) <= {1.0} else factors
+
+
+def _shorten(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
 
 Array = NDArray[Any]
 

@@ -37,8 +37,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
-from sssp.apps.page.answers import Answer, Answers
-from sssp.apps.page.questions import Question, parse_fields, parse_question
+from sssp.apps.page.answers import Answer, Answers, Question, parse_fields, parse_question
 from sssp.errors import SSSPError, VertexError
 
 LOOPBACK = "127.0.0.1"

@@ -1,24 +1,32 @@
-"""Arguments that programs share: graphs, methods, limits, numbers, new files, vertices by label."""
+"""The parser of all programs, and the arguments that they share.
+
+The parser complains in one line, and takes nothing twice in silence.
+"""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Mapping
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import sssp
+from sssp.apps.terminal.outcome import USAGE_ERROR, tell
 from sssp.errors import VertexError, plain_digits, quote
 from sssp.methods import METHODS, Method
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 BUILT_IN = "road-like"
 GRAPH_HELP = (
@@ -179,13 +187,18 @@ def one_method(text: str, known: Mapping[str, type[Method]] = METHODS) -> Method
         raise argparse.ArgumentTypeError(f"{text}: {error}") from error
 
 
-def _option_value(text: str) -> Any:
-    for kind in (int, float):
-        try:
+def _read_number(text: str, *kinds: type[Any]) -> Any:
+    """Return a text as the first kind of number that it is; None if it is none."""
+    for kind in kinds:
+        with suppress(ValueError):
             return kind(plain_digits(text))
-        except ValueError:
-            pass
-    return {"None": None, "True": True, "False": False}.get(text, text)
+    return None
+
+
+def _option_value(text: str) -> Any:
+    number = _read_number(text, int, float)
+    constants = {"None": None, "True": True, "False": False}
+    return constants.get(text, text) if number is None else number
 
 
 def method_list(text: str) -> list[Method]:
@@ -248,14 +261,9 @@ def _method_or_auto(text: str, known: Mapping[str, type[Any]]) -> Any:
 
 
 def _distance(text: str) -> int | float:
-    number: int | float
-    try:
-        try:
-            number = int(plain_digits(text))
-        except ValueError:
-            number = float(plain_digits(text))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    number: int | float | None = _read_number(text, int, float)
+    if number is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
     if not number >= 0:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 0 on")
     # (no distance is greater than the greatest float)
@@ -276,10 +284,9 @@ def whole_number(least: int) -> Callable[[str], int]:
     """Return a function that parses an integer of at least `least`."""
 
     def parse(text: str) -> int:
-        try:
-            value = int(plain_digits(text))
-        except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        value: int | None = _read_number(text, int)
+        if value is None:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
         if value < least:
             raise argparse.ArgumentTypeError(f"{text} is not {least} or more")
         return value
@@ -291,11 +298,8 @@ def positive_number(form: str) -> Callable[[str], float]:
     """Return a function that parses a finite number above 0; `form` describes it."""
 
     def parse(text: str) -> float:
-        try:
-            number = float(plain_digits(text))
-        except ValueError:
-            number = math.nan
-        if not 0 < number < math.inf:
+        number: float | None = _read_number(text, float)
+        if number is None or not 0 < number < math.inf:
             raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
         return number
 
@@ -306,11 +310,8 @@ def numbers(count: int, form: str) -> Callable[[str], list[float]]:
     """Return a function that parses ``a,b`` as `count` finite numbers, described by `form`."""
 
     def parse(text: str) -> list[float]:
-        try:
-            found = [float(part) for part in plain_digits(text).split(",")]
-        except ValueError:
-            found = []
-        if len(found) != count or not all(map(math.isfinite, found)):
+        found = [_read_number(part, float) for part in text.split(",")]
+        if len(found) != count or None in found or not all(map(math.isfinite, found)):
             raise argparse.ArgumentTypeError(f"{text!r} is not {form}")
         return found
 
@@ -350,10 +351,9 @@ def vertex_of(g: sssp.Graph, text: str) -> int:
     labels = g.labels
     if labels is not None and labels.dtype.kind == "U":
         return g.vertex(text)
-    try:
-        number = int(plain_digits(text))
-    except ValueError:
-        raise VertexError(explain_no_number(text)) from None
+    number = _read_number(text, int)
+    if number is None:
+        raise VertexError(explain_no_number(text))
     return g.vertex(number)
 
 
@@ -383,3 +383,90 @@ def require_coordinates(g: sssp.Graph) -> NDArray[Any]:
         )
     require_degrees(g.coordinates)
     return g.coordinates
+
+
+#: room for the names of commands and their indentation
+LEAST_COLUMN = 13
+
+
+class Parser(argparse.ArgumentParser):
+    """An `argparse.ArgumentParser` whose errors are one line that names the help."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, **options)
+        self.register("action", None, _StoreOnce)
+        # what argparse takes for a value, not for an option: a point in the west too, -73.98,40.75
+        self._negative_number_matcher = re.compile(r"-[.\d]")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and refuse what is not known: here the command is known that it was meant for."""
+        given = sys.argv[1:] if args is None else list(args)
+        options, unknown = super().parse_known_args(given, namespace)
+        if unknown:
+            known = self._option_string_actions
+            before = [word for word in given[: given.index(unknown[0])] if word in known]
+            hint = _how_to_give_several(known[before[-1]], unknown[0]) if before else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return options, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong with the arguments, and stop."""
+        tell(f"{self.prog}: error: {message} ({self.prog} --help tells more)")
+        raise SystemExit(USAGE_ERROR)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # (argparse would hide that the help cannot be written)
+        if message:
+            (file or sys.stdout).write(message)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Leaves descriptions as they are, and names of methods in one piece."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        # (by itself it forgets that commands are indented, and breaks the line of the longest)
+        self._action_max_length = LEAST_COLUMN
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
+class _StoreOnce(argparse.Action):
+    """Keep the one value of an argument, and refuse a second one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value, as argparse does."""
+        given = vars(namespace).setdefault("given", set())
+        if self.dest in given:
+            raise argparse.ArgumentError(self, f"given twice{_in_one_piece(self)}")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+def _in_one_piece(option: argparse.Action) -> str:
+    """Say how an option takes several values, if they stand with commas between them."""
+    name, form = option.option_strings[-1], str(option.metavar)
+    return f"; {name} takes {form} in one piece, without blanks" if "," in form else ""
+
+
+def _how_to_give_several(option: argparse.Action, word: str) -> str:
+    """Say what to write in place of a word that stands behind the value of an option."""
+    name = option.option_strings[-1]
+    if word.startswith("-") or option.nargs == 0:
+        return ""
+    if not isinstance(option, _StoreOnce):
+        return f"; for several, write {name} before each"
+    return _in_one_piece(option) or f"; {name} takes one value"
+
+
+def parse(parser: Parser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Parse, and keep the arguments as they were given in ``command_line``, program first."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    return parser.parse_args(given, argparse.Namespace(command_line=[*parser.prog.split(), *given]))

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import from_dtype, int32, int64, uint8, uint32
+from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp import Graph
@@ -150,20 +150,40 @@ def _make_block_kernels(dtype: np.dtype[Any]) -> tuple[Any, Any, Any]:
 
 @cache
 def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
-    """Return the kernel that squares over (min, +) by tiles of a side."""
+    """Return the kernel that squares by tiles of a side: over (min, +), or bytes by (or, and)."""
     number = from_dtype(dtype)
-    unseen = infinity(dtype).item()
+    if dtype == np.uint8:
+        unseen = 0
+
+        @inline
+        def either(found, other):
+            return found | other
+
+        @inline
+        def both(start, end):
+            return start & end
+
+    else:
+        unseen = infinity(dtype).item()
+
+        @inline
+        def either(found, other):
+            return min(found, other)
+
+        @inline
+        def both(start, end):
+            return number(start + end)
 
     @kernel
     def _square_kernel(before, after, n, flags):
-        """Square over (min, +), a thread an entry of `after`."""
+        """Square a matrix, a thread an entry of `after`."""
         if flags[NEGATIVE] != 0:
             return
         starts = cuda.shared.array((side, side), number)
         ends = cuda.shared.array((side, side), number)
         x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         row, column = uint32(cuda.blockIdx.y * side + y), uint32(cuda.blockIdx.x * side + x)
-        least = number(unseen)
+        found = number(unseen)
         first = uint32(0)
         while first < n:
             starts[y, x], ends[y, x] = number(unseen), number(unseen)
@@ -173,83 +193,47 @@ def _make_square_kernel(dtype: np.dtype[Any], side: int) -> Any:
                 ends[y, x] = before[int64(first + y) * int64(n) + int64(column)]
             cuda.syncthreads()
             for k in range(side):
-                least = min(least, number(starts[y, k] + ends[k, x]))
+                found = either(found, both(starts[y, k], ends[k, x]))
             cuda.syncthreads()
             first = uint32(first + side)
         if row < n and column < n:
             place = int64(row) * int64(n) + int64(column)
-            least = min(least, before[place])
-            after[place] = least
-            if row == column and least < 0:
+            found = either(found, before[place])
+            after[place] = found
+            if row == column and found < 0:
                 cuda.atomic.max(flags, NEGATIVE, int32(row + 1))
 
     return _square_kernel
 
 
-@cache
-def _make_boolean_square_kernel(side: int) -> Any:
-    """Return the kernel that squares a boolean matrix by tiles of a side."""
-
-    @kernel
-    def _boolean_square_kernel(before, after, n):
-        """Square a boolean matrix, a thread an entry of `after`."""
-        starts = cuda.shared.array((side, side), uint8)
-        ends = cuda.shared.array((side, side), uint8)
-        x, y = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-        row, column = uint32(cuda.blockIdx.y * side + y), uint32(cuda.blockIdx.x * side + x)
-        found = uint8(0)
-        first = uint32(0)
-        while first < n:
-            starts[y, x], ends[y, x] = uint8(0), uint8(0)
-            if row < n and first + x < n:
-                starts[y, x] = before[int64(row) * int64(n) + int64(first + x)]
-            if column < n and first + y < n:
-                ends[y, x] = before[int64(first + y) * int64(n) + int64(column)]
-            cuda.syncthreads()
-            for k in range(side):
-                found |= starts[y, k] & ends[k, x]
-            cuda.syncthreads()
-            first = uint32(first + side)
-        if row < n and column < n:
-            place = int64(row) * int64(n) + int64(column)
-            after[place] = before[place] | found
-
-    return _boolean_square_kernel
+def launch_square(before: Any, after: Any, n: int, side: int, flags: Any, stream: Any) -> None:
+    """Queue a squaring of a matrix by tiles of a side."""
+    grid = -(-n // side), -(-n // side)
+    run = _make_square_kernel(np.dtype(before.dtype), side)
+    run[grid, (side, side), stream](before, after, np.uint32(n), flags)
 
 
-def launch_step(matrix: Matrix, k: int) -> None:
-    """Queue a step of plain Floyd-Warshall."""
+def launch_steps(matrix: Matrix) -> tuple[Matrix, int]:
+    """Queue plain Floyd-Warshall; return the matrix and the number of steps."""
     grid = -(-matrix.n // WIDE), -(-matrix.n // HIGH)
-    _step_kernel[grid, (WIDE, HIGH), matrix.stream](
-        matrix.flat, np.uint32(matrix.n), np.uint32(k), matrix.flags
-    )
+    run = _step_kernel[grid, (WIDE, HIGH), matrix.stream]
+    for k in range(matrix.n):
+        run(matrix.flat, np.uint32(matrix.n), np.uint32(k), matrix.flags)
+    return matrix, matrix.n
 
 
-def launch_round(matrix: Matrix, first: int) -> None:
-    """Queue the round of blocked Floyd-Warshall of the vertices from `first` on."""
-    others = -(-matrix.n // SIDE) - 1
+def launch_rounds(matrix: Matrix) -> tuple[Matrix, int]:
+    """Queue blocked Floyd-Warshall; return the matrix and the number of rounds."""
+    blocks = -(-matrix.n // SIDE)
+    grids = ((1, 1), (blocks - 1, 2), (blocks - 1, blocks - 1))
     kernels = _make_block_kernels(np.dtype(matrix.flat.dtype))
-    for run, grid in zip(kernels, ((1, 1), (others, 2), (others, others)), strict=True):
-        if grid[0]:
-            run[grid, (SIDE, SIDE), matrix.stream](
-                matrix.flat, np.uint32(matrix.n), np.uint32(first), matrix.flags
-            )
-
-
-def launch_square(matrix: Matrix, after: Matrix, side: int) -> None:
-    """Queue a squaring of `matrix` into `after` by tiles of a side."""
-    blocks = -(-matrix.n // side)
-    _make_square_kernel(np.dtype(matrix.flat.dtype), side)[
-        (blocks, blocks), (side, side), matrix.stream
-    ](matrix.flat, after.flat, np.uint32(matrix.n), matrix.flags)
-
-
-def launch_boolean_square(before: Any, after: Any, n: int, side: int, stream: Any) -> None:
-    """Queue a squaring of a boolean matrix, a byte an entry, by tiles of a side."""
-    blocks = -(-n // side)
-    _make_boolean_square_kernel(side)[(blocks, blocks), (side, side), stream](
-        before, after, np.uint32(n)
-    )
+    for first in range(0, matrix.n, SIDE):
+        for run, grid in zip(kernels, grids, strict=True):
+            if grid[0]:
+                run[grid, (SIDE, SIDE), matrix.stream](
+                    matrix.flat, np.uint32(matrix.n), np.uint32(first), matrix.flags
+                )
+    return matrix, blocks
 
 
 def close(request: ClosureRequest, method: BaselineClosure) -> Any:
@@ -265,9 +249,9 @@ def close(request: ClosureRequest, method: BaselineClosure) -> Any:
         if n:
             bits = unpacked_bits(words, n)
             before, after = upload(bits.reshape(-1)), device_array(n * n, np.uint8)
-            stream = cuda.stream()
+            stream, flags = cuda.stream(), upload(np.zeros(NEGATIVE + 1, np.int32))
             for _ in range(request.squarings):
-                launch_boolean_square(before, after, n, side, stream)
+                launch_square(before, after, n, side, flags, stream)
                 before, after = after, before
             download(before, bits.reshape(-1), stream)
             packed_bits(bits, words)
@@ -279,26 +263,16 @@ def solve(
 ) -> Answer | None:
     """Answer `request` by the kernels of a paper."""
 
-    def plain(matrix: Matrix) -> tuple[Matrix, int]:
-        for k in range(matrix.n):
-            launch_step(matrix, k)
-        return matrix, matrix.n
-
-    def blocked(matrix: Matrix) -> tuple[Matrix, int]:
-        for first in range(0, matrix.n, SIDE):
-            launch_round(matrix, first)
-        return matrix, -(-matrix.n // SIDE)
-
     def squared(matrix: Matrix) -> tuple[Matrix, int]:
         other = matrix.room()
         for _ in range(request.squarings):
-            launch_square(matrix, other, side)
+            launch_square(matrix.flat, other.flat, matrix.n, side, matrix.flags, matrix.stream)
             matrix, other = other, matrix
         return matrix, request.squarings
 
     if isinstance(method, BaselineFloydWarshall):
-        return solve_matrix(graph, request, dtype, plain)
+        return solve_matrix(graph, request, dtype, launch_steps)
     if isinstance(method, BaselineBlockedFloydWarshall):
-        return solve_matrix(graph, request, dtype, blocked)
+        return solve_matrix(graph, request, dtype, launch_rounds)
     side = method.block
     return solve_matrix(graph, request, dtype, squared, copies=2)

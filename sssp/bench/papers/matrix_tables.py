@@ -25,7 +25,7 @@ from sssp.bench.papers.baselines import (
     BaselineSquaring,
 )
 from sssp.bench.report import Cell, Report, Row, summarize
-from sssp.bench.timing import time_call, time_without_gc
+from sssp.bench.workloads import time_call, time_without_gc
 from sssp.kernels.dtypes import INT32
 from sssp.methods import ClosureByWarshall, FloydWarshall, Method, RepeatedSquaring
 

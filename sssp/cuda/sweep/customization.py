@@ -120,7 +120,7 @@ class Shares(NamedTuple):
     stop: Any
 
 
-def _shares(rows, arcs, numbers, words_a_number):
+def _shares(rows: Any, arcs: Any, numbers: Any, words_a_number: Any) -> Shares:
     """Return where everything begins, in a bundle's shared memory alone."""
     ends = numbers * words_a_number
     starts = ends + rows
