@@ -170,4 +170,4 @@ def _refusal() -> str | None:
         device_number("cuda")
     except SSSPError as error:
         return str(error)
-    return "Numba's CUDA simulator is no GPU" if SIMULATOR else None
+    return "Numba's CUDA simulator is not a GPU" if SIMULATOR else None

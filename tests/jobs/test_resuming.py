@@ -431,10 +431,10 @@ def test_a_head_that_somebody_has_changed_is_no_manifest(
     text = manifest.read_text()
     assert old in text
     manifest.write_text(text.replace(old, new))
-    with pytest.raises(sssp.JobError, match="is no manifest of a job"):
+    with pytest.raises(sssp.JobError, match="is not a manifest of a job"):
         sssp.run(G, SOURCES, to=tmp_path / "od")
     manifest.write_text(text.splitlines()[0])
-    with pytest.raises(sssp.JobError, match="is no manifest of a job"):
+    with pytest.raises(sssp.JobError, match="is not a manifest of a job"):
         sssp.run(G, SOURCES, to=tmp_path / "od")
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,21 +84,16 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
     All may be repeated and mixed; their order is kept.
     """
     dest = f"{role}s"
-    parser.add_argument(
-        f"--{role}", dest=dest, action="append", type=Label, metavar="V", help=f"{help}; repeatable"
-    )
-    parser.add_argument(
+    add = partial(parser.add_argument, dest=dest, action="append")
+    add(f"--{role}", type=Label, metavar="V", help=f"{help}; repeatable")
+    add(
         f"--{role}-at",
-        dest=dest,
-        action="append",
         type=_point,
         metavar="LON,LAT",
         help=f"the vertex nearest to this point, in degrees, as a {role}; repeatable",
     )
-    parser.add_argument(
+    add(
         f"--{dest}",
-        dest=dest,
-        action="append",
         type=lambda text: VertexFile(Path(text)),
         metavar="FILE",
         help=f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
