@@ -28,7 +28,7 @@ from sssp.apps.terminal.vertices import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
@@ -126,7 +126,9 @@ def _list_columns(
     """Yield rows of source, target and distance, or if `wide` a row a source; count into `seen`."""
     import numpy as np
 
-    sources, targets = (_names(g, end) for end in ends)
+    sources, targets = (
+        label_vertices(g, end.vertices) if end.names is None else end.names for end in ends
+    )
     names = [str(name) for name in targets.tolist()] if wide else []
     if wide and len({"source", *names}) <= len(names):
         raise ValueError(
@@ -148,7 +150,3 @@ def _list_columns(
                 "target": np.tile(targets, result.rows),
                 "distance": distances.ravel(),
             }
-
-
-def _names(g: sssp.Graph, end: Chosen) -> NDArray[Any]:
-    return label_vertices(g, end.vertices) if end.names is None else end.names

@@ -162,7 +162,8 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
     row_of = np.full(n, -1, np.int32)
     found = 0
     kept: list[NDArray[np.int64]] = []
-    for piece in _pieces(vertices):
+    for first in range(0, vertices.size, PIECE):
+        piece = vertices[first : first + PIECE]
         unseen = piece[row_of[piece] < 0]
         places = np.arange(unseen.size, dtype=np.int32)
         # (of several values for one place the last is kept, which is the first from behind)
@@ -173,10 +174,6 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
         kept.append(new)
     distinct = np.concatenate(kept) if kept else np.empty(0, np.int64)
     return distinct, None if found == vertices.size else row_of[vertices]
-
-
-def _pieces(vertices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    return (vertices[first : first + PIECE] for first in range(0, vertices.size, PIECE))
 
 
 #: bytes that are read at a time
@@ -387,7 +384,8 @@ class ZarrStore:
                 dtype=field.dtype.newbyteorder("<"), fill_value=field.missing,
                 dimension_names=axes,
             )  # fmt: skip
-            array.update_attributes({"unreached": _as_json(field.missing)})
+            missing = "Infinity" if field.missing == np.inf else int(field.missing)
+            array.update_attributes({"unreached": missing})
         return {
             path: piece_of(path, path.relative_to(made).as_posix())
             for path in sorted(made.rglob("*"))
@@ -418,7 +416,7 @@ class ZarrStore:
         for field in self.layout.fields:
             for name, chunk in self._chunks(block, field, values[field.name]):
                 with whole_file(self.path / name, temporary) as stream:
-                    stream.write(self._encode(chunk))
+                    stream.write(self._codec.encode(chunk) if self.zstd else chunk)
                 pieces.append(Piece(name, stream.size, stream.checksum))
         return pieces
 
@@ -437,9 +435,6 @@ class ZarrStore:
                 f"{field.name}/c/{'/'.join(map(str, keys))}",
                 _fill_chunk(part, (rows, columns), field),
             )
-
-    def _encode(self, chunk: Array) -> Any:
-        return self._codec.encode(chunk) if self.zstd else chunk
 
     @cached_property
     def _codec(self) -> Any:
@@ -472,11 +467,6 @@ def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
     whole = np.full(shape, field.missing, dtype)
     whole[: part.shape[0], : part.shape[1]] = part
     return whole
-
-
-def _as_json(missing: Any) -> Any:
-    """Return the value for unreached vertices in JSON."""
-    return int(missing) if missing != np.inf else "Infinity"
 
 
 # -- Parquet --------------------------------------------------------------------------------------

@@ -140,7 +140,9 @@ def find_vertices(
             chosen = find_in_table(g, table, role, (role, VERTEX))
             parts.append(chosen.vertices)
             notes += chosen.notes
-            names += [] if id_column is None else _column(table, id_column)
+            if id_column is not None and id_column not in table.columns:
+                raise table.lacks(id_column)
+            names += [] if id_column is None else table.columns[id_column]
     vertices = np.concatenate(parts).astype(np.int64)
     if role == "source" and not allow_none and vertices.size == 0:
         raise ValueError(f"the files name no {role}")
@@ -152,12 +154,6 @@ def _vertex_table(path: Path, role: str) -> Table:
         return read_table(path)
     labels = (sssp.loaders.read_ss(path) + 1).tolist()
     return Table(str(path), {role: labels}, range(1, len(labels) + 1))
-
-
-def _column(table: Table, name: str) -> list[Any]:
-    if name not in table.columns:
-        raise table.lacks(name)
-    return table.columns[name]
 
 
 def find_in_table(
