@@ -6,7 +6,7 @@ A figure is the median of seven calls (of fewer where they take seconds), with k
 and the graph on the device; the first call on a fresh graph, upload included, stands beside it.
 On the CPU a call has 2, 16 or all threads, a long one all. First and last row are compared between
 the devices. What driver, context and compilation take in a new process stands in front.
-The rule of ``device="auto"`` (`sssp.calls.placement`) rests on these figures.
+The rule of ``device="auto"`` (`sssp.engine.thresholds`) rests on these figures.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ def test_betweenness_is_that_of_networkx(directed: bool, normalized: bool) -> No
 def test_the_bits_are_the_same_whatever_finds_the_distances(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sssp.calls.betweenness.BLOCK_BYTES", 0)  # several blocks of few rows
-    monkeypatch.setattr("sssp.calls.betweenness.ROWS_A_THREAD", 2)
+    monkeypatch.setattr("sssp.engine.thresholds.COUNTED_BYTES", 0)  # several blocks of few rows
+    monkeypatch.setattr("sssp.engine.thresholds.COUNTED_ROWS", 2)
     random = np.random.default_rng(1)
     grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(3, 4, create_using=nx.DiGraph))
     for _, _, data in grid.edges(data=True):

@@ -390,9 +390,9 @@ def test_blocks_side_by_side_are_one_call(block_size: int | None) -> None:
 
 def test_a_block_of_no_given_size_holds_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     g = ring_with_chords(100)
-    monkeypatch.setattr("sssp.calls.many_sources.BLOCK_BYTES", 3 * 8 * 100)
+    monkeypatch.setattr("sssp.engine.thresholds.ITERATED_BYTES", 3 * 8 * 100)
     assert [r.rows for r in sssp.iter_blocks(g, range(8))] == [3, 3, 2]
-    monkeypatch.setattr("sssp.calls.many_sources.BLOCK_BYTES", 1)
+    monkeypatch.setattr("sssp.engine.thresholds.ITERATED_BYTES", 1)
     assert [r.rows for r in sssp.iter_blocks(g, [4, 4])] == [1, 1]
 
 

@@ -17,34 +17,33 @@ from sssp.bench.papers.baselines import BaselineDijkstra, BaselineFloydWarshall
 from sssp.calls import placement
 from sssp.calls.make_plan import _estimate, make_plan
 from sssp.calls.placement import (
-    COMPILE,
-    LOAD,
-    WORTH_A_CALL,
     Work,
     choose_device,
     search_work,
     trip_work,
 )
 from sssp.engine import plan as plans
+from sssp.engine import thresholds
+from sssp.engine.device_names import VARIABLE
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.kernels import store
 from sssp.methods import CLOSURE_METHODS, DENSE_METHODS, METHODS, Sweep, as_method
 
 #: what a process takes that has to compile as well
-START = LOAD + COMPILE
+START = thresholds.LOAD + thresholds.COMPILE
 #: everything that a GPU can be asked for
 STARTED = {
     kind.solvers["cuda"] for kind in (METHODS | DENSE_METHODS).values() if "cuda" in kind.solvers
 }
 GRAPH = sssp.Graph.from_arcs([0, 1, 0], [1, 2, 2], [5, 5, 20])
-SLOW = Work(2 * WORTH_A_CALL)
+SLOW = Work(2 * thresholds.WORTH_A_GPU)
 VERY_SLOW = Work(2 * START)
 
 
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget what this process knows of its GPU."""
-    monkeypatch.delenv(placement.VARIABLE, raising=False)
+    monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(placement, "_started", set())
     monkeypatch.setattr(placement, "_spent", {})
     kept_on_disk(monkeypatch)
@@ -177,27 +176,27 @@ def test_more_threads_and_nearer_ends_keep_work_on_the_cpu():
 def test_a_gpu_is_started_once_the_calls_that_are_worth_it_have_taken_long_enough():
     # neither small calls nor those of another method count
     for _ in range(1000):
-        assert place(Work(0.9 * WORTH_A_CALL))[0] == "cpu"
+        assert place(Work(0.9 * thresholds.WORTH_A_GPU))[0] == "cpu"
     choose_device("auto", sssp.BellmanFord(), Work(0.9 * START))
     calls = int(START / SLOW.seconds)
     assert {place(SLOW)[0] for _ in range(calls - 1)} == {"cpu"}
     place(SLOW)
     assert place(SLOW) == ("cuda:0", True)
     # again not for small ones
-    assert place(Work(0.9 * WORTH_A_CALL))[0] == "cpu"
+    assert place(Work(0.9 * thresholds.WORTH_A_GPU))[0] == "cpu"
 
 
 @pytest.mark.usefixtures("gpu")
 def test_what_is_compiled_or_loaded_already_is_not_waited_for(monkeypatch):
-    work = Work(1.1 * LOAD)
+    work = Work(1.1 * thresholds.LOAD)
     assert choose_device("auto", sssp.BellmanFord(), work) == ("cpu", False)
     monkeypatch.setattr(placement, "_spent", {})
     kept_on_disk(monkeypatch, "sssp.cuda.search.bellman_ford.push._make_push_kernel._push_kernel")
-    assert place(Work(1.1 * LOAD))[0] == "cpu"
+    assert place(Work(1.1 * thresholds.LOAD))[0] == "cpu"
     assert choose_device("auto", sssp.BellmanFord(), work)[0] == "cuda:0"
     # the driver is there for the next method
-    assert place(Work(0.8 * COMPILE))[0] == "cpu"
-    assert place(Work(0.2 * COMPILE))[0] == "cuda:0"
+    assert place(Work(0.8 * thresholds.COMPILE))[0] == "cpu"
+    assert place(Work(0.2 * thresholds.COMPILE))[0] == "cuda:0"
 
 
 @pytest.mark.usefixtures("gpu")
@@ -233,8 +232,9 @@ def test_small_work_asks_no_driver(monkeypatch):
 @pytest.mark.usefixtures("untouchable")
 def test_what_stays_on_the_cpu_asks_no_driver(monkeypatch):
     monkeypatch.setattr(placement, "_started", STARTED)
-    for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
-        monkeypatch.setattr(placement, name, 0.0)
+    for name in ("WORTH_A_GPU", "LOAD", "COMPILE"):
+        monkeypatch.setattr(thresholds, name, 0.0)
+    monkeypatch.setattr("sssp.engine.thresholds.NOT_ESTIMATED", 0)
     floats = sssp.Graph.from_arcs([0, 1], [1, 2], [0.1, 0.2])
     for method in ("dijkstra", "breadth-first", BaselineDijkstra()):
         assert sssp.shortest_paths(GRAPH, 0, method=method).device == "cpu"
@@ -292,20 +292,20 @@ def test_the_simulator_is_no_gpu(monkeypatch, caplog):
 @pytest.mark.usefixtures("gpu")
 def test_the_variable_names_the_device_of_auto_alone(monkeypatch):
     for value, chosen in {"cpu": "cpu", "cuda": "cuda:0", "cuda:3": "cuda:3", "": "cpu"}.items():
-        monkeypatch.setenv(placement.VARIABLE, value)
+        monkeypatch.setenv(VARIABLE, value)
         assert place(None) == (chosen, False)
         assert place(None, "cpu") == ("cpu", False)
         assert place(None, "cuda:1") == ("cuda:1", False)
-    monkeypatch.setenv(placement.VARIABLE, "cpu")
+    monkeypatch.setenv(VARIABLE, "cpu")
     assert place(VERY_SLOW) == ("cpu", False)
-    monkeypatch.setenv(placement.VARIABLE, "cuda")
+    monkeypatch.setenv(VARIABLE, "cuda")
     with pytest.raises(DeviceError, match=r"dijkstra does not run on cuda; .*delta-stepping"):
         sssp.shortest_paths(GRAPH, 0, method="dijkstra")
 
 
 @pytest.mark.parametrize("value", ["gpu", "cuda:", "cuda:x", "auto", "CPU"])
 def test_a_variable_that_names_no_device_is_refused(value, monkeypatch):
-    monkeypatch.setenv(placement.VARIABLE, value)
+    monkeypatch.setenv(VARIABLE, value)
     with pytest.raises(DeviceError, match=f"SSSP_DEVICE is '{value}'; set it to cpu, cuda or"):
         sssp.shortest_paths(GRAPH, 0)
     assert sssp.shortest_paths(GRAPH, 0, device="cpu").device == "cpu"
@@ -350,8 +350,9 @@ def break_gpu(monkeypatch: pytest.MonkeyPatch) -> Callable[[Exception], None]:
 def test_a_gpu_that_lacks_memory_leaves_the_call_to_the_cpu_with_one_line(
     monkeypatch, caplog, break_gpu
 ):
-    for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
-        monkeypatch.setattr(placement, name, 0.0)
+    for name in ("WORTH_A_GPU", "LOAD", "COMPILE"):
+        monkeypatch.setattr(thresholds, name, 0.0)
+    monkeypatch.setattr("sssp.engine.thresholds.NOT_ESTIMATED", 0)
     break_gpu(DeviceError("one search takes 99 bytes, but only 9 may be used"))
     for _ in range(2):
         r = sssp.shortest_paths(GRAPH, 0, predecessors=True)
@@ -374,8 +375,9 @@ def test_a_named_gpu_is_never_replaced_and_other_errors_are_no_reason_to(monkeyp
     break_gpu(DeviceError("too small"))
     with pytest.raises(DeviceError, match="too small"):
         sssp.shortest_paths(GRAPH, 0, device="cuda")
-    for name in ("WORTH_A_CALL", "LOAD", "COMPILE"):
-        monkeypatch.setattr(placement, name, 0.0)
+    for name in ("WORTH_A_GPU", "LOAD", "COMPILE"):
+        monkeypatch.setattr(thresholds, name, 0.0)
+    monkeypatch.setattr("sssp.engine.thresholds.NOT_ESTIMATED", 0)
     break_gpu(DistanceOverflowError("too long"))
     with pytest.raises(DistanceOverflowError, match="too long"):
         sssp.shortest_paths(GRAPH, 0)
@@ -390,3 +392,19 @@ def test_estimates_know_the_size_of_the_result():
 
     assert host_bytes(predecessors=True, dtype=np.int64) == 2 * 3 * (8 + 4)
     assert host_bytes(output="sparse") == 0
+
+
+def test_a_call_that_runs_on_one_device_refuses_several_in_the_same_words():
+    h = sssp.prepare(GRAPH)
+    calls = (
+        lambda device: sssp.all_pairs(GRAPH, device=device),
+        lambda device: sssp.all_pairs(GRAPH, method="dijkstra", device=device),
+        lambda device: sssp.transitive_closure(GRAPH, device=device),
+        lambda device: sssp.nearest(GRAPH, [0], device=device),
+        lambda device: sssp.betweenness(GRAPH, device=device),
+        lambda device: h.scenarios([], device=device),
+    )
+    for call in calls:
+        for device in (["cpu", "cpu"], "cuda:all"):
+            with pytest.raises(DeviceError, match="this call runs on one device, not on"):
+                call(device)

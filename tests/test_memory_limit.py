@@ -74,7 +74,7 @@ def test_a_call_stays_within_the_least_limit_that_it_takes(
     asked: str, prepared: sssp.Hierarchy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # (else scratch of an earlier call, which a graph keeps, would not be seen)
-    monkeypatch.setattr("sssp.cpu.search_driver.KEPT_SCRATCH", 0)
+    monkeypatch.setattr("sssp.engine.thresholds.KEPT_SCRATCH", 0)
     negative = prepared.least_weight < 0  # (a search takes long there, and is no other)
     for network in [prepared] if negative else [prepared, prepared.graph]:
 

@@ -66,7 +66,6 @@ INSIDE = {
         "calls.make_plan",
         "calls.shortest_paths",
         "cpu.tree_sums",
-        "engine.bounds",
         "engine.check_arguments",
         "engine.exact_sums",
         "engine.memory",

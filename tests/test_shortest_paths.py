@@ -8,6 +8,7 @@ that overflow, real graphs) is tested in the rooms of `tests` that are named aft
 from __future__ import annotations
 
 import math
+import sys
 from functools import partial
 from typing import Any
 
@@ -469,3 +470,22 @@ def test_a_progress_bar_appears_only_where_it_is_wanted(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "3/3" in captured.err
+
+
+@pytest.mark.skipif(sys.gettrace() is not None, reason="coverage or a debugger adds calls")
+def test_a_call_on_three_vertices_makes_few_python_calls():
+    g = sssp.Graph.from_arcs([0, 1], [1, 2], [5, 5])
+    sssp.shortest_paths(g, 0, threads=1, device="cpu")
+    calls = []
+
+    def note(frame: Any, event: str, arg: Any) -> None:
+        if event == "call":
+            calls.append(f"{frame.f_code.co_filename}:{frame.f_code.co_name}")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        sssp.shortest_paths(g, 0, threads=1, device="cpu")
+    finally:
+        sys.setprofile(before)
+    assert len(calls) <= 70, "\n".join(calls)

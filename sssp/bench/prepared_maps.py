@@ -34,7 +34,7 @@ from sssp.apps.terminal.arguments import NamedGraph
 from sssp.bench.harness import RIVALS, Plan, PreparedMap, Rival, Table
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, explain
 from sssp.bench.workloads import SAMPLE, choose_first, repeat, time_call
-from sssp.calls.pairs import WORTH_LANDMARKS
+from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
 from sssp.kernels.dtypes import unreached
 
@@ -158,7 +158,7 @@ class Contender:
         wanted = min(question.size, self.most or question.size)
         few = SAMPLE
         if question.has_own_ends:
-            few = ENOUGH_TRIPS * WORTH_LANDMARKS * (plan.threads or default_threads())
+            few = ENOUGH_TRIPS * thresholds.WORTH_LANDMARKS * (plan.threads or default_threads())
         part = question.part(min(few, wanted))
         self._time(part)
         seconds, _ = self._time(part)

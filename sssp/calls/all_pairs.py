@@ -10,12 +10,18 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
-from sssp.calls.placement import Work, matrix_work, place, refuse_several, search_work
+from sssp.calls.placement import Work, matrix_work, place, search_work
 from sssp.calls.shortest_paths import run_plan, solve_plan
-from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, NegativeDiagonalError
+from sssp.engine import thresholds
+from sssp.engine.device_names import refuse_several
+from sssp.engine.matrix_request import (
+    ClosureRequest,
+    MatrixRequest,
+    NegativeDiagonalError,
+    unpacked_bits,
+)
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import methods_of
-from sssp.engine.packing import unpacked_bits
 from sssp.engine.plan import Plan, run_placed, solver_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
@@ -43,12 +49,6 @@ from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
-
-#: a search spends on a vertex and on an arc the time in which Floyd-Warshall relaxes so many
-#: pairs; measured on one core in int32 on random graphs of 300 to 2,000 vertices. On an H100, whose
-#: way back to the host is longer than either takes, it is as good: 3,000 vertices with 30 arcs each
-#: 11.6 ms by searches and 9.2 by Floyd-Warshall, 10,000 vertices 65 and 105
-PAIRS_PER_VERTEX, PAIRS_PER_ARC = 800, 100
 
 
 def all_pairs(
@@ -137,6 +137,7 @@ def all_pairs(
     >>> r.distances.tolist(), r.path(2, row=0).tolist()
     ([[0, 5, 10], [6, 0, 5], [1, 6, 0]], [0, 1, 2])
     """
+    refuse_several(device)
     source = _as_source(g_or_matrix)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, method)
@@ -167,7 +168,6 @@ def all_pairs(
         progress=check_progress(progress),
     )
     work = _estimate(chosen, graph, request)
-    refuse_several(device)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
 
     def answer(request: Request) -> Answer:
@@ -361,7 +361,7 @@ def _choose_method(graph: Graph, method: str | Method) -> Method:
         return as_method(method, METHODS | DENSE_METHODS)
     n = graph.n
     arcs = graph.count_entries() if isinstance(graph, MatrixGraph) else graph.m
-    if PAIRS_PER_VERTEX * n + PAIRS_PER_ARC * arcs >= n * n:
+    if thresholds.PAIRS_PER_VERTEX * n + thresholds.PAIRS_PER_ARC * arcs >= n * n:
         return FloydWarshall()
     return Johnson() if graph._weight_range.least < 0 else DeltaStepping()
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.calls.make_plan import make_plan
-from sssp.calls.placement import refuse_several
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.dependencies import Dependencies
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_network, refuse_negative
+from sssp.engine.device_names import refuse_several
 from sssp.engine.memory import FEWER_SOURCES, check_memory
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.progress import progress_bar
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-#: bytes of distances that are found before their paths are counted
-BLOCK_BYTES = 64 << 20
-#: least number of rows for every thread in such a block
-ROWS_A_THREAD = 4
 FEWER = f"{FEWER_SOURCES}, or pass threads=1"
 ON_HOST = "pass device='cpu'"
 
@@ -135,7 +132,9 @@ def _sum_of_dependencies(plan: Plan[Request]) -> NDArray[np.float64]:
 def _sum_on_host(plan: Plan[Request]) -> NDArray[np.float64]:
     request, graph = plan.request, plan.network._tree_graph.without_closed_arcs()
     dependencies = Dependencies(graph, plan.method.weighted)
-    rows = max(ROWS_A_THREAD * request.threads, BLOCK_BYTES // max(1, 8 * graph.n))
+    rows = max(
+        thresholds.COUNTED_ROWS * request.threads, thresholds.COUNTED_BYTES // max(1, 8 * graph.n)
+    )
     needed = {
         "distances of a block": 8 * graph.n * min(rows, request.rows),
         "the workers": dependencies.nbytes * min(request.threads, request.rows),

@@ -7,8 +7,9 @@ paths what they are, so that searches from one source at a time can find them.
 
 Integers come back exactly. Floats lose digits to potentials, and one very negative arc can make
 them useless for pairs that never use it: so only the trees are taken from the searches, the
-weights themselves are added along them, and every row is repaired (`sssp.cpu.repair`) until no
-arc is violated. Then it is what Bellman-Ford finds, to the bit.
+weights themselves are added along them, from the source on, and arcs are relaxed until none is
+violated. Then a row is what Bellman-Ford finds, to the bit: floating-point addition never reverses
+an order, so the least sum over all paths is a fixed point, and every label is the sum of a path.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.matrix.matrix_driver import tails_from_arcs
-from sssp.cpu.repair import repair, sum_along
+from sssp.cpu.search.bellman_ford import repair_kernel, sum_along_kernel
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import Plan
@@ -30,6 +31,9 @@ from sssp.engine.workers import Pool
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson
+
+#: expansions for every vertex after which a row is left to a search from the beginning
+EXPANSIONS = 4
 
 
 def johnson(plan: Plan[Request]) -> Answer:
@@ -122,11 +126,7 @@ def _integer_answer(
         missing = own == unreached(own.dtype)
         np.add(own, potentials - potentials[source], out=row)
         row[missing] = unreached(INT64)
-    tails = None
-    if request.predecessors:
-        tails = np.full(distances.shape, -1, INDEX)
-        tails_from_arcs(graph, request.sources, distances, tails, request.threads)
-    return Answer(narrowed(distances, request.dtype), tails, stats=_statistics(found))
+    return _finish(graph, request, distances, found)
 
 
 def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answer:
@@ -141,8 +141,11 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
     distances = np.empty((request.rows, graph.n), dtype)
 
     def mend(row: int) -> bool:
-        sum_along(arcs, int(request.sources[row]), found.predecessors[row], distances[row])
-        return repair(arcs, distances[row])
+        source, queue = int(request.sources[row]), np.empty(graph.n, INDEX)
+        sum_along_kernel(*arcs, source, found.predecessors[row], distances[row], queue)
+        queued, most = np.empty(graph.n, np.bool_), EXPANSIONS * graph.n
+        done: bool = repair_kernel(*arcs, distances[row], queued, queue, most)
+        return done
 
     with Pool(request.threads) as executor:
         mended = list(executor.map(mend, range(request.rows)))
@@ -151,8 +154,13 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
         sources = request.sources[left]
         rows = replace(request, sources=sources, predecessors=False, dtype=dtype, out=None)
         distances[left] = run_plan(Plan(graph, rows, BellmanFord())).distances
+    return _finish(graph, request, distances, found)
+
+
+def _finish(graph: Graph, request: Request, distances: NDArray[Any], found: Answer) -> Answer:
+    """Find the trees of final distances."""
     tails = None
     if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
         tails_from_arcs(graph, request.sources, distances, tails, request.threads)
-    return Answer(distances, tails, stats=_statistics(found))
+    return Answer(narrowed(distances, request.dtype), tails, stats=_statistics(found))

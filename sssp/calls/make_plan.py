@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.placement import Work, place, search_work
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import (
     as_limit,
     as_network,
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
 #: what ``"auto"`` stands for on road networks
 FASTEST, WITH_NEGATIVE_WEIGHTS = DeltaStepping(), BellmanFord()
-#: rows times vertices and arcs up to which a call stays on the CPU without an estimate, which takes
-#: a tenth as long as the call: some 0.1 ms, where the least call on a GPU takes 2
-SMALL = 10_000
 
 
 def make_plan(
@@ -113,7 +111,7 @@ def make_plan(
     if from_either_end and targets is not None and _is_shorter(network, chosen, request):
         transposed = _transpose(request)
     work = None
-    if device == "auto" and request.rows * (network.n + network.m) > SMALL:
+    if device == "auto" and request.rows * (network.n + network.m) > thresholds.NOT_ESTIMATED:
         work = _estimate(network, chosen, transposed or request, weights)
     place(request, device, chosen, work, stream=stream, memory_limit=memory_limit)
     plan = Plan(network, request, chosen)

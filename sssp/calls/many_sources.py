@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from sssp.calls.make_plan import make_plan
 from sssp.calls.shortest_paths import run_plan, solve_plan
-from sssp.engine.bounds import with_fixed_dtype
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count, as_limit, as_network, as_reduction
 from sssp.engine.memory import FEWER_SOURCES, SMALLER_BLOCKS
-from sssp.engine.plan import Plan
+from sssp.engine.plan import Plan, with_fixed_dtype
 from sssp.engine.request import Reduction, Request
 from sssp.engine.workers import map_over_devices
 from sssp.methods import Method
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
     from sssp.results.trees import ShortestPaths
-
-#: bytes of distances in a block, if the caller names no size
-BLOCK_BYTES = 256 << 20
 
 
 def reduce(
@@ -235,7 +232,7 @@ def iter_blocks(
     if plan.request.single:
         raise TypeError("iter_blocks takes a row of sources; for one call sssp.shortest_paths")
     if block_size is None:
-        block_size = max(1, BLOCK_BYTES // max(1, 8 * g.n))
+        block_size = max(1, thresholds.ITERATED_BYTES // max(1, 8 * g.n))
     size = as_count(block_size, "block_size")
     if plan.request.rows == 0:
         return iter(())

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from sssp.calls.make_plan import choose_method
-from sssp.calls.placement import named_device, place, refuse_several
+from sssp.calls.placement import place
 from sssp.calls.shortest_paths import failure, run_plan
 from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import (
     as_count,
     as_limit,
@@ -20,6 +21,7 @@ from sssp.engine.check_arguments import (
     refuse_negative,
     refuse_unprepared,
 )
+from sssp.engine.device_names import named_device
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, narrowed
 from sssp.engine.network import open_part, reversed_graph
@@ -35,13 +37,6 @@ if TYPE_CHECKING:
     from sssp.graph.graph import Graph
     from sssp.prepared.hierarchy import Hierarchy
 
-#: so many facilities for each that is wanted, and searches from all of them take less time than
-#: labels: on New York one from each takes 12 ms on two cores, and labels 0.2 s for each
-FEW = 8
-#: and likewise sweeps of a prepared map
-FEW_SWEPT = 50
-#: bytes of distances that are merged at once
-BLOCK_BYTES = 256 << 20
 #: what to do where the table does not fit
 FEWER = "ask for a smaller k, or pass dtype='int32' or 'float32'"
 #: and where that of a row a facility does not
@@ -136,7 +131,8 @@ def nearest(
     places, _ = as_vertices(facilities, network, "facility")
     count = as_count(k, "k")
     prepared = network._methods is not None
-    few = limit is None and places.size <= (FEW_SWEPT if prepared else FEW) * count
+    most = thresholds.FACILITIES_SWEPT if prepared else thresholds.FACILITIES_SEARCHED
+    few = limit is None and places.size <= most * count
     by_labels = named_device(device) in ("auto", "cpu") and not few and network.least_weight >= 0
     chosen = Dijkstra() if is_auto(method) and by_labels else choose_method(network, method)
     refuse_negative(network, chosen)
@@ -154,47 +150,40 @@ def nearest(
         refuse_unprepared(network, request)
     if isinstance(chosen, Dijkstra):
         network = network._tree_graph
-    refuse_several(device)
     place(request, device, chosen, None, memory_limit=memory_limit)
     part = open_part(network)
     plan = Plan(part if direction == "from" else reversed_graph(part), request, chosen)
     size = network.n * count * (INDEX.itemsize + bytes_of_entry(asked or INT64, asked))
     if request.device == "cpu":
         check_memory({"the answer": size}, request.memory_limit, "cpu", FEWER)
-    found = _by_labels(plan, count) if isinstance(chosen, Dijkstra) else _by_rows(plan, count)
+    search = _search_once if isinstance(chosen, Dijkstra) else _search_from_each
+    (distances, index), stats = search(plan, count)
     return NearestFacilities(
         network._tree_graph,
         places,
-        narrowed(found.table[0], asked),
-        found.table[1],
+        narrowed(distances, asked),
+        index,
         direction=direction,
         limit=request.limit,
         method=chosen.name,
         device=request.device,
-        stats=found.stats,
+        stats=stats,
     )
 
 
-class _Found(NamedTuple):
-    """A table of facilities, and what its searches have counted."""
-
-    table: Table
-    stats: dict[str, int]
-
-
-def _by_labels(plan: Plan[Request], k: int) -> _Found:
-    """Search once, from all facilities together."""
+def _search_once(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
+    """Return a table of facilities and counters, by one search from all of them."""
     graph = plan.network._tree_graph
     for dtype in weights_of(graph, plan.method).working_dtypes(plan.request.dtype):
         found = solve(graph, plan.request, k, dtype)
         if found is not None:
             table, settled = found
-            return _Found(table, {"settled": settled})
+            return table, {"settled": settled}
     raise failure(plan)
 
 
-def _by_rows(plan: Plan[Request], k: int) -> _Found:
-    """Search from every facility, and keep the best."""
+def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int]]:
+    """Return a table of facilities and counters, by a search from each of them."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     weights = weights_of(graph, plan.method)
     dtype: np.dtype[Any] = weights.working_dtypes(request.dtype)[-1]
@@ -205,13 +194,8 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
     if weights.least >= 0:
         # what is too long is left out, and missed only where there is room for it
         limit = longest if limit is None else min(limit, longest)
-    rows = replace(
-        request,
-        limit=limit,
-        dtype=None if dtype.kind == "i" else dtype,
-        progress=False,
-    )
-    block = BLOCK_BYTES
+    rows = replace(request, limit=limit, dtype=None if dtype.kind == "i" else dtype, progress=False)
+    block = thresholds.MERGED_BYTES
     if request.device == "cpu":
         # beside the table there are rows, and what searches work in takes as much as they may
         rows.memory_limit -= sum(part.nbytes for part in table)
@@ -229,4 +213,4 @@ def _by_rows(plan: Plan[Request], k: int) -> _Found:
             del answer  # (before there are the next rows)
     if float(weights.largest) * graph.n >= longest and leads_on(graph, table, request.limit):
         raise failure(plan)
-    return _Found(table, stats)
+    return table, stats

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.calls.make_plan import choose_method
-from sssp.calls.placement import (
-    named_device,
-    named_devices,
-    place,
-    search_work,
-    trip_work,
-)
+from sssp.calls.placement import named_devices, place, search_work, trip_work
 from sssp.calls.shortest_paths import failure
-from sssp.calls.trip_tables import solve_by_tables
 from sssp.cpu.search.a_star import landmark_bytes
-from sssp.cpu.tree import may_tie
+from sssp.cpu.tree import find_walks, may_tie
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import (
     as_limit,
     as_memory_limit,
@@ -31,21 +25,19 @@ from sssp.engine.check_arguments import (
     refuse_negative,
     refuse_unprepared,
 )
+from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
+from sssp.engine.narrow import convert_into
 from sssp.engine.network import open_part, reversed_graph
+from sssp.engine.outputs import joined_walks
 from sssp.engine.plan import Plan, is_symmetric, merged, run_placed, weights_of
 from sssp.engine.progress import check_progress
-from sssp.engine.request import Answer, Request
+from sssp.engine.request import Answer, Request, Walks
 from sssp.engine.threads import check_threads
+from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.check_arrays import as_flag
-from sssp.kernels.dtypes import FLOAT32, INT64, distance_dtype, largest_distance
-from sssp.methods import (
-    METHODS,
-    TRIP_METHODS,
-    AStar,
-    Method,
-    is_auto,
-)
+from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, distance_dtype, largest_distance, unreached
+from sssp.methods import METHODS, TRIP_METHODS, AStar, Method, is_auto
 from sssp.results.trip_results import Trips
 
 if TYPE_CHECKING:
@@ -55,16 +47,6 @@ if TYPE_CHECKING:
 #: bytes of a trip while those of a source are brought together, and in what is handed back
 #: (measured, without its distance and path)
 TRIP_BYTES = 80
-#: up to so many targets of a source, A* to each is faster than one search that goes all ways
-FEW = 8
-#: trips for every thread from which on landmarks pay, which take 18 searches of one thread
-WORTH_LANDMARKS = 45
-#: so many times fewer targets than sources are worth searching from the other end
-WORTH_TURNING = 2
-#: vertices from which on a search takes longer than all that goes with it
-WORTH_A_STAR = 1 << 12
-#: time of A* with its landmarks, as a share of a search to one target
-A_STAR_SHARE = 0.25
 
 
 def pairs(
@@ -187,43 +169,47 @@ def _ends(
 
 
 class _Groups(NamedTuple):
-    """Trips that differ, those of a source together.
+    """Trips by source.
 
     Attributes
     ----------
     graph : Graph
         The graph that is searched.
     sources : ndarray, shape (k,), int64
-        None twice.
-    counts : ndarray, shape (k,), int64
-        How many targets each has.
+    offsets : ndarray, shape (k + 1,), int64
+        Source i has ``targets[offsets[i]:offsets[i + 1]]``.
     targets : ndarray, shape (t,), int64
-    trip_of : ndarray, shape (p,), int64
+    trip_of : ndarray, shape (p,), int64, or slice
         Which of the t trips each trip of the call is.
     """
 
     graph: Graph
     sources: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    offsets: NDArray[np.int64]
     targets: NDArray[np.int64]
-    trip_of: NDArray[np.int64]
+    trip_of: Any
 
     @classmethod
     def of(cls, graph: Graph, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> _Groups:
+        """Group the trips that differ, those of a source together."""
         trips, trip_of = np.unique(starts * graph.n + ends, return_inverse=True)
-        sources, counts = np.unique(trips // max(graph.n, 1), return_counts=True)
-        return cls(graph, sources, counts, trips % max(graph.n, 1), trip_of)
+        sources, firsts = np.unique(trips // max(graph.n, 1), return_index=True)
+        offsets = np.append(firsts, trips.size)
+        return cls(graph, sources, offsets, trips % max(graph.n, 1), trip_of)
 
+    def part(self, chosen: NDArray[np.bool_]) -> _Groups:
+        """Return the groups of some sources."""
+        counts = np.diff(self.offsets)
+        return self._replace(
+            sources=self.sources[chosen],
+            offsets=np.concatenate(([0], np.cumsum(counts[chosen]))),
+            targets=self.targets[np.repeat(chosen, counts)],
+        )
 
-class _Found(NamedTuple):
-    """Answer to the trips that differ, and which of them each trip of the call is.
-
-    None: they were found one by one, in the order of the call.
-    """
-
-    answer: Answer
-    method: str
-    trip_of: NDArray[np.int64] | None
+    def singly(self) -> _Groups:
+        """Return a group for every trip."""
+        sources = np.repeat(self.sources, np.diff(self.offsets))
+        return self._replace(sources=sources, offsets=np.arange(sources.size + 1))
 
 
 class _Call:
@@ -255,34 +241,25 @@ class _Call:
     def groups(self) -> _Groups:
         """The trips by source, or by target on the reversed graph if searches are fewer then."""
         groups = _Groups.of(self.graph, self.starts, self.ends)
-        if self._turns(groups):
+        turns = (
+            not self.request.predecessors
+            and not isinstance(self.method, AStar)
+            and is_symmetric(self.request, self.graph.n, self.weights)
+            and thresholds.WORTH_TRANSPOSING * distinct(self.ends).size <= groups.sources.size
+        )
+        if turns:
             return _Groups.of(reversed_graph(self.graph), self.ends, self.starts)
         return groups
 
     def refuse_too_many(self, device: str | Sequence[str], memory_limit: float | None) -> None:
-        """Refuse more trips than there may be, before they are sorted.
-
-        Raises
-        ------
-        DeviceError
-            They take more memory than the call may, or more than the host has.
-        """
+        """Refuse more trips than there may be, before they are sorted."""
         named = [named_device(one) for one in named_devices(device)]
-        # (whoever names a GPU limits the memory there)
+        # (a limit for a GPU is not one for the host)
         on_gpu = any(name.startswith("cuda") for name in named)
         limit = as_memory_limit(None if on_gpu else memory_limit)
         check_memory({"the trips": self.request.reserved_bytes}, limit, "cpu", self.request.advice)
 
-    def _turns(self, groups: _Groups) -> bool:
-        """Whether searches from the targets, on the reversed graph, are fewer and find the same."""
-        return (
-            not self.request.predecessors
-            and not isinstance(self.method, AStar)
-            and is_symmetric(self.request, self.graph.n, self.weights)
-            and WORTH_TURNING * distinct(self.ends).size <= groups.sources.size
-        )
-
-    def _gives_paths(self) -> bool:
+    def _finds_paths(self) -> bool:
         """Whether A*, which does not see all of a row, finds the paths that are wanted."""
         if not self.request.predecessors:
             return True
@@ -292,24 +269,25 @@ class _Call:
 
     def refuse_ties(self) -> None:
         """Refuse paths by A* where they might not be those of other methods."""
-        if not self._gives_paths():
+        if not self._finds_paths():
             raise ValueError(
                 "a-star finds paths only where every weight is above 0, and none so small that a "
-                "sum of floats absorbs it; leave method away"
+                "sum of floats absorbs it; omit method="
             )
 
     def consider_a_star(self) -> None:
         """Choose A* where it pays."""
         request, graph = self.request, self.graph
-        few = self.groups.counts[self.groups.counts <= FEW]
+        counts = np.diff(self.groups.offsets)
         self.by_a_star = (
             graph.least_weight >= 0
-            and graph.n >= WORTH_A_STAR
-            and few.sum() >= WORTH_LANDMARKS * request.threads
+            and graph.n >= thresholds.WORTH_A_STAR
+            and counts[counts <= thresholds.A_STAR_TARGETS].sum()
+            >= thresholds.WORTH_LANDMARKS * request.threads
             and request.limit is None
             # float32 rounds too much for bounds to help
             and request.dtype != FLOAT32
-            and self._gives_paths()
+            and self._finds_paths()
         )
 
     def place(self, device: str | Sequence[str], memory_limit: float | None) -> None:
@@ -325,115 +303,115 @@ class _Call:
                 self.method, *sizes, rows, request.threads, targets=each, limited=limited
             )
         elif "cuda" in self.method.solvers and not request.predecessors:
-            # (which of them are the same nobody asks: that takes longer than finding all)
+            # (duplicates count: to find them takes longer than all trips)
             there = graph._is_on_device
             work = trip_work(*sizes, self.starts.size, request.threads, is_there=there)
         if work is not None and self.by_a_star:
-            work = work._replace(seconds=work.seconds * A_STAR_SHARE)
+            work = work._replace(seconds=work.seconds * thresholds.A_STAR_SHARE)
         place(request, device, self.method, work, memory_limit=memory_limit)
         # (in the wider of the dtypes that may be needed)
         self.by_a_star &= 2 * landmark_bytes(graph, INT64) <= request.memory_limit
 
     def answer(self) -> Trips:
-        """Find all trips.
-
-        Raises
-        ------
-        NegativeCycleError, DistanceOverflowError, DeviceError
-            As `pairs` documents.
-        """
-        found = run_placed(self.request, self._found)
-        if found is None:
+        """Find all trips; raises as `pairs` documents."""
+        trips = run_placed(self.request, self._solve)
+        if trips is None:
             raise failure(Plan(self.network, self.request, self.method))
-        answer, method, trip_of = found
-        distances, stats = answer.distances, answer.stats
-        if trip_of is not None:
-            distances = distances[trip_of]
-            stats = {name: values[trip_of] for name, values in stats.items()}
+        return trips
+
+    def _solve(self, request: Request) -> Trips | None:
+        """Find all trips where a request is placed; None after an overflow."""
+        on_cpu = all(device == "cpu" for device in request.devices or [request.device])
+        if on_cpu or request.predecessors or self.graph._methods is None:
+            groups = self.groups
+        else:  # (a GPU climbs on a prepared map, and groups the climbs itself)
+            alone = np.arange(self.starts.size + 1)
+            groups = _Groups(self.graph, self.starts, alone, self.ends, slice(None))
+        parts: list[tuple[Method, _Groups]] = [(self.method, groups)]
+        trip_of = groups.trip_of
+        if on_cpu and (self.by_a_star or isinstance(self.method, AStar)):
+            counts = np.diff(groups.offsets)
+            few = counts <= (thresholds.A_STAR_TARGETS if self.by_a_star else groups.graph.n)
+            parts = [(AStar(), groups.part(few).singly()), (self.method, groups.part(~few))]
+            parts = [part for part in parts if part[1].sources.size] or parts[:1]
+            # those by A* stand first now
+            trip_of = np.argsort(np.argsort(np.repeat(~few, counts), kind="stable"))[trip_of]
+        answers = []
+        for method, part in parts:
+            asked = replace(
+                request, sources=part.sources, targets=part.targets, target_offsets=part.offsets
+            )
+            answer = _run(Plan(part.graph, asked, method))
+            if answer is None:
+                return None
+            if part.sources.size < part.targets.size:
+                counts = np.diff(part.offsets)
+                stats = answer.stats.items()
+                answer.stats = {name: np.repeat(values, counts) for name, values in stats}
+            answers.append(answer)
+        answer = merged(answers)
         return Trips(
             self.network._tree_graph,
             self.starts,
             self.ends,
-            distances,
+            answer.distances[trip_of],
             limit=self.request.limit,
             walks=answer.walks,
             walk_of=trip_of,
-            method=method,
+            method="+".join(method.name for method, _ in parts),
             device=answer.device,
-            stats=stats,
-        )
-
-    def _found(self, request: Request) -> _Found | None:
-        """Find the trips of all groups; None after an overflow."""
-        if any(device != "cpu" for device in request.devices or [request.device]):
-            if self.graph._methods is not None and not request.predecessors:
-                return self._one_by_one(request)
-            groups = self.groups
-            whole = self._asked(request, np.ones(groups.sources.size, np.bool_))
-            answer = _by_tables(Plan(groups.graph, whole, self.method))
-            if answer is None:
-                return None
-            return _Found(_by_trip(answer, whole), self.method.name, groups.trip_of)
-        groups = self.groups
-        by_a_star = np.full(groups.sources.size, isinstance(self.method, AStar))
-        if self.by_a_star:
-            by_a_star = groups.counts <= FEW
-        parts = []
-        if by_a_star.any():
-            parts.append(Plan(groups.graph, _singly(self._asked(request, by_a_star)), AStar()))
-        if not by_a_star.all() or not parts:
-            parts.append(Plan(groups.graph, self._asked(request, ~by_a_star), self.method))
-        answers = []
-        for part in parts:
-            answer = part.run()
-            if answer is None:
-                return None
-            answers.append(_by_trip(answer, part.request))
-        # those by A* stand first now
-        places = np.argsort(np.argsort(~np.repeat(by_a_star, groups.counts), kind="stable"))
-        methods = "+".join(part.method.name for part in parts)
-        return _Found(merged(answers), methods, places[groups.trip_of])
-
-    def _one_by_one(self, request: Request) -> _Found | None:
-        """Find the trips as they come: a GPU climbs on a prepared map, and groups climbs itself."""
-        offsets = np.arange(self.starts.size + 1)
-        whole = replace(request, sources=self.starts, targets=self.ends, target_offsets=offsets)
-        answer = _by_tables(Plan(self.graph, whole, self.method))
-        return None if answer is None else _Found(answer, self.method.name, None)
-
-    def _asked(self, request: Request, chosen: NDArray[np.bool_]) -> Request:
-        """Return the question for some of the sources."""
-        groups = self.groups
-        return replace(
-            request,
-            sources=groups.sources[chosen],
-            targets=groups.targets[np.repeat(chosen, groups.counts)],
-            target_offsets=np.concatenate(([0], np.cumsum(groups.counts[chosen]))),
+            stats={name: values[trip_of] for name, values in answer.stats.items()},
         )
 
 
-def _by_tables(plan: Plan[Request]) -> Answer | None:
-    """Answer on a device that knows of no groups, or on several; None after an overflow."""
-    if plan.request.devices:
-        return plan.solve_on_devices(_by_tables)
-    if plan.request.device == "cpu":
+def _run(plan: Plan[Request]) -> Answer | None:
+    """Run a plan for trips; a GPU finds distances alone, and paths follow from them."""
+    request = plan.request
+    if request.devices:
+        return plan.solve_on_devices(_run)
+    if request.device == "cpu" or not request.predecessors:
         return plan.run()
-    return solve_by_tables(plan.network, plan.request, plan.method)
+    rows = plan._replace(request=replace(request, predecessors=False, outward=True))
+    answer = rows.run()
+    if answer is not None:
+        answer.walks = _find_walks(rows, answer.distances)
+    return None if answer is None or answer.walks is None else answer
 
 
-def _singly(request: Request) -> Request:
-    """Return the same question with one target a source."""
-    assert request.target_offsets is not None
-    return replace(
-        request,
-        sources=np.repeat(request.sources, np.diff(request.target_offsets)),
-        target_offsets=np.arange(request.target_offsets[-1] + 1),
-    )
+def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
+    """Find the paths of trips, whose distances are known, from whole rows; None after an overflow.
 
-
-def _by_trip(answer: Answer, request: Request) -> Answer:
-    """Return an answer whose counters have an entry a trip instead of one a source."""
-    assert request.target_offsets is not None
-    counts = np.diff(request.target_offsets)
-    stats = {name: np.repeat(values, counts) for name, values in answer.stats.items()}
-    return replace(answer, stats=stats)
+    A block of sources is searched at a time, up to the farthest of its targets.
+    """
+    graph = plan.network._tree_graph.without_closed_arcs()
+    weights = weights_of(graph, plan.method)
+    tails, walks = np.full(graph.n, -1, INDEX), list[Walks]()
+    last = 0
+    for part in plan.split(max(1, thresholds.PATHS_BYTES // (INT64.itemsize * max(graph.n, 1)))):
+        request = part.request
+        assert request.targets is not None
+        first, last = last, last + request.targets.size
+        own, limit = lengths[first:last], request.limit
+        if graph.least_weight >= 0:
+            limit = own[own != unreached(own.dtype)].max(initial=own.dtype.type(0)).item()
+        # (what is no trip may be too long for the dtype of the call)
+        asked = None if own.dtype.kind == "i" else own.dtype
+        whole = replace(request, targets=None, target_offsets=None, dtype=asked, progress=False)
+        whole.limit = limit
+        found = part._replace(request=whole).run()
+        if found is None:
+            return None
+        dtype = weights.working_dtypes(asked)[0]
+        if found.distances.dtype.itemsize > dtype.itemsize:
+            dtype = found.distances.dtype
+        arcs, bound = unsigned_arcs(graph, dtype), request.bound(dtype)
+        distances = np.empty(graph.n, dtype)
+        for row, source in enumerate(request.sources):
+            convert_into(found.distances[row], distances)
+            reached = np.flatnonzero(distances != unreached(dtype)).astype(INDEX)
+            ends = request.targets_of(row)
+            assert ends is not None
+            walks.append(
+                find_walks(graph, arcs, np.array([source]), ends, distances, reached, bound, tails)
+            )
+    return joined_walks(walks)

@@ -3,14 +3,14 @@
 A caller who names a device gets it, or an error. ``"auto"`` goes to the GPU by a rule that rests
 on whole calls, from and to arrays of the host (``bench/devices.py``):
 
-- What the CPU does in `WORTH_A_CALL` seconds stays there: the least call on a GPU takes 2 ms, and
-  first the graph has to travel. So one source belongs on the CPU but on the largest graphs, and
-  the more cores there are, the more sources.
-- Before its first answer a GPU wants `LOAD` seconds for what is imported and for its driver, and
-  `COMPILE` seconds for a method whose kernels are not on disk yet. So the CPU goes on until calls
-  of a method that were worth the GPU have taken it that long together. A single call of that
-  length goes to the GPU at once, and so does any that is worth it once the process has used that
-  method on a GPU.
+- What the CPU does in `thresholds.WORTH_A_GPU` seconds stays there: the least call on a GPU takes 2
+  ms, and first the graph has to travel. So one source belongs on the CPU but on the largest graphs,
+  and the more cores there are, the more sources.
+- Before its first answer a GPU needs `thresholds.LOAD` seconds for imports and its driver, and
+  `thresholds.COMPILE` seconds for a method whose kernels are not on disk yet. So the CPU goes on
+  until calls of a method that were worth the GPU have taken it that long together. A single call of
+  that length goes to the GPU at once, and so does any that is worth it once the process has used
+  that method on a GPU.
 - Dense rows of a prepared map come from the CPU about as fast as from a GPU, from where they have
   to travel, and the pieces of the map have to be brought there first: so much more a call must be
   worth.
@@ -25,11 +25,12 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from functools import cache
 from typing import Any, NamedTuple
 
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_memory_limit, as_stream
+from sssp.engine.device_names import ALL, is_device_name, named_device
 from sssp.engine.memory import physical_memory
 from sssp.engine.plan import warn_once
 from sssp.engine.request import Request, Resources
@@ -37,37 +38,6 @@ from sssp.errors import DeviceError, MissingExtraError
 from sssp.kernels import store
 from sssp.kernels.locks import make_lock
 from sssp.methods import METHODS, Method, Sweep
-
-#: names the device of calls with device="auto"
-VARIABLE = "SSSP_DEVICE"
-#: of a device
-NAME = re.compile(r"cpu|cuda(:\d+)?")
-#: names all GPUs
-ALL = "cuda:all"
-#: seconds of the CPU from which on a call is faster on the GPU, upload of the graph included:
-#: on an H100 against 16 cores 64 sources on NY (46 ms against 19) and 4 on a million vertices
-#: (36 against 36); against 2 cores one source on a million vertices (26 against 26)
-WORTH_A_CALL = 0.04
-#: seconds until a new process can use a GPU
-LOAD = 1.5
-#: seconds that the kernels of a method take to compile: there 5.2 for one source and 3.6 more for
-#: many, 16 for Floyd-Warshall
-COMPILE = 10.0
-#: bytes a second that come back from a GPU: 1,024 rows of NY in 66 ms, swept in 2
-BACK = 16e9
-#: seconds, for every vertex, until the pieces of a prepared map are on a GPU: NY 88 ms
-BRING = 0.33e-6
-#: seconds of a core for a trip on a prepared map, on NY
-SECONDS_PER_TRIP = 3e-6
-#: an arc takes the time of a vertex divided by this
-ARCS_PER_VERTEX = 8
-#: vertices of a prepared map around the paths to targets, for one above the targets: on NY 6 to 8
-AROUND_PATHS = 8
-#: seconds for a row, however small, whatever the number of threads; on 1,000 vertices
-SECONDS_PER_ROW = 20e-6
-#: least bytes of a search on the GPU: arcs, a table of first arcs, one row with its piles; of a
-#: prepared map that of NY took 89 bytes an arc
-BYTES_PER_VERTEX, BYTES_PER_ARC, BYTES_PER_PREPARED_ARC = 92, 12, 100
 
 logger = logging.getLogger("sssp")
 _lock = make_lock()
@@ -140,15 +110,16 @@ def search_work(
     seconds = (method.tree_seconds if trees else None) or method.seconds
     share, swept = 1.0, method.task == Sweep.task
     if targets is not None:
-        above = (AROUND_PATHS if trees else 1) * (targets / max(1, n)) ** 0.5
+        above = (thresholds.AROUND_PATHS if trees else 1) * (targets / max(1, n)) ** 0.5
         share = min(1.0, above) if swept else targets / (targets + 1)
-    vertices = 0.0 if limited else share * (n + m / ARCS_PER_VERTEX)
+    vertices = 0.0 if limited else share * (n + m / thresholds.ARCS_PER_VERTEX)
     searching = rows / max(min(rows, threads), 1) * vertices * seconds
     return Work(
-        rows * SECONDS_PER_ROW + searching,
-        BYTES_PER_VERTEX * n + (BYTES_PER_PREPARED_ARC if swept else BYTES_PER_ARC) * m,
+        rows * thresholds.SECONDS_PER_ROW + searching,
+        thresholds.BYTES_PER_VERTEX * n
+        + (thresholds.BYTES_PER_PREPARED_ARC if swept else thresholds.BYTES_PER_ARC) * m,
         host_bytes,
-        BRING * n if swept and not is_there else 0.0,
+        thresholds.BRING * n if swept and not is_there else 0.0,
     )
 
 
@@ -156,7 +127,7 @@ def trip_work(n: int, m: int, trips: int, threads: int, *, is_there: bool) -> Wo
     """Estimate trips on a prepared map; parameters as of `search_work`."""
     work = search_work(Sweep(), n, m, 0, threads, is_there=is_there)
     assert work is not None
-    return work._replace(seconds=trips * SECONDS_PER_TRIP / threads)
+    return work._replace(seconds=trips * thresholds.SECONDS_PER_TRIP / threads)
 
 
 def matrix_work(method: Method, n: int, threads: int, *, host_bytes: int) -> Work | None:
@@ -282,54 +253,11 @@ def named_devices(device: Any) -> list[str]:
     if not isinstance(device, list | tuple):
         return [device]
     for one in device:
-        if not _is_name(one):
+        if not is_device_name(one):
             raise DeviceError(f"unknown device {one!r} in a list; choose 'cpu', 'cuda' or 'cuda:N'")
     if not device:
         raise DeviceError("an empty list of devices: name one at least, as 'cuda:0'")
     return list(device)
-
-
-def named_device(device: Any) -> str:
-    """Return the device that the call or the environment names, or ``"auto"``.
-
-    Raises
-    ------
-    DeviceError
-        The name is none.
-    """
-    if device != "auto":
-        refuse_several(device)
-        if not _is_name(device):
-            raise DeviceError(
-                f"unknown device {device!r}; choose 'auto', 'cpu', 'cuda' or 'cuda:N'"
-            )
-        return str(device)
-    named = os.environ.get(VARIABLE, "")
-    if named and not _is_name(named):
-        raise DeviceError(
-            f"the environment variable {VARIABLE} is {named!r}; set it to cpu, cuda or cuda:N, or "
-            "unset it"
-        )
-    return named or "auto"
-
-
-def refuse_several(device: Any) -> None:
-    """Refuse a list of devices, for a call that runs on one.
-
-    Raises
-    ------
-    DeviceError
-        It is one, or the name of all.
-    """
-    if device == ALL or isinstance(device, list | tuple):
-        raise DeviceError(
-            f"this call runs on one device, not on {device!r}: name one, as 'cuda:0'; several "
-            "share the rows of shortest_paths, reduce, pairs and iter_blocks"
-        )
-
-
-def _is_name(device: Any) -> bool:
-    return isinstance(device, str) and NAME.fullmatch(device) is not None
 
 
 def _number(named: str) -> int:
@@ -341,7 +269,7 @@ def _number(named: str) -> int:
 
 def _pays(method: Method, work: Work) -> bool:
     """Whether a call belongs on the GPU, which is asked only if it does by its size."""
-    least = max(WORTH_A_CALL, work.host_bytes / BACK) + work.bringing
+    least = max(thresholds.WORTH_A_GPU, work.host_bytes / thresholds.BACK) + work.bringing
     if work.seconds < least or os.getpid() != _home:
         return False
     solver = method.solvers["cuda"]
@@ -358,7 +286,7 @@ def _pays(method: Method, work: Work) -> bool:
 def _start(kernels: str) -> float:
     """Seconds until this process has a first answer of kernels, by module, from a GPU."""
     compiled = any(name.startswith(f"{kernels}.") for name in store.names())
-    return (0.0 if _started else LOAD) + (0.0 if compiled else COMPILE)
+    return (0.0 if _started else thresholds.LOAD) + (0.0 if compiled else thresholds.COMPILE)
 
 
 @cache

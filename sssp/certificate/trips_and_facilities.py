@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 from sssp.certificate.certify import Certifier, Row
-from sssp.cpu.path_sums import skim_kernel
-from sssp.cpu.tree_sums import arcs_between
+from sssp.cpu.tree_sums import arcs_between, skim_kernel
 from sssp.errors import VerificationError
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT64, unreached

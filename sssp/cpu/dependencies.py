@@ -144,13 +144,15 @@ class Dependencies:
         try:
             scratch = self._free.pop()
         except IndexError:
-            scratch = (
-                np.empty(self.n + 1, OFFSET),
-                np.empty(self.m + 1, np.uint32),
-                np.empty(self.n, INDEX),
-                np.empty(self.n + 1, np.uint32),
-                np.empty(self.n, FLOAT64),
+            n, m = self.n, self.m
+            sizes = (
+                (n + 1, OFFSET),
+                (m + 1, np.uint32),
+                (n, INDEX),
+                (n + 1, np.uint32),
+                (n, FLOAT64),
             )
+            scratch = tuple(np.empty(size, dtype) for size, dtype in sizes)
         shares = np.empty(self.n, FLOAT64)
         unseen = unreached(distances.dtype)
         status = _dependencies_kernel(

@@ -36,14 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.solved_rows import HostRows
-from sssp.cpu.tree import Tree, branches_of, may_tie, reset
-from sssp.cpu.walks import walks_to
+from sssp.cpu.tree import Tree, branches_of, find_walks, may_tie, reset
+from sssp.engine import thresholds
 from sssp.engine.cycles import error_of
 from sssp.engine.memory import check_memory
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
 from sssp.engine.progress import progress_bar
-from sssp.engine.request import Answer, Request, Walks
+from sssp.engine.request import Answer, Request
 from sssp.engine.workers import POLL_SECONDS, Pool
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
@@ -52,8 +52,6 @@ from sssp.kernels.locks import make_lock
 from sssp.kernels.status import CLIPPED, NEGATIVE_CYCLE, OVERFLOW
 from sssp.methods import Method
 
-#: scratch that a graph keeps between calls, in bytes; beyond it workers allocate anew
-KEPT_SCRATCH = 256 << 20
 #: words of ``counters``
 COUNTERS = 8
 NO_TARGETS = np.empty(0, np.int64)
@@ -120,7 +118,7 @@ class _ScratchPool:
     def give_back(self, key: Any, scratch: Scratch) -> None:
         """Keep scratch for the next call, if it is not too much."""
         with self._lock:
-            if self._kept + scratch.nbytes <= KEPT_SCRATCH:
+            if self._kept + scratch.nbytes <= thresholds.KEPT_SCRATCH:
                 self._kept += scratch.nbytes
                 self._free.setdefault(key, []).append(scratch)
 
@@ -140,12 +138,6 @@ def solve_rows(
     dtype : dtype
     search : Search
 
-    Raises
-    ------
-    NegativeCycleError
-        A source reaches a cycle of negative length.
-    DeviceError
-        The answer needs more memory than the call may take.
     """
     return _SearchedRows(graph, request, method, dtype, search).run()
 
@@ -171,6 +163,7 @@ class Rows:
         self.counts = np.zeros((len(method.statistics), request.rows), np.int64)
         # set by one thread, and seen by the others after the row in hand
         self.stop = False
+        self._lock = threading.Lock()
         self._ends: list[tuple[int, Exception | None]] = []
 
     @property
@@ -251,10 +244,9 @@ class Rows:
     def _work_in_threads(
         self, blocks: Iterator[range], threads: int, advance: Callable[[int], object]
     ) -> None:
-        shared = _SharedIterator(blocks)
         with Pool(threads) as executor:
             try:
-                futures = [executor.submit(self._work, shared, advance) for _ in range(threads)]
+                futures = [executor.submit(self._work, blocks, advance) for _ in range(threads)]
                 # with a timeout, for else Ctrl-C is not heard on every system
                 while wait(futures, POLL_SECONDS, return_when=FIRST_EXCEPTION).not_done:
                     if any(f.done() and f.exception() for f in futures):
@@ -269,7 +261,11 @@ class Rows:
         self, blocks: Iterator[range], advance: Callable[[int], object] | None = None
     ) -> None:
         scratch = self.lease()
-        while not self.stop and (rows := next(blocks, None)) is not None:
+        while not self.stop:
+            with self._lock:
+                rows = next(blocks, None)
+            if rows is None:
+                break
             try:
                 self.solve(rows, scratch)
             except Exception as error:
@@ -351,7 +347,11 @@ class SingleRows(Rows):
         elif request.wants_tree:
             self._find_tree(found, sources, scratch)
         elif request.predecessors:
-            found.walks = self._walks(found, sources, scratch)
+            assert found.targets is not None
+            found.walks = find_walks(
+                self.graph, self.arcs, sources, found.targets, distances[0], reached, self.bound,
+                scratch.predecessors[0],
+            )  # fmt: skip
         self.form.take(found)
         if found.predecessors is scratch.predecessors:
             reset(scratch.predecessors[0], reached, -1)
@@ -384,20 +384,6 @@ class SingleRows(Rows):
             farthest = tree.distances[tree.reached].max()
         return not may_tie(self.graph, farthest, self.dtype)
 
-    def _walks(self, found: HostRows, sources: NDArray[np.int64], scratch: Scratch) -> Walks:
-        """Return the paths of a trip's row to its own targets."""
-        assert found.targets is not None
-        return walks_to(
-            self.graph,
-            self.arcs,
-            sources,
-            found.targets,
-            found.distances[0],
-            found.reached_vertices[0],
-            self.bound,
-            scratch.predecessors[0],
-        )
-
     def _final(self, distances: NDArray[Any], targets: NDArray[np.int64] | None) -> Any:
         """Greatest distance up to which a row is final: that of the farthest target, if reached.
 
@@ -429,14 +415,6 @@ class _SearchedRows(SingleRows):
         """The test whether the dtype was wide enough."""
         return OverflowTest(self.request, self.graph.n, self.graph._weight_range, self.dtype)
 
-    def overflowed(
-        self, row: int, distances: NDArray[Any], reached: NDArray[np.int32], dropped: bool
-    ) -> bool:
-        """Whether a row misses something because the dtype is too narrow for it."""
-        return bool(self.test.concerns(dropped)) and self.test.overflowed(
-            self.arcs, distances, reached, row
-        )
-
     def solve(self, rows: range, scratch: Scratch) -> None:
         """Search from the sources of one row."""
         sources, targets = self.sources_of(rows.start), self.request.targets_of(rows.start)
@@ -446,23 +424,18 @@ class _SearchedRows(SingleRows):
         if place is not None:
             row.fill(self.unseen)
         status, count = self.search.kernel(
-            *self.arcs,
-            sources,
-            NO_TARGETS if targets is None else targets,
-            self.bound,
-            row,
-            scratch.reached,
-            scratch.counters,
-            *self.search.options,
-            *scratch.extra,
-        )
+            *self.arcs, sources, NO_TARGETS if targets is None else targets, self.bound, row,
+            scratch.reached, scratch.counters, *self.search.options, *scratch.extra,
+        )  # fmt: skip
         reached = scratch.reached[:count]
         if status == NEGATIVE_CYCLE:
             raise error_of(int(sources[0]), reached)
-        tests = self.tests_all or status == CLIPPED
-        if status == OVERFLOW or (
-            tests and self.overflowed(rows.start, row, reached, status == CLIPPED)
-        ):
+        is_short = status == OVERFLOW or (
+            (self.tests_all or status == CLIPPED)
+            and self.test.concerns(status == CLIPPED)
+            and self.test.overflowed(self.arcs, row, reached, rows.start)
+        )
+        if is_short:
             self.end(rows)
         elif place is not None and self.ends_in_place:
             self.counts[:, rows.start] = scratch.counters[: len(self.counts)]
@@ -470,18 +443,3 @@ class _SearchedRows(SingleRows):
             self.finish(rows, distances, reached, scratch)
         if place is None:
             reset(row, reached, self.unseen)
-
-
-class _SharedIterator:
-    """Hands out blocks of rows to several threads, each once."""
-
-    def __init__(self, blocks: Iterator[range]) -> None:
-        self._blocks = blocks
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[range]:
-        return self
-
-    def __next__(self) -> range:
-        with self._lock:
-            return next(self._blocks)

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from sssp.cpu.intrinsics import atomic_add
+from sssp.engine import thresholds
 from sssp.kernels.jit import njit
 
 T = TypeVar("T")
 
 #: steps of a kernel's innermost work between two chances for Ctrl-C and progress
 STEPS = 1 << 33
-#: steps for which it pays to start a thread
-SHARE = 1 << 24
 #: seconds between two chances for Ctrl-C, where a wait for a lock hears nothing of it; after one
 PATIENCE, SHORT = 0.2, 0.001
 
@@ -149,4 +148,4 @@ def step_of(steps_each: int) -> int:
 
 def team_size(threads: int, steps: int) -> int:
     """How many of the threads that a call may use are worth starting for so many steps."""
-    return max(1, min(threads, steps // SHARE))
+    return max(1, min(threads, steps // thresholds.WORTH_A_THREAD))

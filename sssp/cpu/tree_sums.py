@@ -465,13 +465,7 @@ class TreeSums:
         """
         with self._scratch() as scratch:
             row, column = _skim_kernel(
-                self._arcs,
-                values,
-                *self._trees(rows),
-                self.columns,
-                self.missing,
-                scratch,
-                sums,
+                self._arcs, values, *self._trees(rows), self.columns, self.missing, scratch, sums
             )
         return None if row < 0 else (row, column)
 
@@ -530,3 +524,26 @@ class TreeSums:
 def _lengthened(of_arcs: NDArray[Any]) -> NDArray[Any]:
     """Append what `_arc_into` may look at: as a tail it is none, not even that of a root."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
+
+
+# ---- along paths that stand one behind the other
+
+
+@njit
+def skim_kernel(firsts, arcs, values, sums):
+    """Add `values` of the arcs of every path into `sums`, from its source on.
+
+    ``arcs`` has the arc that leads to every vertex of the paths, -1 at their sources.
+    """
+    for walk in range(firsts.size - 1):
+        for place in range(firsts[walk] + 1, firsts[walk + 1]):
+            sums[walk] += values[arcs[place]]
+
+
+@njit
+def load_kernel(firsts, arcs, walk_of, volumes, loads):
+    """Add the volume of every trip to `loads` of the arcs of its path."""
+    for trip in range(walk_of.size):
+        walk = walk_of[trip]
+        for place in range(firsts[walk] + 1, firsts[walk + 1]):
+            loads[arcs[place]] += volumes[trip]

@@ -25,7 +25,6 @@ from scipy.sparse.csgraph._validation import validate_graph
 
 from sssp.calls.johnson import johnson
 from sssp.calls.make_plan import make_plan
-from sssp.calls.placement import named_device
 from sssp.cpu.small_rows import (
     LARGEST,
     both_ways_kernel,
@@ -36,6 +35,8 @@ from sssp.cpu.small_rows import (
     rounds_kernel,
     rows_kernel,
 )
+from sssp.engine import thresholds
+from sssp.engine.device_names import named_device
 from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
 from sssp.errors import DistanceOverflowError, NegativeCycleError
@@ -179,9 +180,6 @@ def _are_integers(weights: NDArray[Any], least: Any, greatest: Any) -> bool:
 
 #: what SciPy writes where there is no predecessor, nor a source
 NO_VERTEX = -9999
-#: vertices and arcs, of one row and of all together, up to which a search does not go through the
-#: engine: one takes no longer than the way, all take some 50 ms, in which Ctrl-C is not heard
-SMALL, FEW = 1 << 12, 1 << 20
 #: no sum in here is off by more, relative to what was added up
 ROUNDING = 4 * float(np.finfo(FLOAT64).eps)
 #: how far SciPy lets an arc be violated before it sees a negative cycle
@@ -271,7 +269,7 @@ def rows_of(
 def _is_small(arcs: Arcs, rows: int, device: str) -> bool:
     """Whether searches are better not sent through the engine; refuses a device of no name."""
     size = arcs.n + arcs.indices.size
-    small = size <= SMALL and rows * size <= FEW
+    small = size <= thresholds.SCIPY_ROW and rows * size <= thresholds.SCIPY_ROWS
     return not named_device(device).startswith("cuda") and small
 
 

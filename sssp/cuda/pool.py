@@ -10,7 +10,7 @@ after anybody has waited last.
 
 What calls of a kind work in stays whole, with what was launched in it, for the next of that kind:
 it waits among the blocks, and goes as they do, the oldest first. While calls follow each other
-closely (`sssp.engine.series`) nothing goes but for whoever asks for more than is left.
+closely (`sssp.engine.reuse`) nothing goes but for whoever asks for more than is left.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from sssp.cuda.compiler import SIMULATOR, cuda, wait_for_device
-from sssp.engine.series import in_series, trimmed_after_series
+from sssp.engine.reuse import in_series, trim_after_series
 from sssp.errors import DeviceError
 from sssp.graph.graph import ON_FREE_DEVICE
 
@@ -109,7 +109,7 @@ class MemoryPool:
         self._clock = count(1)
         #: what was dropped up to then is in use no more
         self._waited = 0
-        trimmed_after_series(self)
+        trim_after_series(self)
 
     @property
     def idle_bytes(self) -> int:

@@ -25,6 +25,7 @@ from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, upload
 from sssp.cuda.device_output import DeviceForm
 from sssp.cuda.overflow_check import overflowed
+from sssp.cuda.own_targets import solve_by_tables
 from sssp.cuda.pool import device_array
 from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes, on_host
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
@@ -76,6 +77,12 @@ def solve_rows(
     NegativeCycleError
         A source reaches a cycle of negative length.
     """
+    if request.target_offsets is not None:
+
+        def solve(table: Request) -> Answer | None:
+            return solve_rows(graph, table, method, dtype, make_search)
+
+        return solve_by_tables(solve, graph.n, request, dtype)
     number = device_number(request.device)
     with select(number):
         on_device = device_graph(graph, number)

@@ -19,10 +19,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from sssp.engine import thresholds
 from sssp.engine.memory import physical_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import Network, open_part
@@ -32,17 +33,26 @@ from sssp.engine.request import Answer, Request, Resources
 from sssp.engine.workers import map_over_devices
 from sssp.errors import DeviceError, DistanceOverflowError
 from sssp.graph.check_arrays import is_sparse
-from sssp.kernels.dtypes import FLOAT64, INT32, INT64, ROUNDED, WeightRange, largest_distance
-from sssp.methods import Method
+from sssp.kernels.dtypes import (
+    FLOAT64,
+    INT32,
+    INT64,
+    ROUNDED,
+    WeightRange,
+    largest_distance,
+    unreached,
+)
+from sssp.methods import DeltaStepping, Method
+
+if TYPE_CHECKING:
+    from sssp.engine.network import Network
+
 
 logger = logging.getLogger("sssp")
 Q = TypeVar("Q", bound=Resources)
 T = TypeVar("T")
 #: of a method that looks at no weights
 UNIT_WEIGHTS = WeightRange(INT32, 1, 1)
-#: parts for every one of several devices, of no fewer rows than these if that makes them fewer:
-#: a part starts anew, and the last ones are not ready at the same time
-PARTS, LEAST_PART = 8, 2048
 #: modules of solvers by name: importlib takes 3 microseconds to find one
 _solvers: dict[str, Any] = {}
 
@@ -144,7 +154,7 @@ class Plan(NamedTuple, Generic[Q]):
 
 def part_size(rows: int, devices: int) -> int:
     """Return how many rows of a call a device takes at a time, if it is one of several."""
-    turns = max(1, min(PARTS, rows // (devices * LEAST_PART)))
+    turns = max(1, min(thresholds.PARTS, rows // (devices * thresholds.LEAST_PART)))
     return max(1, -(-rows // (devices * turns)))
 
 
@@ -249,3 +259,41 @@ def overflow_error(network: Network, request: Resources) -> DistanceOverflowErro
 def warn_once(text: str) -> None:
     """Log a warning, the first time only."""
     logger.warning(text)
+
+
+def with_fixed_dtype(plan: Plan[Request]) -> Plan[Request]:
+    """Return the plan with its dtype fixed, so that all parts of it have the same.
+
+    The caller's; else int32 if a bound on every distance fits, else int64.
+    """
+    request = plan.request
+    weights = weights_of(plan.network, plan.method)
+    if request.dtype is not None or weights.dtype.kind == "f":
+        return plan
+    most = _longest_distance(plan.network, weights)
+    if request.limit is not None and weights.least >= 0:  # (no limit keeps distances from falling)
+        most = min(most, request.limit)
+    dtype = INT32 if most <= largest_distance(INT32) else INT64
+    return plan._replace(request=replace(request, dtype=dtype))
+
+
+def _longest_distance(network: Network, weights: WeightRange) -> float:
+    """Bound every distance over integer weights.
+
+    A shortest path has at most n - 1 arcs. Where that many of the heaviest do not fit int32 but
+    every vertex reaches every other, a way over vertex 0 is a better bound: two searches, made
+    once and kept.
+    """
+    bound = float(weights.largest) * max(network.n - 1, 0)
+    if bound <= largest_distance(INT32) or weights.least < 0:
+        return bound
+    return min(bound, network._cached("longest way over vertex 0", lambda: _over_zero(network)))
+
+
+def _over_zero(network: Network) -> float:
+    total = 0.0
+    for graph in (network._tree_graph, network._tree_graph.reverse()):
+        answer = Plan(graph, Request(np.zeros(1, np.int64), dtype=INT64), DeltaStepping()).run()
+        greatest = np.inf if answer is None else answer.distances.max()
+        total += np.inf if greatest == unreached(INT64) else float(greatest)
+    return total

@@ -10,7 +10,7 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import ParamSpec, TypeVar
 
-from sssp.engine.series import series
+from sssp.engine.reuse import series
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.derived import Derived
+from sssp.engine.reuse import Derived
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.csr import arc_position
 from sssp.graph.frozen import frozen

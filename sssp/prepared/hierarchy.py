@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.search.bellman_ford import negative_cycle_from
 from sssp.cpu.sweep.customization import NO_METRIC, Metric, customize
-from sssp.cpu.sweep.partial_customization import MOST_CHANGES, LayeredMetric, change_arcs
+from sssp.cpu.sweep.partial_customization import LayeredMetric, change_arcs
+from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count
 from sssp.engine.cycles import described
-from sssp.engine.derived import Derived
+from sssp.engine.device_names import named_device
+from sssp.engine.reuse import Derived
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeCycleError
@@ -235,7 +237,7 @@ class Hierarchy:
         changes: Iterable[ArrayLike | tuple[ArrayLike, ArrayLike]],
         batch: int = 64,
         *,
-        device: str = "cpu",
+        device: str = "auto",
     ) -> Iterator[Hierarchy]:
         """Yield a hierarchy for each of many scenarios, in their order.
 
@@ -250,10 +252,11 @@ class Hierarchy:
             How many scenarios are customized together, by all threads, and held until they are
             asked for: each with weights of its own takes 17 MB of New York, and the 3 MB of its
             graph; one of some arcs these 3 MB.
-        device : str, default "cpu"
-            Where they will be asked: ``"cpu"``, ``"cuda"`` or ``"cuda:N"``. A GPU customizes up to
-            32 at a time, as far as a thirty-second of its memory goes (New York: 60 MB each); of a
-            scenario that changes some arcs only these travel there.
+        device : str, default "auto"
+            Where they will be asked: as for `sssp.shortest_paths`, but for several; ``"auto"`` is
+            the CPU unless ``SSSP_DEVICE`` names a GPU. A GPU customizes up to 32 at a time, as far
+            as a thirty-second of its memory goes (New York: 60 MB each); of a scenario that
+            changes some arcs only these travel there.
 
         Yields
         ------
@@ -282,12 +285,13 @@ class Hierarchy:
                 minutes[arc] = sssp.pairs(hs, homes, hospitals).distances.mean()
         """
         size, threads = as_count(batch, "batch"), default_threads()
-        if device == "cpu":
+        named = named_device(device)
+        if named in ("auto", "cpu"):
             return build_in_batches(self._scenario, changes, size, threads)
         from sssp.cuda.compiler import device_number
         from sssp.cuda.sweep.device_maps import customize_together
 
-        finish = partial(customize_together, number=device_number(device))
+        finish = partial(customize_together, number=device_number(named))
         return build_in_batches(self._version, changes, size, threads, finish, self._is_light)
 
     def _scenario(self, change: Any, threads: int) -> Hierarchy:
@@ -333,7 +337,7 @@ class Hierarchy:
         version = Hierarchy(graph, self._structure, self._slots)
         same = graph.weights.dtype == self.graph.weights.dtype
         usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
-        if same and usual and places.size <= MOST_CHANGES:
+        if same and usual and places.size <= thresholds.MOST_CHANGES:
             places = np.unique(places)
             if not any(key.startswith(("weights", "cuda")) for key in self._derived):
                 self._weigh(threads)  # (a map that only a GPU holds is changed there)

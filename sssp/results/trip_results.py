@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.cpu.path_sums import load_kernel, skim_kernel
-from sssp.cpu.tree_sums import arcs_between, check_arc_values, flow_on_input
+from sssp.cpu.tree_sums import (
+    arcs_between,
+    check_arc_values,
+    flow_on_input,
+    load_kernel,
+    skim_kernel,
+)
 from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError

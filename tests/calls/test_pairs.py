@@ -78,7 +78,7 @@ def questions(
 
 
 def methods_on(device: str) -> list[str]:
-    # on a GPU all go the same way (`sssp.calls.trip_tables`)
+    # on a GPU all go the same way (`sssp.cuda.own_targets`)
     return ["auto"] if device == "cuda" else ["auto", *METHODS, *TRIP_METHODS]
 
 

@@ -24,7 +24,7 @@ TWO: Any = ["cpu", "cpu"]
 @pytest.fixture(params=[1, 8], ids=["a part each", "many parts"], autouse=True)
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sssp.engine.plan.PARTS", request.param)
-    monkeypatch.setattr("sssp.engine.plan.LEAST_PART", 1)
+    monkeypatch.setattr("sssp.engine.thresholds.LEAST_PART", 1)
 
 
 @pytest.mark.parametrize(

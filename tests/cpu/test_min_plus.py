@@ -9,6 +9,7 @@ import pytest
 
 from sssp.cpu import team
 from sssp.cpu.matrix.min_plus import BLOCK, TILE, new_panels, pack, relax
+from sssp.engine import thresholds
 from sssp.kernels.dtypes import infinity
 from tests.patience import PATIENCE
 
@@ -119,7 +120,7 @@ def test_an_error_in_a_team_is_raised_once_all_are_done(failing):
 
 def test_a_team_is_no_larger_than_its_work():
     assert team.team_size(8, 0) == 1
-    assert team.team_size(8, 3 * team.SHARE) == 3
+    assert team.team_size(8, 3 * thresholds.WORTH_A_THREAD) == 3
     assert team.team_size(2, 1 << 60) == 2
     assert team.step_of(1) == team.STEPS
     assert team.step_of(1 << 60) == 1

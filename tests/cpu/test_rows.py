@@ -318,7 +318,7 @@ def test_only_so_many_threads_work_as_have_memory(monkeypatch: pytest.MonkeyPatc
 def test_scratch_beyond_what_a_graph_keeps_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     g = city()
     expected = sssp.shortest_paths(g, [0, 1, 2], targets=[5], predecessors=True, threads=1)
-    monkeypatch.setattr(runner, "KEPT_SCRATCH", 0)
+    monkeypatch.setattr("sssp.engine.thresholds.KEPT_SCRATCH", 0)
     for _ in range(2):
         r = sssp.shortest_paths(g, [0, 1, 2], targets=[5], predecessors=True, threads=2)
         assert_same(r, expected)

@@ -9,6 +9,7 @@ import pytest
 
 import sssp
 from sssp.calls import placement
+from sssp.engine import thresholds
 from sssp.engine.plan import warn_once
 from tests.cuda.conftest import SIMULATOR
 
@@ -49,8 +50,8 @@ def test_large_calls_go_to_a_gpu_in_use_and_small_ones_do_not(device):
 
 
 def test_work_that_adds_up_starts_the_gpu(monkeypatch):
-    monkeypatch.setattr(placement, "LOAD", 0.2)
-    monkeypatch.setattr(placement, "COMPILE", 0.0)
+    monkeypatch.setattr(thresholds, "LOAD", 0.2)
+    monkeypatch.setattr(thresholds, "COMPILE", 0.0)
     g = sssp.road_like(20_000)
     places = [sssp.shortest_paths(g, range(200), threads=2).device for _ in range(9)]
     assert places[0] == "cpu"
@@ -70,7 +71,7 @@ def test_matrices_go_there_too_but_for_floats(device):
 
 
 def test_a_graph_without_room_on_the_gpu_stays_on_the_cpu(device, monkeypatch, caplog):
-    monkeypatch.setattr(placement, "BYTES_PER_VERTEX", 1 << 40)
+    monkeypatch.setattr(thresholds, "BYTES_PER_VERTEX", 1 << 40)
     g = sssp.road_like(20_000)
     sssp.shortest_paths(g, 0, device=device)
     warn_once.cache_clear()

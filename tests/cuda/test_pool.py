@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from sssp.cuda.pool import LARGE, SMALL, Block, MemoryPool, Shelf
-from sssp.engine.series import series
+from sssp.engine.reuse import series
 from tests.cuda.conftest import SIMULATOR
 
 real = pytest.mark.skipif(SIMULATOR, reason="the simulator has no memory of a device")

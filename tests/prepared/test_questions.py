@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
-from sssp.cpu.sweep import sweep_driver as swept_rows
+from sssp.engine import thresholds
 from sssp.methods import Sweep
 from tests import naive
 from tests.compare import assert_same
@@ -68,7 +68,7 @@ def test_answers_agree_with_the_reference_in_every_combination(
 
 def test_paths_to_targets_are_those_of_whole_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a large map: paths are found from their ends, without a sweep, where nothing ties."""
-    monkeypatch.setattr("sssp.cpu.sweep.sweep_driver.BACKWARD", 1.0)
+    monkeypatch.setattr("sssp.engine.thresholds.BACKWARD", 1.0)
     solvers = [Prepared(Sweep(), "cpu")]
 
     def check(question: Question) -> None:
@@ -600,7 +600,7 @@ def test_paths_to_targets_are_those_of_a_search(
         options: Any = {"predecessors": True, "limit": data.draw(st.none() | st.integers(0, 6))}
         searched = sssp.pairs(h.graph, starts, ends, **options)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(swept_rows, "BACKWARD", g.n)  # from their ends, however small the graph
+            patch.setattr(thresholds, "BACKWARD", g.n)  # from their ends, however small the graph
             trips = sssp.pairs(h, starts, ends, **options)
             assert_same(
                 sssp.shortest_paths(h, sources, targets=ends, **options),

@@ -48,10 +48,9 @@ from sssp.apps.jobs.stores import (
 )
 from sssp.calls.placement import named_devices
 from sssp.cpu.tree_sums import check_arc_values
-from sssp.engine.bounds import with_fixed_dtype
 from sssp.engine.check_arguments import as_count, as_network, as_vertices
 from sssp.engine.exact_sums import as_numbers
-from sssp.engine.plan import Plan, weights_of
+from sssp.engine.plan import Plan, weights_of, with_fixed_dtype
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
 from sssp.engine.threads import check_threads

@@ -23,9 +23,8 @@ from sssp.bench.papers.baselines import (
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
-from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, packed_bits, unpacked_bits
 from sssp.engine.memory import check_memory
-from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
 from sssp.kernels.jit import njit
 

@@ -32,9 +32,8 @@ from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
 from sssp.cuda.pool import device_array
-from sssp.engine.matrix_request import ClosureRequest, MatrixRequest
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, packed_bits, unpacked_bits
 from sssp.engine.memory import check_memory
-from sssp.engine.packing import packed_bits, unpacked_bits
 from sssp.engine.request import Answer
 from sssp.kernels.dtypes import infinity
 

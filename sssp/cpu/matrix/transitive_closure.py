@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.team import run_team, step_of, team_size
-from sssp.engine.matrix_request import ClosureRequest
+from sssp.engine.matrix_request import WORD, ClosureRequest
 from sssp.engine.memory import check_memory
-from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
 from sssp.kernels.jit import njit
 from sssp.methods import ClosureBySquaring, ClosureByWarshall

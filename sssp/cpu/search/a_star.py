@@ -228,17 +228,11 @@ class _Landmarks:
     ) -> tuple[NDArray[Any], int]:
         """Return the distances from a vertex, and how many others they reach."""
         row = np.full(self.graph.n, unreached(self.dtype), self.dtype)
+        sources, reached = np.array([source], np.int64), np.empty(self.graph.n, INDEX)
         _, count = delta_stepping_kernel(
-            *arcs,
-            np.array([source], np.int64),
-            np.empty(0, np.int64),
-            largest_distance(self.dtype),
-            row,
-            np.empty(self.graph.n, INDEX),
-            np.zeros(COUNTERS, np.int64),
-            self._scale,
-            *self._scratch,
-        )
+            *arcs, sources, sources[:0], largest_distance(self.dtype), row, reached,
+            np.zeros(COUNTERS, np.int64), self._scale, *self._scratch,
+        )  # fmt: skip
         return row, count
 
 
@@ -263,10 +257,6 @@ def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -
     Answer or None
         None: a distance may not fit the dtype.
 
-    Raises
-    ------
-    DeviceError
-        The landmarks and a search need more memory than the call may take.
     """
     if request.rows == 0:
         return solve_rows(graph, request, method, dtype, Search(_a_star_kernel))
@@ -279,13 +269,8 @@ def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -
     width = max(typical_weight(graph) / FINER, 2 * finest_width(graph, dtype))
     bound = request.bound(dtype)
     rounding = 0.0 if dtype.kind == "i" else 8.0 * graph.n * float(np.finfo(dtype).eps)
-    options = (
-        1.0 / width,
-        landmarks.heights,
-        bool(bound < largest_distance(dtype)),
-        rounding,
-        landmarks.highest,
-    )
+    limited = bool(bound < largest_distance(dtype))
+    options = 1.0 / width, landmarks.heights, limited, rounding, landmarks.highest
     search = Search(_a_star_kernel, options, lambda n: (*make_links(n), np.empty(n, dtype)))
     left = replace(request, memory_limit=request.memory_limit - size)
     return solve_rows(graph, left, method, dtype, search)

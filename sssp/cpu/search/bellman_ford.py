@@ -25,6 +25,7 @@ from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.cycles import has_cycle, negative_cycle, settle_sources
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
+from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.kernels.jit import njit
@@ -40,23 +41,9 @@ ROUNDS, EXPANDED, RELAXED, COUNT, SIZE, NEXT_SEARCH, DROPPED = range(7)
 
 @njit
 def bellman_ford_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    unseen,
-    bound,
-    distances,
-    reached,
-    counters,
-    negative,
-    largest,
-    predecessors,
-    marks,
-    first_frontier,
-    second_frontier,
-    round_of,
-):
+    indptr, indices, weights, sources, unseen, bound, distances, reached, counters, negative,
+    largest, predecessors, marks, first_frontier, second_frontier, round_of,
+):  # fmt: skip
     """Search until nothing changes, or until a cycle among the predecessors is suspect.
 
     ``counters`` int64 is zero before a search; after `SUSPECT` another call goes on with it.
@@ -139,35 +126,17 @@ class Judged:
         self.kernel, self.graph, self.dtype = kernel, graph, dtype
 
     def __call__(
-        self,
-        indptr: NDArray[Any],
-        indices: NDArray[Any],
-        weights: NDArray[Any],
-        sources: NDArray[np.int64],
-        targets: NDArray[np.int64],
-        bound: Any,
-        distances: NDArray[Any],
-        reached: NDArray[np.int32],
-        counters: NDArray[np.int64],
-        *scratch: NDArray[Any],
-    ) -> tuple[int, int]:
+        self, indptr: Any, indices: Any, weights: Any, sources: NDArray[np.int64],
+        targets: NDArray[np.int64], bound: Any, distances: NDArray[Any],
+        reached: NDArray[np.int32], counters: NDArray[np.int64], *scratch: NDArray[Any],
+    ) -> tuple[int, int]:  # fmt: skip
         """Search from one row's sources."""
         counters[:] = 0
         while True:
             status, count = self.kernel(
-                indptr,
-                indices,
-                weights,
-                sources,
-                unreached(self.dtype),
-                bound,
-                distances,
-                reached,
-                counters,
-                self.graph.least_weight < 0,
-                largest_distance(self.dtype),
-                *scratch,
-            )
+                indptr, indices, weights, sources, unreached(self.dtype), bound, distances, reached,
+                counters, self.graph.least_weight < 0, largest_distance(self.dtype), *scratch,
+            )  # fmt: skip
             if status not in (SUSPECT, OVERFLOW):
                 return status, count
             cycle = self._negative_cycle(reached[:count], scratch[0])
@@ -211,15 +180,9 @@ def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.
     for dtype in (INT64, FLOAT64) if fits else (FLOAT64,):
         search = Judged(bellman_ford_kernel, graph, dtype)
         status, count = search(
-            *unsigned_arcs(graph, dtype),
-            sources,
-            np.empty(0, np.int64),
-            largest_distance(dtype),
-            np.full(n, unreached(dtype)),
-            reached,
-            np.zeros(COUNTERS, np.int64),
-            *_arrays(n),
-        )
+            *unsigned_arcs(graph, dtype), sources, sources[:0], largest_distance(dtype),
+            np.full(n, unreached(dtype)), reached, np.zeros(COUNTERS, np.int64), *_arrays(n),
+        )  # fmt: skip
         if status in (DONE, NEGATIVE_CYCLE):
             break
     return reached[: count if status == NEGATIVE_CYCLE else 0]
@@ -254,3 +217,62 @@ def solve(
     """
     kernel = Judged(bellman_ford_kernel, graph, dtype)
     return solve_rows(graph, request, method, dtype, Search(kernel, (), _arrays))
+
+
+# ---- rows of floats that were found another way (`sssp.calls.johnson`)
+
+
+@njit
+def sum_along_kernel(indptr, indices, weights, source, predecessors, distances, climb):
+    """Add the weights along the tree, outward; the rest is inf."""
+    distances[:] = np.inf
+    distances[source] = 0
+    for start in range(predecessors.size):
+        height, vertex = 0, start
+        while distances[vertex] == np.inf and predecessors[vertex] >= 0:
+            climb[height] = vertex
+            height += 1
+            vertex = predecessors[vertex]
+        for i in range(height - 1, -1, -1):
+            head = climb[i]
+            tail = predecessors[head]
+            arc = arc_position(indptr, indices, tail, head)
+            distances[head] = distances[tail] + weights[arc]
+
+
+@njit
+def repair_kernel(indptr, indices, weights, distances, queued, queue, most):
+    """Relax violated arcs until there are none; return whether that took at most `most` turns."""
+    n = distances.size
+    number = distances.dtype.type
+    size = 0
+    for tail in range(n):
+        queued[tail] = False
+        if distances[tail] == np.inf:
+            continue
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            if number(distances[tail] + weights[arc]) < distances[indices[arc]]:
+                queued[tail] = True
+                queue[size] = tail
+                size += 1
+                break
+    first, turns = 0, 0
+    while size > 0:
+        tail = queue[first]
+        first = first + 1 if first + 1 < n else 0
+        size -= 1
+        turns += 1
+        if turns > most:
+            return False
+        queued[tail] = False
+        start = distances[tail]
+        for arc in range(indptr[tail], indptr[tail + 1]):
+            head = indices[arc]
+            candidate = number(start + weights[arc])
+            if candidate < distances[head]:
+                distances[head] = candidate
+                if not queued[head]:
+                    queued[head] = True
+                    queue[(first + size) % n] = head
+                    size += 1
+    return True

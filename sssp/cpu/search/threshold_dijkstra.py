@@ -49,27 +49,10 @@ def _advance(pointer, last, neighbours, settled):
 
 @njit
 def _threshold_dijkstra_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    targets,
-    bound,
-    distances,
-    reached,
-    counters,
-    heads_by_weight,
-    out_weights,
-    in_indptr,
-    tails_by_weight,
-    in_weights,
-    in_out,
-    settled,
-    out_pointers,
-    in_pointers,
-    open_vertices,
-    batch,
-):
+    indptr, indices, weights, sources, targets, bound, distances, reached, counters,
+    heads_by_weight, out_weights, in_indptr, tails_by_weight, in_weights, in_out, settled,
+    out_pointers, in_pointers, open_vertices, batch,
+):  # fmt: skip
     number = distances.dtype.type
     unseen = distances[0]  # as every entry is still, and above every distance
     count, target, phases, most_open, total_open = 0, 0, 0, 0, 0
@@ -149,14 +132,8 @@ def _threshold_dijkstra_kernel(
 
 
 def _arrays(n: int) -> tuple[NDArray[Any], ...]:
-    settled = np.zeros(n, np.uint8)
-    return (
-        settled,
-        np.empty(n, OFFSET),
-        np.empty(n, OFFSET),
-        np.empty(n, INDEX),
-        np.empty(n, INDEX),
-    )
+    empty = [np.empty(n, dtype) for dtype in (OFFSET, OFFSET, INDEX, INDEX)]
+    return np.zeros(n, np.uint8), *empty
 
 
 def solve(
@@ -181,13 +158,7 @@ def solve(
     out_arcs = arcs_by_weight(graph, dtype)
     # unused without the IN test: then any arcs will do
     in_arcs = arcs_by_weight(graph, dtype, reverse=True) if in_out else out_arcs
-    options = (
-        out_arcs.indices,
-        out_arcs.weights,
-        in_arcs.indptr.view(np.uint64),
-        in_arcs.indices,
-        in_arcs.weights,
-        in_out,
-    )
+    into = in_arcs.indptr.view(np.uint64), in_arcs.indices, in_arcs.weights
+    options = (out_arcs.indices, out_arcs.weights, *into, in_out)
     search = Search(_threshold_dijkstra_kernel, options, _arrays)
     return solve_rows(graph, request, method, dtype, search)

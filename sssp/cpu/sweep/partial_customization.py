@@ -34,20 +34,13 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.customization import Metric, PackedArcs, Whole
 from sssp.cpu.sweep.sweeps import Arcs
+from sssp.engine import thresholds
 from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import infinity, safe_length
 from sssp.kernels.jit import njit
 from sssp.order.structure import NO_SLOT, Structure
 
-#: changed arcs, from which on a customization is faster
-MOST_CHANGES = 10_000
-#: weights that may stand above changed arcs, up to the root, in any case, and as a part of all: of
-#: arcs here and there about half of them change, and with more than that a change proved too much
-FEW, ABOVE_SHARE = 30_000, 8
-#: triangles that may be looked at for a change, at most, which takes 0.2 s. To look at as many as
-#: there are takes half as long as to customize on one core, as long as on two
-MANY = 50_000_000
 #: of a rank: nothing, its weights are written down, it waits for its turn besides
 UNTOUCHED, TOUCHED, WAITS = 0, 1, 2
 #: entries of ``counts``: ranks written down, their weights, ranks that wait, triangles looked at
@@ -608,9 +601,11 @@ def change_arcs(
     dtype = base.up.weights.dtype
     inf, first = infinity(dtype), structure.first
     lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
-    above = max(FEW, whole.basic.size // ABOVE_SHARE)
+    above = max(thresholds.WEIGHTS_ABOVE, whole.basic.size // thresholds.ABOVE_SHARE)
     begins = _begins(layer.ranks, first)
-    most = min(max(FEW, structure.triangles), MANY)
+    most = min(
+        max(thresholds.WEIGHTS_ABOVE, structure.triangles), thresholds.MOST_TRIANGLES_LOOKED_AT
+    )
     with whole.lock:
         if whole.is_changing:
             return None
@@ -629,17 +624,9 @@ def change_arcs(
         ranks: NDArray[np.uint32] = np.empty(count + layer.ranks.size, np.uint32)
         weights: NDArray[Any] = np.empty((2, int(log[3][HELD]) + layer.weights.shape[1]), dtype)
         count, held = _merge_kernel(
-            new_ranks,
-            new_begins,
-            log[2],
-            layer.ranks,
-            begins,
-            layer.weights,
-            first,
-            both,
-            ranks,
+            new_ranks, new_begins, log[2], layer.ranks, begins, layer.weights, first, both, ranks,
             weights,
-        )
+        )  # fmt: skip
         whole.is_changing = False
     if held > whole.most_held:
         return None
@@ -687,11 +674,7 @@ def _packed(
 
 
 def _fits(
-    whole: Whole,
-    ranks: NDArray[np.uint32],
-    up: PackedArcs,
-    down: PackedArcs,
-    greatest: float,
+    whole: Whole, ranks: NDArray[np.uint32], up: PackedArcs, down: PackedArcs, greatest: float
 ) -> bool:
     """Whether it is sure that every way of a version fits: by depth, else by measure."""
     most = safe_length(up.weights.dtype)

@@ -44,6 +44,7 @@ from sssp.cpu.sweep.sweeps import (
     trips_kernel,
 )
 from sssp.cpu.tree import may_tie, reset
+from sssp.engine import thresholds
 from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import bytes_of_entry, convert_into, narrowed
@@ -58,26 +59,6 @@ from sssp.order.prepared_map import PreparedMap, solve_by_sweeps, weigh_targets
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
 
-# ---- thresholds: New York (264,346 vertices), one thread of two busy cores, least of 7 runs, ms
-#: rows that are swept one by one in any case: 1, 2, 3, 4 and 8 take 3.0, 8.3, 12.7, 16.1 and 35.8;
-#: in lanes 21, 17, 18, 13 and 15
-SINGLE_ROWS = 2
-#: entries of a table, for every vertex, up to which they are found as trips:
-#: 1/256, 1/64 and 1/16 take 0.7, 2.8 and 7.7, by a sweep to the targets 1.0, 1.7 and 3.3; but that
-#: passes over all vertices, of which a larger map has more
-TRIPS_A_VERTEX = 1 / 64
-#: greatest part of the vertices that are a source's targets for paths to be found from their
-#: ends: 4 sources with 1/4000, 1/1000 and 1/250 take 8.4, 21.7 and 55; by sweeps 15, 22 and 36
-BACKWARD = 1 / 1000
-#: greatest part of the vertices that the first row looks at, for rows with a limit to be single: 64
-#: sparse rows that look at 2, 11 and 21% take 12, 47 and 88; in lanes 36, 39 and 51
-NEAR = 1 / 16
-#: most sources in one call for trips with paths: some milliseconds, in which Ctrl-C waits
-TRIPS_TOGETHER = 64
-#: most lanes of a block: with 16, 32, 64, 128 and 256, sums of 256 rows take 194, 143, 93, 86, 134
-MOST_LANES = 64
-#: bytes of a worker's block of lanes, if it has more than one group of them
-BLOCK_BYTES = 256 << 20
 #: places whose lanes are transposed together
 TILE = 64
 
@@ -106,9 +87,9 @@ def _solve(
         return (_TripRows if backward else _SweptRows)(*question).run()
     if request.targets is not None and request.reduction is None:
         entries = request.rows * request.targets.size
-        if entries <= TRIPS_A_VERTEX * prepared.n:
-            return _solve_as_trips(*question)
-    if request.rows <= SINGLE_ROWS or _stays_near(*question):
+        if entries <= thresholds.TRIPS_A_VERTEX * prepared.n:
+            return solve_trips(*question)
+    if request.rows <= thresholds.SINGLE_ROWS or _stays_near(*question):
         return _SweptRows(*question).run()
     return _LaneRows(*question).run()
 
@@ -118,28 +99,8 @@ def _goes_back(graph: Graph, request: Request, dtype: np.dtype[Any]) -> bool:
     if request.targets is None or request.nearest or request.fewest_arcs:
         return False
     sources = 1 if request.target_offsets is None else max(1, request.rows)
-    are_few = request.targets.size <= BACKWARD * graph.n * sources
+    are_few = request.targets.size <= thresholds.BACKWARD * graph.n * sources
     return request.predecessors and are_few and not may_tie(graph, request.bound(dtype), dtype)
-
-
-def _solve_as_trips(
-    prepared: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer:
-    """Find every entry of a table as a trip."""
-    assert request.targets is not None
-    rows, columns = request.rows, request.targets.size
-    trips = replace(
-        request,
-        targets=np.tile(request.targets, rows),
-        target_offsets=np.arange(rows + 1) * columns,
-        out=None,
-    )
-    answer = solve_trips(prepared, trips, method, dtype)
-    answer.distances = answer.distances.reshape(rows, columns)
-    if request.out is not None:
-        convert_into(answer.distances, request.out)
-        answer.distances = request.out
-    return answer
 
 
 def _stays_near(
@@ -150,7 +111,7 @@ def _stays_near(
         return False
     probe = replace(request, sources=request.sources[:1], output="sparse", reduction=None, out=None)
     answer = _SweptRows(prepared, probe, method, dtype).run()
-    return answer is not None and answer.stats["swept"][0] <= NEAR * prepared.n
+    return answer is not None and answer.stats["swept"][0] <= thresholds.NEAR * prepared.n
 
 
 class _SweptRows(SingleRows):
@@ -220,7 +181,7 @@ class _TripRows(_SweptRows):
 
     def blocks(self, threads: int) -> Iterator[range]:
         """Yield the sources of each call."""
-        step = max(1, min(TRIPS_TOGETHER, -(-self.request.rows // threads)))
+        step = max(1, min(thresholds.TRIPS_TOGETHER, -(-self.request.rows // threads)))
         return _ranges(self.request.rows, step)
 
     def solve(self, rows: range, scratch: Scratch) -> None:
@@ -307,7 +268,9 @@ class _LaneRows(Rows):
         share = -(-request.rows // (LANES * request.threads))
         held = self.form.nbytes + self.counts.nbytes + self.request.nbytes + self.shared_bytes
         room = request.memory_limit - held - prepared.n * dtype.itemsize - self.places
-        fitting = min(MOST_LANES // LANES, BLOCK_BYTES // group, share, room // group)
+        fitting = min(
+            thresholds.MOST_LANES // LANES, thresholds.LANES_BYTES // group, share, room // group
+        )
         self.together = max(1, fitting) * LANES
 
     @property
@@ -493,12 +456,7 @@ class SweptLanes:
     walks: Walks | None = None
 
     def __init__(
-        self,
-        rows: range,
-        block: NDArray[Any],
-        start: int,
-        bound: Any,
-        columns: NDArray[np.int64],
+        self, rows: range, block: NDArray[Any], start: int, bound: Any, columns: NDArray[np.int64]
     ) -> None:
         self.rows, self._block, self._start = rows, block, start
         self._bound, self._columns = bound, columns

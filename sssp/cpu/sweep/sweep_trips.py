@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import convert_into, narrowed
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
@@ -194,15 +194,18 @@ class _Climbs:
 def solve_trips(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer:
-    """Find the distances of trips, those of every source together.
+    """Find the distances of trips, those of every source together, or the entries of a table.
 
     O(arcs to ancestors) time a source and a target, `LANES` at a time, and O(depth) a trip.
     """
     assert request.targets is not None
-    assert request.target_offsets is not None
+    vertices, offsets = request.targets, request.target_offsets
+    if offsets is None:
+        offsets = np.arange(request.rows + 1) * vertices.size
+        vertices = np.tile(vertices, request.rows)
+    source_of = np.repeat(request.sources, np.diff(offsets))
     structure, metric, inf = hierarchy._structure, hierarchy._layered(dtype), infinity(dtype)
-    targets = structure.rank[request.targets]
-    sources = np.repeat(structure.rank[request.sources], np.diff(request.target_offsets))
+    sources, targets = structure.rank[source_of], structure.rank[vertices]
     found: NDArray[Any] = np.empty(targets.size, dtype)
     label_bytes = 2 * structure.height * dtype.itemsize
     piece = int(max(LANES, min(MOST_TRIPS, LABEL_BYTES // max(label_bytes, 1))))
@@ -233,14 +236,19 @@ def solve_trips(
         for done in ordered_map(solve, pieces, max(1, int(threads))):
             advance(done)
     if metric.potentials is not None:
-        ends = metric.potentials[request.targets]
-        starts = np.repeat(metric.potentials[request.sources], np.diff(request.target_offsets))
         reached = found != unreached(dtype)
-        found[reached] += (ends - starts)[reached]
+        heights = metric.potentials[vertices] - metric.potentials[source_of]
+        found[reached] += heights[reached]
     counts = np.zeros((len(method.statistics), request.rows), INT64)
     if request.rows:
         passed = structure.depth[targets] + 1
         counts[0] = structure.depth[structure.rank[request.sources]] + 1
-        counts[0] += np.add.reduceat(np.append(passed, 0), request.target_offsets[:-1])
+        counts[0] += np.add.reduceat(np.append(passed, 0), offsets[:-1])
     stats = dict(zip(method.statistics, counts, strict=True))
-    return Answer(narrowed(found, request.dtype), stats=stats)
+    distances = narrowed(found, request.dtype)
+    if request.target_offsets is None:
+        distances = distances.reshape(request.rows, request.targets.size)
+    if request.out is not None:
+        convert_into(distances, request.out)
+        distances = request.out
+    return Answer(distances, stats=stats)

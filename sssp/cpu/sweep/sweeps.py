@@ -437,10 +437,7 @@ def _select_kernel(
 
 
 def select_ancestors(
-    arcs: Arcs,
-    parent: NDArray[np.int32],
-    ranks: NDArray[np.int32],
-    check: Callable[[int], object],
+    arcs: Arcs, parent: NDArray[np.int32], ranks: NDArray[np.int32], check: Callable[[int], object]
 ) -> Selection:
     """Return the selection of some ranks and their ancestors, which it numbers anew.
 
@@ -462,7 +459,7 @@ def select_ancestors(
 
 # ---- paths to a few targets, each from its end, without a sweep of all ranks
 #
-# A path goes back from its target over tight arcs, always to the smallest tail (`sssp.cpu.walks`):
+# A path goes back from its target over tight arcs, always to the smallest tail (`sssp.cpu.tree`):
 # it needs the distances of its own vertices and of the tails of arcs into them. The distance of a
 # rank depends on the ranks above it alone. So every rank that is needed is swept on demand, with
 # its ancestors up to the root: the lazy sweep of Strasser and Zeitz, "A fast and tight heuristic

@@ -40,9 +40,8 @@ from sssp.cuda.device.warp import from_lane
 from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.fill import fill
 from sssp.cuda.pool import device_array
-from sssp.engine.matrix_request import ClosureRequest
+from sssp.engine.matrix_request import WORD, ClosureRequest
 from sssp.engine.memory import check_memory
-from sssp.engine.packing import WORD
 from sssp.engine.progress import progress_bar
 from sssp.kernels.dtypes import INDEX
 from sssp.methods import ClosureBySquaring, ClosureByWarshall

@@ -23,7 +23,7 @@ from sssp.cuda.sweep.climb import TOP
 from sssp.cuda.sweep.customization import Room
 from sssp.cuda.sweep.selection import Arrays, Selections
 from sssp.cuda.sweep.sweeps import Pass
-from sssp.engine.derived import Derived
+from sssp.engine.reuse import Derived
 from sssp.kernels.dtypes import INDEX
 from sssp.order.partition import Bundles, make_bundles
 from sssp.order.structure import NO_SLOT, Structure, offsets

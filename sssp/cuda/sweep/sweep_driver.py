@@ -21,7 +21,7 @@ from sssp.cuda.sweep.lanes import FEW, LanesSearch
 from sssp.cuda.sweep.low_latency import answer_at_once
 from sssp.cuda.sweep.selection import Packed
 from sssp.cuda.sweep.sweep_outputs import Folded, SideBySide, Turned
-from sssp.cuda.sweep.sweep_trips import found_trips
+from sssp.cuda.sweep.sweep_trips import find_trips
 from sssp.engine.request import Answer, Reduction, Request
 from sssp.kernels.dtypes import INT32, INT64
 from sssp.methods import Method
@@ -56,11 +56,13 @@ def solve(
 def _swept(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
-    """Answer by sweeps, but for nearest sources; the device is current."""
+    """Answer by sweeps, but for nearest sources and trips; the device is current."""
     if request.nearest:
         return search_graph(hierarchy, request, method, dtype)
     graph = hierarchy.graph.without_closed_arcs() if request.predecessors else hierarchy.graph
     number = device_number(request.device)
+    if request.target_offsets is not None:
+        return find_trips(device_map(hierarchy, dtype, number), hierarchy, request, method)
 
     def make_search(on_device: DeviceGraph) -> Search:
         there, trees = device_map(hierarchy, dtype, number), None
@@ -76,22 +78,6 @@ def _swept(
     if _ends_at_targets(request):
         request = weigh_targets(request)
     return solve_rows(graph, request, method, dtype, make_search)
-
-
-def solve_trips(
-    hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
-) -> Answer | None:
-    """Find the distances of trips by climbs that meet; None if sums may leave the dtype.
-
-    Raises
-    ------
-    DeviceError
-        As `solve` does.
-    """
-    number = device_number(request.device)
-    with select(number):
-        on_device = device_map(hierarchy, dtype, number)
-        return found_trips(on_device, hierarchy, request, method) if on_device.fits else None
 
 
 def _fits(hierarchy: PreparedMap, request: Request, dtype: np.dtype[Any]) -> bool:

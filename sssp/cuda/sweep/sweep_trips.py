@@ -13,9 +13,8 @@ No trip waits for another, and the host looks at none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
@@ -224,44 +223,13 @@ def _make_meet_kernel(dtype: np.dtype[Any]) -> Any:
     return _meet_kernel
 
 
-class _Part(NamedTuple):
-    """Trips that are found together: device arrays."""
-
-    sources: Any
-    targets: Any
-    distances: Any
-    climbed: Any
-
-
-@dataclass
-class _Scratch:
-    """Memory for trips that are found together.
-
-    Attributes
-    ----------
-    rows : device array, shape (2, n), int32
-    counts : device array, shape (2,), uint32
-    ranks : device array, shape (2, most), int32
-    labels : tuple of device arrays, shape (most * height,)
-    """
-
-    rows: Any
-    counts: Any
-    ranks: Any
-    labels: tuple[Any, Any]
-
-
-def found_trips(
+def find_trips(
     on_device: DeviceMap, hierarchy: PreparedMap, request: Request, method: Method
 ) -> Answer:
     """Find the distances of trips on the map of a hierarchy on a device, which is current.
 
     O(arcs to ancestors) work a vertex where trips begin or end, and O(depth) a trip.
 
-    Raises
-    ------
-    DeviceError
-        There is no room for a climb from both ends.
     """
     assert request.targets is not None
     assert request.target_offsets is not None
@@ -270,10 +238,10 @@ def found_trips(
     stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
     if request.targets.size == 0:
         return Answer(narrowed(np.empty(0, on_device.dtype), request.dtype), stats=stats)
-    sources = (
-        request.sources if alone else np.repeat(request.sources, np.diff(request.target_offsets))
-    )
-    found, climbed = _Trips(on_device, hierarchy, request, sources).found()
+    sources = request.sources
+    if not alone:
+        sources = np.repeat(sources, np.diff(request.target_offsets))
+    found, climbed = _Trips(on_device, hierarchy, request, sources).find()
     stats["climbed"] = climbed if alone else np.add.reduceat(climbed, request.target_offsets[:-1])
     return Answer(narrowed(found, request.dtype), stats=stats)
 
@@ -293,7 +261,7 @@ class _Trips:
         self.ends = sources, request.targets
         structure, number = hierarchy._structure, device_number(request.device)
         self.depths_down = hierarchy._cached(
-            f"cuda:{number}, {self.dtype.char}, depths down", lambda: _depths_down(on_device)
+            f"cuda:{number}, {self.dtype.char}, depths down", lambda: _upload_depths_down(on_device)
         )
         self.parent, self.chain = structure.shared.made(
             f"cuda:{number}, paths", lambda: (upload(structure.parent), upload(structure.chain))
@@ -314,51 +282,53 @@ class _Trips:
         self.most = min(self.total, fitting, self.n)
         self.piece = self.total if self.most == self.n else self.most
 
-    def found(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def find(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return the distances, and how many vertices were passed for each."""
         total, stream = self.total, cuda.stream()
         sources, targets = (upload(np.ascontiguousarray(side)) for side in self.ends)
         distances, climbed = device_array(total, self.dtype), device_array(total, INT64)
         arrays = sources, targets, distances, climbed
-        scratch = self._scratch()
+        key = "trips", self.most
+        scratch = self.map.shelf.take(key) or (
+            device_array((2, self.n), INDEX),
+            device_array(2, np.uint32),
+            device_array((2, self.most), INDEX),
+            *(device_array(self.most * self.height, self.dtype) for _ in range(2)),
+        )
         with progress_bar(total, self.request.progress, "trip") as advance:
             for low in range(0, total, self.piece):
                 own = slice(low, min(low + self.piece, total))
-                self._launch(_Part(*(array[own] for array in arrays)), scratch, stream)
+                self._launch(tuple(array[own] for array in arrays), scratch, stream)
                 if self.piece < total:
                     stream.synchronize()
                 advance(own.stop - low)
             found, passed = np.empty(total, self.dtype), np.empty(total, INT64)
             download(distances, found, stream)
             download(climbed, passed, stream)
-        self.map.shelf.leave(*self._key(), scratch)
+        nbytes = self.most * self.end_bytes + 2 * self.n * INDEX.itemsize
+        self.map.shelf.leave(key, nbytes, scratch)
         return found, passed
 
-    def _key(self) -> tuple[Any, int]:
-        """Under which name scratch is left for other calls, and how many bytes it has."""
-        return ("trips", self.most), self.most * self.end_bytes + 2 * self.n * INDEX.itemsize
+    def _launch(self, trips: tuple[Any, ...], scratch: tuple[Any, ...], stream: Any) -> None:
+        """Launch the kernels that find some trips.
 
-    def _scratch(self) -> _Scratch:
-        left = self.map.shelf.take(self._key()[0])
-        if left is not None:
-            return left  # type: ignore[no-any-return]  # the key decides the type
-        size = self.most * self.height
-        return _Scratch(
-            device_array((2, self.n), INDEX),
-            device_array(2, np.uint32),
-            device_array((2, self.most), INDEX),
-            (device_array(size, self.dtype), device_array(size, self.dtype)),
-        )
-
-    def _launch(self, trips: _Part, scratch: _Scratch, stream: Any) -> None:
-        """Launch what finds some trips."""
+        Parameters
+        ----------
+        trips : tuple of device arrays, shape (trips,)
+            Sources, targets, distances, ranks climbed.
+        scratch : tuple of device arrays
+            ``rows``, ``counts``, ``ranks`` and the labels of sources and targets, as kernels take
+            them.
+        stream : stream
+        """
+        sources, targets, distances, climbed = trips
+        rows, counts, ranks, *labels = scratch
         on_device, height = self.map, np.uint32(self.height)
         rank_of, depth = on_device.tree["rank_of depth"]
-        rows, counts, ranks = scratch.rows, scratch.counts, scratch.ranks
-        size = trips.distances.size
+        size = distances.size
         fill(rows, INDEX.type(0), stream)
         fill(counts, np.uint32(0), stream)
-        _mark_kernel[blocks_for(size), THREADS, stream](trips.sources, trips.targets, rank_of, rows)
+        _mark_kernel[blocks_for(size), THREADS, stream](sources, targets, rank_of, rows)
         _number_kernel[(-(-self.n // THREADS), 2), THREADS, stream](rows, counts, ranks)
         label = self.height * self.dtype.itemsize
         together = min(WARPS, SHARED // label)
@@ -368,16 +338,15 @@ class _Trips:
         for side, arcs in enumerate((on_device.up, (first, stop, self.depths_down, weights))):
             climb[grid, block, stream, together * label](
                 ranks, counts, np.uint32(side), self.parent, depth, *arcs, height,
-                scratch.labels[side],
+                labels[side],
             )  # fmt: skip
         _make_meet_kernel(self.dtype)[-(-size // WARPS), (WARP, WARPS), stream](
-            trips.sources, trips.targets, rank_of, rows, self.parent, self.chain, depth, height,
-            *scratch.labels, self.request.bound(self.dtype), on_device.shifts, trips.distances,
-            trips.climbed,
+            sources, targets, rank_of, rows, self.parent, self.chain, depth, height, *labels,
+            self.request.bound(self.dtype), on_device.shifts, distances, climbed,
         )  # fmt: skip
 
 
-def _depths_down(on_device: DeviceMap) -> Any:
+def _upload_depths_down(on_device: DeviceMap) -> Any:
     """Return how deep the arcs down begin, in their order."""
     ends = on_device.down[2]
     depths = device_array(max(1, ends.size), INDEX)

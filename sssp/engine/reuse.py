@@ -1,0 +1,78 @@
+"""What a call leaves for the next: objects made once; device memory within a series of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
+
+from sssp.kernels.locks import make_lock
+
+T = TypeVar("T")
+
+
+class Derived(dict[str, Any]):
+    """A cache of objects by name, each made once, by one thread. A copy or pickle starts empty."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = make_lock()
+
+    def made(self, key: str, build: Callable[[], T]) -> T:
+        """Return the object of a name; call `build` to make it the first time."""
+        with self._lock:
+            if key not in self:
+                self[key] = build()
+            return self[key]  # type: ignore[no-any-return]  # the key decides the type
+
+    def free_device(self) -> None:
+        """Drop what stands on CUDA devices, whose names begin with them."""
+        with self._lock:
+            for key in [key for key in self if key.startswith("cuda:")]:
+                del self[key]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Derived, ()
+
+
+# ---- a series of calls: between single calls a device keeps little, within a series all
+
+
+class Keeper(Protocol):
+    """Holder of reusable device memory."""
+
+    def trim(self) -> None:
+        """Free what is too much to keep between single calls."""
+
+
+_lock = make_lock()
+_keepers: WeakSet[Keeper] = WeakSet()
+_running = 0
+
+
+def in_series() -> bool:
+    """Whether some calls of a series are under way, in any thread."""
+    return _running > 0
+
+
+def trim_after_series(keeper: Keeper) -> None:
+    """Call ``keeper.trim()`` after every series, as long as the keeper exists."""
+    with _lock:
+        _keepers.add(keeper)
+
+
+@contextmanager
+def series() -> Iterator[None]:
+    """Keep device memory between the calls within."""
+    global _running
+    with _lock:
+        _running += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            keepers = [] if _running else list(_keepers)
+        for keeper in keepers:
+            keeper.trim()
