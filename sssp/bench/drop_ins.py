@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from scipy.sparse import csr_array
 from sssp import csgraph, set_threads
 from sssp.bench.harness import Table
 from sssp.bench.report import RIGHT, WRONG, Cell
-from sssp.bench.workloads import Loader, name_road_graph, time_call
+from sssp.bench.workloads import alternate, name_road_graph
 
 TITLE = "sssp.csgraph in place of scipy.sparse.csgraph"
 NOTE = (
@@ -58,17 +59,16 @@ class DropIn(Table):
             comparison.records.append(self._record(task))
 
     def _tasks(self) -> Iterator[Task]:
-        workload, record = Loader().load(
+        workload = self.load(
             name_road_graph(SIZE),
             lambda g: self.random.choice(g.n, min(g.n, SOURCES), replace=False),
         )
-        self.report.graphs.append(record)
         road, middle = workload.graph.to_scipy(), workload.graph.n // 2
         many = workload.sources
         trees = {"return_predecessors": True}
-        yield Task("dijkstra", record.name, "one source", (road,), {"indices": middle})
-        yield Task("dijkstra", record.name, "one tree", (road,), {"indices": middle, **trees})
-        yield Task("dijkstra", record.name, f"{many.size} sources", (road,), {"indices": many})
+        yield Task("dijkstra", workload.name, "one source", (road,), {"indices": middle})
+        yield Task("dijkstra", workload.name, "one tree", (road,), {"indices": middle, **trees})
+        yield Task("dijkstra", workload.name, f"{many.size} sources", (road,), {"indices": many})
         size = min(DENSE, workload.graph.n)
         dense = self.random.integers(1, GREATEST_WEIGHT, (size, size)).astype(np.float64)
         yield Task("floyd_warshall", f"dense, n = {size}", "all", (dense,), {})
@@ -93,14 +93,8 @@ class DropIn(Table):
         if task.options.get("return_predecessors"):
             expected, found = expected[0], found[0]
         calls = [partial(call, *task.arguments, **task.options) for call in (theirs, ours)]
-        seconds: list[list[float]] = []
-        total = 0.0
-        while len(seconds) < self.plan.trials or total < AT_LEAST:
-            seconds.append([time_call(call)[0] for call in calls])
-            total += seconds[-1][0]
-            if total > self.plan.row_limit:
-                break
-        slow, fast = np.median(seconds, axis=0).tolist()
+        seconds = alternate(dict(enumerate(calls)), self.plan.trials, AT_LEAST, self.plan.row_limit)
+        slow, fast = map(median, seconds.values())
         return {
             "function": task.function,
             "matrix": task.matrix,

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import dijkstra
 
 from sssp import Graph, ShortestPaths, shortest_paths, verify
-from sssp.apps.terminal.arguments import method_text
+from sssp.apps.terminal.arguments import NamedGraph, method_text
 from sssp.bench.report import REFUSALS, Comparison, Report, Row, explain
-from sssp.bench.workloads import Workload, time_call, time_without_gc
+from sssp.bench.workloads import Choose, Loader, Workload, time_call, time_without_gc
 from sssp.engine.threads import default_threads
 from sssp.errors import VerificationError
 from sssp.kernels.dtypes import INT32, INT64
@@ -87,10 +88,17 @@ class Table(ABC):
         self.plan, self.seed, self.report = plan, seed, report
         self.random = np.random.default_rng(seed)
         self.progress: Callable[[str], None] = lambda text: None
+        self.loader = Loader()
 
     @abstractmethod
     def measure(self) -> None:
         """Measure everything."""
+
+    def load(self, origin: NamedGraph, choose: Choose, places: Path | None = None) -> Workload:
+        """Return a graph with sources that `choose` picks; its record goes into the report."""
+        workload, record = self.loader.load(origin, choose, places)
+        self.report.graphs.append(record)
+        return workload
 
     def compare(self, title: str, columns: str, note: str) -> Comparison:
         """Return a new comparison of the report; between its headings stands ``|``."""

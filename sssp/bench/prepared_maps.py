@@ -33,7 +33,7 @@ from sssp import (
 from sssp.apps.terminal.arguments import NamedGraph
 from sssp.bench.harness import RIVALS, Plan, PreparedMap, Rival, Table
 from sssp.bench.report import REFUSALS, RIGHT, WRONG, Cell, Comparison, Report, explain
-from sssp.bench.workloads import SAMPLE, Loader, choose_first, repeat, time_call
+from sssp.bench.workloads import SAMPLE, choose_first, repeat, time_call
 from sssp.engine import thresholds
 from sssp.engine.threads import default_threads
 from sssp.kernels.dtypes import unreached
@@ -219,14 +219,12 @@ class PreparedMaps(Table):
             f"<graph|<asked for|>ms|>flat ms|>x|>SciPy ms|>x SciPy{names}|>pays after|>MB|<equal"
         )
         comparison = self.compare(TITLE, columns, NOTE)
-        loader = Loader()
         for origin in self.graphs:
             self.progress(f"{origin.name}: loading")
             coordinates = datasets.find(f"{origin.name}.co")
-            workload, record = loader.load(origin, choose_first, coordinates)
-            self.report.graphs.append(record)
+            graph = self.load(origin, choose_first, coordinates).graph
             try:
-                _OneMap(self, workload.graph, origin.name, comparison).measure()
+                _OneMap(self, graph, origin.name, comparison).measure()
             except (*REFUSALS, ValueError) as error:
                 reason = explain(error, (type(error),))
                 comparison.remarks.append(f"{origin.name}: broken off: {reason}")

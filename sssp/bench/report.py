@@ -505,7 +505,8 @@ def draw(report: Report) -> Any:
         color, marker = methods[method]
         xs, ys = zip(*((n, 1000 * seconds) for n, seconds in points), strict=True)
         name = method if len(devices) == 1 else f"{method}, {device}"
-        label = _label(name, fit_exponent(points))
+        exponent = fit_exponent(points)
+        label = name if exponent is None else f"{name}: n^{exponent:.2f}"
         ax.plot(xs, ys, devices[device], color=color, marker=marker, markersize=5, label=label)
     _number_axes(ax, sorted({n for points in lines.values() for n, _ in points}))
     ax.grid(color="#d8dee4")
@@ -525,10 +526,6 @@ def _collect_lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Point]]:
         if not row.skipped and row.verified is not False and row.n > 0 and row.sources > 0:
             lines[row.method, row.device].append((row.n, row.median / row.sources))
     return {line: sorted(points) for line, points in lines.items()}
-
-
-def _label(name: str, exponent: float | None) -> str:
-    return name if exponent is None else f"{name}: n^{exponent:.2f}"
 
 
 def _number_axes(ax: Any, sizes: Sequence[int]) -> None:

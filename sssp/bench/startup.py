@@ -20,7 +20,7 @@ import numpy as np
 
 from sssp.bench.harness import Plan, Table
 from sssp.bench.report import Cell, Report
-from sssp.bench.workloads import Loader, choose_first, name_road_graph
+from sssp.bench.workloads import choose_first, name_road_graph
 from sssp.errors import SSSPError
 from sssp.kernels.store import VARIABLE
 
@@ -127,9 +127,7 @@ class Startup(Table):
 
     def _write_graph(self, folder: Path) -> list[str]:
         """Write the graph as a ``.sssp`` file, and for SciPy as arrays."""
-        workload, record = Loader().load(name_road_graph(SIZE), choose_first)
-        self.report.graphs.append(record)
-        g = workload.graph
+        g = self.load(name_road_graph(SIZE), choose_first).graph
         ours, arrays = folder / "graph.sssp", folder / "graph.npz"
         g.save(ours)
         matrix = g.to_scipy()
@@ -170,4 +168,4 @@ def _refusal() -> str | None:
         device_number("cuda")
     except SSSPError as error:
         return str(error)
-    return "Numba's CUDA simulator is no GPU" if SIMULATOR else None
+    return "Numba's CUDA simulator is not a GPU" if SIMULATOR else None

@@ -171,10 +171,16 @@ def repeat(call: Callable[[], Any], runs: int, limit: float = inf) -> list[float
     return seconds
 
 
-def alternate(calls: Mapping[Any, Callable[[], Any]], runs: int) -> dict[Any, list[float]]:
-    """Return the seconds of calls in turn, so that all of them meet the same machine."""
+def alternate(
+    calls: Mapping[Any, Callable[[], Any]], runs: int, at_least: float = 0.0, limit: float = inf
+) -> dict[Any, list[float]]:
+    """Return the seconds of calls in turn, so that all of them meet the same machine.
+
+    Each runs so often, and on until the first has taken `at_least` seconds; no more beyond a limit.
+    """
     seconds: dict[Any, list[float]] = {name: [] for name in calls}
-    for _ in range(runs):
+    firsts = next(iter(seconds.values()))
+    while (len(firsts) < runs or sum(firsts) < at_least) and sum(firsts) <= limit:
         for name, call in calls.items():
             seconds[name].append(time_call(call)[0])
     return seconds

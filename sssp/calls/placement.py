@@ -299,7 +299,7 @@ def _gpu_is_usable() -> bool:
         logger.info("device='auto' is the CPU: %s", error)
         return False
     if SIMULATOR:
-        logger.info("device='auto' is the CPU: Numba's CUDA simulator is no GPU")
+        logger.info("device='auto' is the CPU: Numba's CUDA simulator is not a GPU")
         return False
     logger.info("device='auto' uses cuda:%d for calls that are worth it", number)
     return True

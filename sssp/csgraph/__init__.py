@@ -390,7 +390,7 @@ def floyd_warshall(
     [[0.0, 5.0, 10.0], [6.0, 0.0, 5.0], [1.0, 6.0, 0.0]]
     """
     matrix = dense.dense_of(csgraph, directed, unweighted, overwrite)
-    found = dense.closed(matrix, return_predecessors, device)
+    found = dense.close_matrix(matrix, return_predecessors, device)
     if found is not None:
         return _as_scipy_returns(found, matrix.shape)
     if isinstance(csgraph, np.ndarray) and not csgraph.flags.c_contiguous:

@@ -101,7 +101,7 @@ def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) ->
     return matrix
 
 
-def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | None:
+def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | None:
     """Find all distances, and write them over the matrix.
 
     Parameters
@@ -132,7 +132,7 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     unit = n + 1 if predecessors else 1
     graph: MatrixGraph
     if whole and is_exact(n, int(least) * unit, (int(greatest) + 1) * unit):
-        graph, request = _counted(matrix, int(least), int(greatest), unit)
+        graph, request = _count_in_integers(matrix, int(least), int(greatest), unit)
     else:
         unit = 1
         graph = MatrixGraph.of(matrix, zero_is_arc=True)
@@ -155,7 +155,7 @@ def closed(matrix: NDArray[Any], predecessors: bool, device: str) -> Found | Non
     return Found(matrix, with_null(answer.predecessors) if predecessors else None)
 
 
-def _counted(
+def _count_in_integers(
     matrix: NDArray[Any], least: int, greatest: int, unit: int
 ) -> tuple[MatrixGraph, MatrixRequest]:
     """Return the graph and the question of a matrix of integers."""

@@ -158,8 +158,8 @@ def test_a_command_without_memory_says_what_a_command_can_do(
     graph, arguments, has, advice, tmp_path, capsys, monkeypatch
 ):
     # (a search takes 60)
-    for module in ("memory", "check_arguments"):
-        monkeypatch.setattr(f"sssp.engine.{module}.physical_memory", lambda: has)
+    for module in ("engine.memory", "calls.placement"):
+        monkeypatch.setattr(f"sssp.{module}.physical_memory", lambda: has)
     command, *rest = [word.replace("NEW", str(tmp_path / "new")) for word in arguments]
     sources = ["--source", "1", "--source", "2", "--source", "5"]
     assert main([command, graph, *sources, *rest, "--method", "dijkstra"]) == 2

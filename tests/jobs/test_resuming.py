@@ -380,9 +380,9 @@ def test_a_place_that_is_no_jobs_is_left_alone(tmp_path: Path) -> None:
         sssp.run(G, SOURCES, to=tmp_path / "od")
     (tmp_path / "od.job").mkdir()
     for text, message in (
-        ("{}\n", "is no manifest"),
-        ("[]\n", "is no manifest"),
-        ("nothing\n", "is no manifest"),
+        ("{}\n", "is not a manifest"),
+        ("[]\n", "is not a manifest"),
+        ("nothing\n", "is not a manifest"),
         ('{"sssp job": 9, "package": "9.9"}\n', "written by sssp 9.9"),
     ):
         (tmp_path / "od.job" / "manifest.jsonl").write_text(text)
@@ -431,10 +431,10 @@ def test_a_head_that_somebody_has_changed_is_no_manifest(
     text = manifest.read_text()
     assert old in text
     manifest.write_text(text.replace(old, new))
-    with pytest.raises(sssp.JobError, match="is no manifest of a job"):
+    with pytest.raises(sssp.JobError, match="is not a manifest of a job"):
         sssp.run(G, SOURCES, to=tmp_path / "od")
     manifest.write_text(text.splitlines()[0])
-    with pytest.raises(sssp.JobError, match="is no manifest of a job"):
+    with pytest.raises(sssp.JobError, match="is not a manifest of a job"):
         sssp.run(G, SOURCES, to=tmp_path / "od")
 
 

@@ -222,15 +222,9 @@ def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
     """Yield calls that use every kernel of a method on matrices."""
+    ask = partial(sssp.all_pairs, _matrix(dtype), method=method, device=device, dtype=dtype)
     for predecessors in (False, True):
-        yield partial(
-            sssp.all_pairs,
-            _matrix(dtype),
-            method=method,
-            device=device,
-            dtype=dtype,
-            predecessors=predecessors,
-        )
+        yield partial(ask, predecessors=predecessors)
 
 
 def _close(method: Method, device: str) -> None:

@@ -140,11 +140,7 @@ def _write_gpkg(g: sssp.Graph, output: Output) -> int:
 
 
 def _columns(g: sssp.Graph, tails: Any, heads: Any, weights: Any) -> dict[str, Any]:
-    return {
-        "tail": label_vertices(g, tails),
-        "head": label_vertices(g, heads),
-        "weight": weights,
-    }
+    return {"tail": label_vertices(g, tails), "head": label_vertices(g, heads), "weight": weights}
 
 
 #: what writes a graph and returns how many arcs that were

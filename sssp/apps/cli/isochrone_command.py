@@ -61,12 +61,7 @@ def run(options: argparse.Namespace) -> int:
         require_coordinates(g)
     sources = find_vertices(g, options.sources, "source")
     result, how = search(
-        g,
-        options,
-        sssp.shortest_paths,
-        sources.vertices,
-        nearest=True,
-        limit=options.limits[-1],
+        g, options, sssp.shortest_paths, sources.vertices, nearest=True, limit=options.limits[-1]
     )
     limits = np.array(options.limits)
     if output.format == "geojson":

@@ -32,6 +32,11 @@ EXAMPLES = """examples:
 """
 #: endings of files that no table of a job is
 FILES = (".csv", ".csv.gz", ".npz", ".json")
+#: options that are arguments of `sssp.run` as they are
+PASSED_ON = (
+    "to", "reduce", "limit", "form", "method", "device", "dry_run", "block_size", "certify",
+    "threads",
+)  # fmt: skip
 #: reductions that need no weights of vertices
 REDUCTIONS = ("eccentricity", "sum", "mean", "count", "closeness")
 
@@ -100,20 +105,11 @@ def run(options: argparse.Namespace) -> int:
         report = sssp.run(
             network,
             sources,
-            to=options.to,
-            reduce=options.reduce,
             targets=targets,
-            limit=options.limit,
-            form=options.form,
             compression=None if options.compression == "none" else options.compression,
-            method=options.method,
-            device=options.device,
             on=client,
             resume=not options.no_resume,
-            dry_run=options.dry_run,
-            block_size=options.block_size,
-            certify=options.certify,
-            threads=options.threads,
+            **{name: getattr(options, name) for name in PASSED_ON},
         )
     # (the plan has been told before the work)
     print(*notes, report.plan() if options.dry_run else report.outcome(), sep="\n")

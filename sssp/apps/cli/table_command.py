@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +28,7 @@ from sssp.apps.terminal.vertices import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 SUMMARY = "write a table of distances, sources by targets"
 EXAMPLES = """examples:
@@ -76,8 +77,8 @@ def run(options: argparse.Namespace) -> int:
     start = perf_counter()
     seen = _Seen()
     with name_negatives(g):
-        results = seen.watch(_search_blocks(g, ends, options))
-        count = write_table(output, (_wide if options.wide else _long)(g, ends, results))
+        results = _search_blocks(g, ends, options)
+        count = write_table(output, _list_columns(g, ends, results, seen, wide=options.wide))
     seconds = perf_counter() - start
     output.summarize(
         [
@@ -99,61 +100,37 @@ class Ends(NamedTuple):
     targets: Chosen
 
 
+@dataclass
 class _Seen:
-    """The method and the unreached pairs of results, counted as they pass."""
+    """What is counted as results pass: how they were found, and unreached pairs."""
 
-    def __init__(self) -> None:
-        self.method = ""
-        self.unreached = 0
-
-    def watch(self, results: Iterable[sssp.ShortestPaths]) -> Iterator[sssp.ShortestPaths]:
-        for result in results:
-            self.method = f"{result.method} on {result.device}"
-            self.unreached += int((~result.reached).sum())
-            yield result
+    method: str = ""
+    unreached: int = 0
 
 
 def _search_blocks(
     g: sssp.Graph, ends: Ends, options: argparse.Namespace
 ) -> Iterable[sssp.ShortestPaths]:
     sources, targets = ends.sources.vertices, ends.targets.vertices
-    asked = {
-        "targets": targets,
-        "limit": options.limit,
-        "method": options.method,
-        "device": options.device,
-    }
+    asked = {name: getattr(options, name) for name in ("limit", "method", "device")}
+    asked["targets"] = targets
     if sources.size == 0:  # a table without rows has columns
         return [sssp.shortest_paths(g, sources, **asked)]
     block_size = max(1, BLOCK_CELLS // max(1, targets.size))
     return sssp.iter_blocks(g, sources, block_size=block_size, **asked)
 
 
-def _long(
-    g: sssp.Graph, ends: Ends, results: Iterable[sssp.ShortestPaths]
+def _list_columns(
+    g: sssp.Graph, ends: Ends, results: Iterable[sssp.ShortestPaths], seen: _Seen, *, wide: bool
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows of source, target and distance."""
+    """Yield rows of source, target and distance, or if `wide` a row a source; count into `seen`."""
     import numpy as np
 
-    sources, targets = (_names(g, end) for end in ends)
-    done = 0
-    for result in results:
-        part = sources[done : done + result.rows]
-        done += result.rows
-        yield {
-            "source": np.repeat(part, targets.size),
-            "target": np.tile(targets, result.rows),
-            "distance": _distances(result).ravel(),
-        }
-
-
-def _wide(
-    g: sssp.Graph, ends: Ends, results: Iterable[sssp.ShortestPaths]
-) -> Iterator[dict[str, Any]]:
-    """Yield a row a source, with a column of distances for every target."""
-    sources, targets = (_names(g, end) for end in ends)
-    names = [str(name) for name in targets.tolist()]
-    if len({"source", *names}) <= len(names):
+    sources, targets = (
+        label_vertices(g, end.vertices) if end.names is None else end.names for end in ends
+    )
+    names = [str(name) for name in targets.tolist()] if wide else []
+    if wide and len({"source", *names}) <= len(names):
         raise ValueError(
             "with --wide every target has a column of its own, so that none may be there twice, "
             "nor be called source"
@@ -162,15 +139,14 @@ def _wide(
     for result in results:
         part = sources[done : done + result.rows]
         done += result.rows
-        yield {"source": part, **dict(zip(names, _distances(result).T, strict=True))}
-
-
-def _names(g: sssp.Graph, end: Chosen) -> NDArray[Any]:
-    return label_vertices(g, end.vertices) if end.names is None else end.names
-
-
-def _distances(result: sssp.ShortestPaths) -> Any:
-    """Return the distances, masked where nothing is reached."""
-    import numpy as np
-
-    return np.ma.masked_array(result.distances, ~result.reached)
+        seen.method = f"{result.method} on {result.device}"
+        seen.unreached += int((~result.reached).sum())
+        distances = np.ma.masked_array(result.distances, ~result.reached)
+        if wide:
+            yield {"source": part, **dict(zip(names, distances.T, strict=True))}
+        else:
+            yield {
+                "source": np.repeat(part, targets.size),
+                "target": np.tile(targets, result.rows),
+                "distance": distances.ravel(),
+            }

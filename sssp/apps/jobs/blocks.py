@@ -504,7 +504,7 @@ def _read_inputs(ticket: Ticket) -> Inputs:
     inputs: Inputs = pickle.loads(content)
     if isinstance(inputs.network, GraphFile):
         network = _read_graph(inputs.network)
-        inputs = Inputs(**{**inputs.__dict__, "network": network})
+        inputs = replace(inputs, network=network)
     return inputs
 
 

@@ -312,6 +312,8 @@ def run(
     vertices, _ = as_vertices(sources, network, "source")
     distinct, rows = distinct_rows(vertices, network.n)
     form = _choose_form(table, form)
+    if compression not in ("zstd", None):
+        raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
     if vertex_weights is not None:
         vertex_weights = number_array(vertex_weights, "vertex_weights")
     columns = None if targets is None else as_vertices(targets, network, "target")[0]
@@ -329,7 +331,7 @@ def run(
         memory_limit=memory_limit,
     )
     place = _Place(device, on, threads)
-    job = _Job(network, file, distinct, asked, place, table, form, _is_zstd(compression))
+    job = _Job(network, file, distinct, asked, place, table, form, compression == "zstd")
     return job.run(
         rows,
         resume=as_flag(resume, "resume"),
@@ -688,12 +690,6 @@ def _choose_form(table: Path, form: str | None) -> str:
             f"{SUFFIX} makes a Zarr store, which has none"
         )
     return form
-
-
-def _is_zstd(compression: str | None) -> bool:
-    if compression not in ("zstd", None):
-        raise ValueError(f"compression must be 'zstd' or None, not {compression!r}")
-    return compression is not None
 
 
 def _check_skims(skim: Any, network: sssp.Graph, reduce: str | None) -> dict[str, Array]:

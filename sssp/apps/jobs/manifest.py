@@ -26,15 +26,7 @@ from numpy.typing import NDArray
 
 import sssp
 from sssp.apps.jobs.blocks import DISTANCES
-from sssp.apps.jobs.stores import (
-    NAMES,
-    SOURCE,
-    SUFFIX,
-    TARGET,
-    Piece,
-    checksum_of,
-    names_in_store,
-)
+from sssp.apps.jobs.stores import NAMES, SOURCE, SUFFIX, TARGET, Piece, checksum_of, names_in_store
 from sssp.errors import JobError
 
 fcntl: Any = None
@@ -132,7 +124,7 @@ class Manifest:
                 raise ValueError
         except ODD:
             raise JobError(
-                f"{str(self.path)!r} is no manifest of a job: name another place, or remove it "
+                f"{str(self.path)!r} is not a manifest of a job: name another place, or remove it "
                 "and the table"
             ) from None
         return job if any_block else None, names

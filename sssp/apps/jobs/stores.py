@@ -162,7 +162,8 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
     row_of = np.full(n, -1, np.int32)
     found = 0
     kept: list[NDArray[np.int64]] = []
-    for piece in _pieces(vertices):
+    for first in range(0, vertices.size, PIECE):
+        piece = vertices[first : first + PIECE]
         unseen = piece[row_of[piece] < 0]
         places = np.arange(unseen.size, dtype=np.int32)
         # (of several values for one place the last is kept, which is the first from behind)
@@ -173,10 +174,6 @@ def distinct_rows(vertices: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64
         kept.append(new)
     distinct = np.concatenate(kept) if kept else np.empty(0, np.int64)
     return distinct, None if found == vertices.size else row_of[vertices]
-
-
-def _pieces(vertices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    return (vertices[first : first + PIECE] for first in range(0, vertices.size, PIECE))
 
 
 #: bytes that are read at a time
@@ -369,48 +366,31 @@ class ZarrStore:
         made = temporary / secrets.token_hex(8)
         group = zarr.open_group(str(made), mode="w", zarr_format=3)
         group.update_attributes(dict(attributes))
+        codec = imported("zarr.codecs", "jobs").ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
+        create = partial(group.create_array, compressors=codec)
         for name, values in labels.items():
-            array = self._create(group, name, values.shape, (max(1, min(PIECE, values.size)),),
-                                 values.dtype, 0, (name,))  # fmt: skip
+            array = create(
+                name, shape=values.shape, chunks=(max(1, min(PIECE, values.size)),),
+                dtype=values.dtype.newbyteorder("<"), fill_value=0, dimension_names=(name,),
+            )  # fmt: skip
             for first in range(0, values.size, PIECE):
                 array[first : first + PIECE] = values[first : first + PIECE]
         for field in self.layout.fields:
-            shape: tuple[int, ...] = (self.layout.rows,)
-            dimensions: tuple[str, ...] = ("source",)
-            if field.width is not None:
-                shape = (self.layout.rows, field.width)
-                dimensions = ("source", "target" if "target" in labels else "column")
-            array = self._create(
-                group, field.name, shape, self._chunk_shape(field)[: len(shape)],
-                field.dtype, field.missing, dimensions,
+            axes: tuple[str, ...] = ("source", "target" if "target" in labels else "column")
+            axes = axes if field.width is not None else axes[:1]
+            array = create(
+                field.name, shape=(self.layout.rows, field.width)[: len(axes)],
+                chunks=self._chunk_shape(field)[: len(axes)],
+                dtype=field.dtype.newbyteorder("<"), fill_value=field.missing,
+                dimension_names=axes,
             )  # fmt: skip
-            array.update_attributes({"unreached": _as_json(field.missing)})
+            missing = "Infinity" if field.missing == np.inf else int(field.missing)
+            array.update_attributes({"unreached": missing})
         return {
             path: piece_of(path, path.relative_to(made).as_posix())
             for path in sorted(made.rglob("*"))
             if path.is_file()
         }
-
-    def _create(
-        self,
-        group: Any,
-        name: str,
-        shape: tuple[int, ...],
-        chunks: tuple[int, ...],
-        dtype: np.dtype[Any],
-        fill_value: Any,
-        dimensions: tuple[str, ...],
-    ) -> Any:
-        codecs = imported("zarr.codecs", "jobs")
-        return group.create_array(
-            name,
-            shape=shape,
-            chunks=chunks,
-            dtype=dtype.newbyteorder("<"),
-            compressors=codecs.ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None,
-            fill_value=fill_value,
-            dimension_names=dimensions,
-        )
 
     def _chunk_shape(self, field: Field) -> tuple[int, int]:
         """Return rows and columns of a chunk: those of a block, cut evenly where they are many."""
@@ -436,7 +416,7 @@ class ZarrStore:
         for field in self.layout.fields:
             for name, chunk in self._chunks(block, field, values[field.name]):
                 with whole_file(self.path / name, temporary) as stream:
-                    stream.write(self._encode(chunk))
+                    stream.write(self._codec.encode(chunk) if self.zstd else chunk)
                 pieces.append(Piece(name, stream.size, stream.checksum))
         return pieces
 
@@ -455,9 +435,6 @@ class ZarrStore:
                 f"{field.name}/c/{'/'.join(map(str, keys))}",
                 _fill_chunk(part, (rows, columns), field),
             )
-
-    def _encode(self, chunk: Array) -> Any:
-        return self._codec.encode(chunk) if self.zstd else chunk
 
     @cached_property
     def _codec(self) -> Any:
@@ -490,11 +467,6 @@ def _fill_chunk(part: Array, shape: tuple[int, int], field: Field) -> Array:
     whole = np.full(shape, field.missing, dtype)
     whole[: part.shape[0], : part.shape[1]] = part
     return whole
-
-
-def _as_json(missing: Any) -> Any:
-    """Return the value for unreached vertices in JSON."""
-    return int(missing) if missing != np.inf else "Infinity"
 
 
 # -- Parquet --------------------------------------------------------------------------------------
@@ -567,10 +539,8 @@ class ParquetParts:
             return {}
         rows = self.layout.rows
         nothing = {
-            field.name: np.empty(
-                (rows,) if field.width is None else (rows, field.width), field.dtype
-            )
-            for field in self.layout.fields
+            f.name: np.empty((rows,) if f.width is None else (rows, f.width), f.dtype)
+            for f in self.layout.fields
         }
         made = temporary / secrets.token_hex(8)
         return {made: self._write(made, 0, nothing, temporary)}
@@ -592,10 +562,9 @@ class ParquetParts:
         searches, by_columns = self.layout.searches_of(block), self.layout.by_columns
         own = slice(searches.start, searches.stop)
         sources = self.sources if by_columns else self.sources[own]
-        if self.targets is None:
-            return self._list_numbers(sources, values)
-        targets = self.targets[own] if by_columns else self.targets
-        return self._wide(sources, values) if self.wide else self._long(sources, targets, values)
+        if self.targets is None or self.wide:
+            return self._wide(sources, values)
+        return self._long(sources, self.targets[own] if by_columns else self.targets, values)
 
     def _long(
         self, sources: Array, targets: Array, values: Mapping[str, Array]
@@ -614,30 +583,24 @@ class ParquetParts:
     def _wide(self, sources: Array, values: Mapping[str, Array]) -> Iterator[dict[str, Any]]:
         columns: dict[str, Any] = {SOURCE: sources}
         for field in self.layout.fields:
-            for name, column in zip(self._names(field), values[field.name].T, strict=True):
-                columns[name] = np.ma.masked_equal(np.ascontiguousarray(column), field.missing)
+            table = values[field.name]
+            table = table if table.ndim == 2 else table[:, np.newaxis]
+            for name, numbers in zip(self._names(field), table.T, strict=True):
+                column = np.ascontiguousarray(numbers)
+                # (what is reduced is a number, even where nothing is reached)
+                masked = self.targets is not None
+                columns[name] = np.ma.masked_equal(column, field.missing) if masked else column
         yield columns
 
     def _names(self, field: Field) -> list[str]:
-        """Return the columns of a field in a wide table, one a target."""
-        assert self.targets is not None
+        """Return the columns of a field in a wide table, one a target, or of reduced rows."""
+        if self.targets is None:
+            several = range(field.width or 0)
+            return (
+                [field.column] if field.width is None else [f"{field.column}_{i}" for i in several]
+            )
         before = "" if field is self.layout.fields[0] else f"{field.column} "
         return [f"{before}{target}" for target in self.targets.tolist()]
-
-    def _list_numbers(
-        self, sources: Array, values: Mapping[str, Array]
-    ) -> Iterator[dict[str, Any]]:
-        columns = {SOURCE: sources}
-        for field in self.layout.fields:
-            numbers = values[field.name]
-            if field.width is None:
-                columns[field.column] = numbers
-            else:
-                columns |= {
-                    f"{field.column}_{i}": np.ascontiguousarray(column)
-                    for i, column in enumerate(numbers.T)
-                }
-        yield columns
 
 
 def _name_part(block: int) -> str:

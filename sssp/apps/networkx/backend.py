@@ -118,8 +118,7 @@ def multi_source_dijkstra(
     if target is None:
         return _both(_nearest(G, sources, cutoff, weight, tree=True))
     starts, end = _starts(G, sources), G.vertex(target)
-    question = dijkstra(G, weight, cutoff)
-    found = None if end is None else find_between(G, question, starts, end, tree=True)
+    found = find_between(G, dijkstra(G, weight, cutoff), starts, end, tree=True)
     if found is None:
         ends = {"sources": sources, "target": target}
         _raise_as_networkx("multi_source_dijkstra", G, (*sources, target), **ends)
@@ -436,8 +435,7 @@ def _search_generic(
             refuse()
         row = search_from(G, question, [start], tree=tree)
         return row.paths() if tree else row.lengths()
-    ends = None if start is None or end is None else (start, end)
-    found = ends and find_between(G, question, [ends[0]], ends[1], tree=tree)
+    found = find_between(G, question, [start], end, tree=tree)
     if found is None:
         refuse()
     return found
@@ -569,7 +567,7 @@ def eccentricity(G: ConvertedGraph, v: Any = None, sp: None = None, weight: Any 
         return _eccentricities(G, [vertex], weight)[v]
     vertices = [found for node in v if (found := G.vertex(node)) is not None]
     if len(vertices) < len(v):
-        raise NotImplementedError("v holds something that is no node")
+        raise NotImplementedError("v holds something that is not a node")
     return _eccentricities(G, vertices, weight)
 
 
@@ -645,8 +643,7 @@ def _between(
     start, end = G.vertex(source), G.vertex(target)
     if start is not None and end is None and question.method == "bellman-ford":
         search_from(G, question, [start], tree=False)  # (NetworkX comes to a negative cycle first)
-    ends = None if start is None or end is None else (start, end)
-    found = ends and find_between(G, question, [ends[0]], ends[1], tree=tree)
+    found = find_between(G, question, [start], end, tree=tree)
     if found is None:
         _raise_as_networkx(name, G, (source, target), source=source, target=target)
     return found

@@ -48,40 +48,30 @@ LEAST_NODES = {
 _ONE_SEARCH = {"negative_edge_cycle"}
 
 
-def _refuse_function(weight: Any, G: Any) -> str | None:
-    return "weights come from a function" if callable(weight) else None
-
-
-def _refuse_cutoff(cutoff: Any, G: Any) -> str | None:
+def _is_cutoff(cutoff: Any, G: Any) -> bool:
     number: Any = 0 if cutoff is None else cutoff
-    usable = isinstance(cutoff, Real | None) and not isinstance(cutoff, bool) and number >= 0
-    return None if usable else "the cutoff is not a number of 0 or more"
+    return isinstance(cutoff, Real | None) and not isinstance(cutoff, bool) and bool(number >= 0)
 
 
-def _refuse_iterator(nodes: Any, G: Any) -> str | None:
-    usable = nodes is None or isinstance(nodes, Collection)
-    return None if usable else "nodes come from an iterator"
+def _is_several(nodes: Any, G: Any) -> bool:
+    return nodes is None or isinstance(nodes, Collection)
 
 
-def _refuse_other_nodes(v: Any, G: Any) -> str | None:
-    usable = v is None or isinstance(v, Collection) or v in G
-    return None if usable else "v is neither a node nor a collection of nodes"
-
-
-def _refuse_anything(given: Any, G: Any) -> str | None:
-    return "distances or bounds are given" if given else None
-
-
-_WHY_NOT: dict[str, Callable[[Any, Any], str | None]] = {
-    "weight": _refuse_function,
-    "distance": _refuse_function,
-    "cutoff": _refuse_cutoff,
-    "sources": _refuse_iterator,
-    "nodelist": _refuse_iterator,
-    "v": _refuse_other_nodes,
-    "sp": _refuse_anything,
-    "e": _refuse_anything,
-    "usebounds": _refuse_anything,
+#: by parameter: whether the backend takes a value, on a graph, and why it does not
+_TAKES: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
+    **dict.fromkeys(
+        ("weight", "distance"),
+        (lambda weight, G: not callable(weight), "weights come from a function"),
+    ),
+    "cutoff": (_is_cutoff, "the cutoff is not a number of 0 or more"),
+    **dict.fromkeys(("sources", "nodelist"), (_is_several, "nodes come from an iterator")),
+    "v": (
+        lambda v, G: _is_several(v, G) or v in G,
+        "v is neither a node nor a collection of nodes",
+    ),
+    **dict.fromkeys(
+        ("sp", "e", "usebounds"), (lambda given, G: not given, "distances or bounds are given")
+    ),
 }
 
 
@@ -94,10 +84,9 @@ def can_run(name: str, args: Collection[Any], kwargs: Mapping[str, Any]) -> bool
         return False
     given = _bind(name, args, kwargs)
     for parameter, value in given.items():
-        why_not = _WHY_NOT.get(parameter)
-        reason = why_not and why_not(value, given["G"])
-        if reason:
-            return reason
+        takes, why_not = _TAKES.get(parameter, (None, ""))
+        if takes is not None and not takes(value, given["G"]):
+            return why_not
     return True
 
 
@@ -136,10 +125,7 @@ def _classify(name: str, given: Mapping[str, Any]) -> tuple[str, str]:
     ends = [end for end in ("source", "sources", "target", "u", "v") if given.get(end) is not None]
     asked = ("all nodes", "one search", "one pair")[len(ends)]
     weighted = _attribute(given) is not None
-    return (
-        "one search" if name in _ONE_SEARCH else asked,
-        "by weights" if weighted else "by hops",
-    )
+    return ("one search" if name in _ONE_SEARCH else asked, "by weights" if weighted else "by hops")
 
 
 def _attribute(given: Mapping[str, Any]) -> Any:

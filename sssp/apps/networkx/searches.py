@@ -335,9 +335,14 @@ def search_each(
 
 
 def find_between(
-    G: ConvertedGraph, question: Question, sources: Sequence[int], target: int, *, tree: bool
+    G: ConvertedGraph, question: Question, sources: Sequence[Any], target: int | None, *, tree: bool
 ) -> tuple[Any, list[Any]] | None:
-    """Return the distance of a vertex and, with `tree`, the path there; None if unreached."""
+    """Return the distance of a vertex and, with `tree`, the path there; None if unreached.
+
+    There is no path from or to None, which is no vertex.
+    """
+    if target is None or None in sources:
+        return None
     if target in sources:
         return 0, [G.nodes[target]]
     found = _search_together(G, question, sources, targets=target, predecessors=tree)

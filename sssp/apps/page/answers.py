@@ -297,11 +297,7 @@ class Answers:
         # (a search from one source is told apart, for it has solvers of its own)
         asked: Any = sources[0] if len(sources) == 1 else sources
         return sssp.shortest_paths(
-            network,
-            asked,
-            nearest=len(sources) > 1,
-            predecessors=predecessors,
-            device=self.device,
+            network, asked, nearest=len(sources) > 1, predecessors=predecessors, device=self.device
         )
 
     # -- versions of the map -------------------------------------------------------------------

@@ -138,7 +138,7 @@ def add_output(
             "--safe-csv",
             action="store_true",
             help="put ' before text in CSV that a spreadsheet takes for a formula: it begins with "
-            "= + - or @ and is no number",
+            "= + - or @ and is not a number",
         )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PARQUET_MAGIC = b"PAR1"
 #: rows of a .csv file that are turned into text at once
 CSV_BLOCK = 1 << 16
-#: text that a spreadsheet takes for a formula: it begins like one, and is no number
+#: text that a spreadsheet takes for a formula: it begins like one, and is not a number
 FORMULA = re.compile(r"[=@]|[+-](?!([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?\Z)")
 #: digits behind the point of degrees: a centimetre
 DIGITS = 7

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,21 +84,16 @@ def add_vertices(parser: argparse.ArgumentParser, role: str, *, help: str) -> No
     All may be repeated and mixed; their order is kept.
     """
     dest = f"{role}s"
-    parser.add_argument(
-        f"--{role}", dest=dest, action="append", type=Label, metavar="V", help=f"{help}; repeatable"
-    )
-    parser.add_argument(
+    add = partial(parser.add_argument, dest=dest, action="append")
+    add(f"--{role}", type=Label, metavar="V", help=f"{help}; repeatable")
+    add(
         f"--{role}-at",
-        dest=dest,
-        action="append",
         type=_point,
         metavar="LON,LAT",
         help=f"the vertex nearest to this point, in degrees, as a {role}; repeatable",
     )
-    parser.add_argument(
+    add(
         f"--{dest}",
-        dest=dest,
-        action="append",
         type=lambda text: VertexFile(Path(text)),
         metavar="FILE",
         help=f"{dest} from a CSV or Parquet file with a column {role} or {VERTEX}, or with points "
@@ -144,7 +140,9 @@ def find_vertices(
             chosen = find_in_table(g, table, role, (role, VERTEX))
             parts.append(chosen.vertices)
             notes += chosen.notes
-            names += [] if id_column is None else _column(table, id_column)
+            if id_column is not None and id_column not in table.columns:
+                raise table.lacks(id_column)
+            names += [] if id_column is None else table.columns[id_column]
     vertices = np.concatenate(parts).astype(np.int64)
     if role == "source" and not allow_none and vertices.size == 0:
         raise ValueError(f"the files name no {role}")
@@ -156,12 +154,6 @@ def _vertex_table(path: Path, role: str) -> Table:
         return read_table(path)
     labels = (sssp.loaders.read_ss(path) + 1).tolist()
     return Table(str(path), {role: labels}, range(1, len(labels) + 1))
-
-
-def _column(table: Table, name: str) -> list[Any]:
-    if name not in table.columns:
-        raise table.lacks(name)
-    return table.columns[name]
 
 
 def find_in_table(

@@ -119,10 +119,10 @@ def solve(
     if isinstance(method, BaselineSquaring):
         side = method.block
 
-        def squared(matrix: Matrix) -> int:
+        def square(matrix: Matrix) -> int:
             return _squarings(request, matrix, side)
 
-        return solve_matrix(graph, request, dtype, squared, copies=2)
+        return solve_matrix(graph, request, dtype, square, copies=2)
     plain = isinstance(method, BaselineFloydWarshall)
     kernel = _plain_kernel if plain else _blocked_kernel
     rounds = request.n if plain else -(-request.n // BLOCK)

@@ -26,16 +26,7 @@ ONE = np.uint64(1)
 
 @njit
 def _dijkstra_by_linear_search_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    targets,
-    bound,
-    distances,
-    reached,
-    counters,
-    open_vertices,
+    indptr, indices, weights, sources, targets, bound, distances, reached, counters, open_vertices
 ):
     """Dijkstra 1959 without a heap: look through the whole open set for the least distance."""
     number = distances.dtype.type

@@ -263,7 +263,7 @@ def solve(
 ) -> Answer | None:
     """Answer `request` by the kernels of a paper."""
 
-    def squared(matrix: Matrix) -> tuple[Matrix, int]:
+    def square(matrix: Matrix) -> tuple[Matrix, int]:
         other = matrix.room()
         for _ in range(request.squarings):
             launch_square(matrix.flat, other.flat, matrix.n, side, matrix.flags, matrix.stream)
@@ -275,4 +275,4 @@ def solve(
     if isinstance(method, BaselineBlockedFloydWarshall):
         return solve_matrix(graph, request, dtype, launch_rounds)
     side = method.block
-    return solve_matrix(graph, request, dtype, squared, copies=2)
+    return solve_matrix(graph, request, dtype, square, copies=2)

@@ -62,13 +62,7 @@ PUBLISHED: dict[str, dict[str, dict[int, float]]] = {
             7500: 10013.0,
             10_000: 22616.0,
         },
-        "paper blocked GPU ms": {
-            1000: 2.97,
-            2500: 25.3,
-            5000: 158.8,
-            7500: 515.3,
-            10_000: 1195.6,
-        },
+        "paper blocked GPU ms": {1000: 2.97, 2500: 25.3, 5000: 158.8, 7500: 515.3, 10_000: 1195.6},
     },
     "closure": {},
 }
@@ -166,10 +160,7 @@ def make_blocks_spec(side: int) -> Spec:
         "The paper's kernel, float32, all squarings. GPU: one call, from a matrix on the host to\n"
         f"distances on the device.\n{OVER_LIMIT}",
         BLOCKS_SIZES,
-        (
-            Contender("baseline parallel ms", method),
-            Contender("baseline GPU ms", method, "cuda"),
-        ),
+        (Contender("baseline parallel ms", method), Contender("baseline GPU ms", method, "cuda")),
         "matrix",
     )
 

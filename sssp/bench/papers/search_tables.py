@@ -10,14 +10,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sssp import Graph, datasets
 from sssp.apps.terminal.arguments import BUILT_IN, NamedGraph
 from sssp.bench.harness import Harness, Ours, Plan, Table
 from sssp.bench.papers.baselines import BaselineBellmanFord, BaselineDijkstra
 from sssp.bench.report import Cell, Report, Row, summarize
-from sssp.bench.workloads import GraphRecord, Loader, Workload, choose_first, load
+from sssp.bench.workloads import Workload, choose_first, load
 from sssp.methods import BellmanFord, Dijkstra, ThresholdDijkstra
 
 #: relaxations of the serial Bellman-Ford from which one trial has to do
@@ -107,7 +106,6 @@ class Thesis(Table):
             "thesis average x": PUBLISHED_AVERAGE,
             "thesis best x over": PUBLISHED_BEST,
         }
-        loader = Loader()
         for name in ROAD_GRAPHS:
             path = datasets.find(name)
             if path is None:
@@ -116,14 +114,15 @@ class Thesis(Table):
                     f"{name}: skipped: not on this machine; data/README.md says where to get it"
                 )
                 continue
-            record = self._road_record(loader, NamedGraph(name, path))
+            record = self._road_record(NamedGraph(name, path))
             comparison.records.append({**record, **published})
         stand_in = NamedGraph(f"{BUILT_IN}:{STAND_IN}", size=STAND_IN)
-        comparison.records.append(self._road_record(loader, stand_in))
+        comparison.records.append(self._road_record(stand_in))
 
-    def _road_record(self, loader: Loader, origin: NamedGraph) -> dict[str, Cell]:
+    def _road_record(self, origin: NamedGraph) -> dict[str, Cell]:
         self._dijkstra.progress(f"{origin.name}: loading")
-        record, rows = self._measure(self._dijkstra, *loader.load(origin, _choose_middle))
+        workload = self.load(origin, lambda graph: np.array([graph.n // 2]))
+        record, rows = self._measure(self._dijkstra, workload)
         baseline, dijkstra, threshold, on_gpu = rows
         return record | {
             "baseline-dijkstra ms": baseline.milliseconds,
@@ -135,14 +134,12 @@ class Thesis(Table):
             "phases": threshold.phases,
         }
 
-    def _measure(
-        self, harness: Harness, workload: Workload, graph: GraphRecord
-    ) -> tuple[dict[str, Cell], list[Row]]:
+    def _measure(self, harness: Harness, workload: Workload) -> tuple[dict[str, Cell], list[Row]]:
         """Return the cells that lines of both tables share, and the rows behind them."""
-        self.report.graphs.append(graph)
         rows = harness.measure(workload)
         self.report.rows += rows
-        shared: dict[str, Cell] = {"graph": graph.name, "n": graph.n, "m": graph.m}
+        graph = workload.graph
+        shared: dict[str, Cell] = {"graph": workload.name, "n": graph.n, "m": graph.m}
         return shared | {"verified": summarize(rows)}, rows
 
     def _measure_table(self) -> None:
@@ -166,8 +163,9 @@ class Thesis(Table):
         make = partial(random_graph, entry.n, entry.m, self.seed)
         many = entry.n * entry.m >= MANY_RELAXATIONS
         self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
-        loaded = load(name, None, make, choose_first)
-        record, rows = self._measure(self._bellman_ford, *loaded)
+        workload, graph = load(name, None, make, choose_first)
+        self.report.graphs.append(graph)
+        record, rows = self._measure(self._bellman_ford, workload)
         baseline, frontier, pull, push = rows
         return record | {
             "thesis serial ms": entry.serial,
@@ -177,10 +175,6 @@ class Thesis(Table):
             "pull cuda ms": pull.milliseconds,
             "push cuda ms": push.milliseconds,
         }
-
-
-def _choose_middle(graph: Graph) -> NDArray[np.int64]:
-    return np.array([graph.n // 2])
 
 
 def _speed_up(slow: Row, fast: Row) -> float | None:
