@@ -273,7 +273,9 @@ def test_the_first_sum_beyond_int64_is_named_whatever_the_threads(prepared: bool
     sources = np.flatnonzero(np.arange(6 * stars) % 6 == 0)[::-1]
     sources = np.concatenate((np.ones(20, int), sources))  # of the first nothing is reached
     for threads in (1, 2, 3, 8) * 10:
-        with pytest.raises(sssp.DistanceOverflowError, match=f" {5 * (2**61 + int(sources[20]))} "):
+        with pytest.raises(
+            sssp.DistanceOverflowError, match=f" {5 * (2**61 + int(sources[20]))}, "
+        ):
             sssp.reduce(g, sources, "sum", threads=threads)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import sssp
 from sssp.calls.make_plan import make_plan
-from sssp.engine.plan import Plan, merged
+from sssp.engine.plan import Plan, merge_answers
 from sssp.engine.request import Answer, Reduction
 from tests.compare import assert_same_array
 from tests.solvers import Solver, every_solver, needs_speed
@@ -38,7 +38,7 @@ def answer_in_parts(plan: Plan[Any], rows: int) -> Answer:
     parts = [pickle.loads(pickle.dumps(part)) for part in plan.split(rows)]
     answers = [part.run() for part in reversed(parts)][::-1]
     assert all(answer is not None for answer in answers)
-    return merged(answers)
+    return merge_answers(answers)
 
 
 @needs_speed

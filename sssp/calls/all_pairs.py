@@ -18,7 +18,7 @@ from sssp.engine.matrix_request import (
     ClosureRequest,
     MatrixRequest,
     NegativeDiagonalError,
-    unpacked_bits,
+    unpack_bits,
 )
 from sssp.engine.memory import NO_MATRIX, check_memory
 from sssp.engine.network import methods_of
@@ -149,7 +149,7 @@ def all_pairs(
             device=device,
             predecessors=predecessors,
             dtype=dtype,
-            output=_checked_output(output),
+            output=_check_output(output),
             threads=threads,
             memory_limit=memory_limit,
             stream=stream,
@@ -162,7 +162,7 @@ def all_pairs(
         sources=np.arange(graph.n),
         dtype=distance_dtype(dtype, weights.dtype),
         predecessors=as_flag(predecessors, "predecessors"),
-        output=_checked_output(output),
+        output=_check_output(output),
         advice=NO_MATRIX,
         threads=check_threads(threads),
         progress=check_progress(progress),
@@ -288,7 +288,7 @@ def transitive_closure(
         arcs=arcs,
         matrix=matrix,
         reflexive=reflexive,
-        output=_checked_output(output),
+        output=_check_output(output),
         advice="" if packed else "pass packed=True",
         threads=check_threads(threads),
         progress=check_progress(progress),
@@ -306,7 +306,7 @@ def transitive_closure(
         return solver_of(chosen, request.device).close(request, chosen)
 
     words = run_placed(request, answer)
-    return words if packed else unpacked_bits(words, n).view(np.bool_)
+    return words if packed else unpack_bits(words, n).view(np.bool_)
 
 
 def _as_source(g_or_matrix: Any) -> Graph | NDArray[Any]:
@@ -380,7 +380,7 @@ def _estimate(method: Method, graph: Graph, request: Request) -> Work | None:
     return matrix_work(method, n, request.threads, host_bytes=host_bytes)
 
 
-def _checked_output(output: Any) -> Any:
+def _check_output(output: Any) -> Any:
     if output not in ("host", "device"):
         raise ValueError(f"output must be 'host' or 'device', not {output!r}")
     return output

@@ -24,7 +24,7 @@ from sssp.calls.shortest_paths import run_plan
 from sssp.cpu.matrix.matrix_driver import tails_from_arcs
 from sssp.cpu.search.bellman_ford import repair_kernel, sum_along_kernel
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import narrow
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
@@ -150,4 +150,4 @@ def _finish(graph: Graph, request: Request, distances: NDArray[Any], found: Answ
     if request.predecessors:
         tails = np.full(distances.shape, -1, INDEX)
         tails_from_arcs(graph, request.sources, distances, tails, request.threads)
-    return Answer(narrowed(distances, request.dtype), tails, stats=_statistics(found))
+    return Answer(narrow(distances, request.dtype), tails, stats=_statistics(found))

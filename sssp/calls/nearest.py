@@ -23,7 +23,7 @@ from sssp.engine.check_arguments import (
 )
 from sssp.engine.device_names import named_device
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import bytes_of_entry, narrowed
+from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.network import open_part, reversed_graph
 from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
@@ -161,7 +161,7 @@ def nearest(
     return NearestFacilities(
         network._tree_graph,
         places,
-        narrowed(distances, asked),
+        narrow(distances, asked),
         index,
         direction=direction,
         limit=request.limit,

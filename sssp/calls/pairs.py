@@ -29,8 +29,8 @@ from sssp.engine.device_names import named_device
 from sssp.engine.memory import FEWER_TRIPS, check_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import open_part, reversed_graph
-from sssp.engine.outputs import joined_walks
-from sssp.engine.plan import Plan, is_symmetric, merged, run_placed, weights_of
+from sssp.engine.outputs import join_walks
+from sssp.engine.plan import Plan, is_symmetric, merge_answers, run_placed, weights_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request, Walks
 from sssp.engine.threads import check_threads
@@ -349,7 +349,7 @@ class _Call:
                 stats = answer.stats.items()
                 answer.stats = {name: np.repeat(values, counts) for name, values in stats}
             answers.append(answer)
-        answer = merged(answers)
+        answer = merge_answers(answers)
         return Trips(
             self.network._tree_graph,
             self.starts,
@@ -414,4 +414,4 @@ def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
             walks.append(
                 find_walks(graph, arcs, np.array([source]), ends, distances, reached, bound, tails)
             )
-    return joined_walks(walks)
+    return join_walks(walks)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.engine.exact_sums import joined
+from sssp.engine.exact_sums import join_parts
 from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
@@ -361,7 +361,7 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
     on_input = [np.zeros(graph.input_arcs, load.dtype) for load in loads]
     for total, load in zip(on_input, loads, strict=True):
         add_at(total, graph.arc_origin, load)
-    flow = joined(on_input, "volumes on an arc")
+    flow = join_parts(on_input, "volumes on an arc")
     if not np.isfinite(flow).all():
         raise DistanceOverflowError("volumes on an arc add up to more than float64 holds")
     return flow

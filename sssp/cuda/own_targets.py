@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sssp.engine.narrow import convert_into, narrowed
-from sssp.engine.plan import merged
+from sssp.engine.narrow import convert_into, narrow
+from sssp.engine.plan import merge_answers
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 
@@ -51,8 +51,8 @@ def solve_by_tables(
                 left += [part.part(slice(size // 2, None)), part.part(slice(size // 2))]
             else:
                 return None
-    whole = merged(answers)
-    whole.distances = narrowed(whole.distances, request.dtype)
+    whole = merge_answers(answers)
+    whole.distances = narrow(whole.distances, request.dtype)
     return whole
 
 

@@ -190,13 +190,13 @@ def settle_sources(distances: NDArray[Any], sources: NDArray[np.int64], n: int) 
 def error_of(source: int, cycle: NDArray[np.int32]) -> NegativeCycleError:
     """Return the error of a source that reaches a negative cycle."""
     return NegativeCycleError(
-        f"source {source} reaches {described(cycle)}, so distances have no lower bound; .cycle "
-        "holds it",
+        f"source {source} reaches {describe_cycle(cycle)}, so distances have no lower bound; "
+        ".cycle holds it",
         cycle.tolist(),
     )
 
 
-def described(cycle: NDArray[np.int32]) -> str:
+def describe_cycle(cycle: NDArray[np.int32]) -> str:
     """Return what a message says of a negative cycle."""
     vertices = cycle.tolist()
     shown = ", ".join(map(str, vertices[:10])) + (", ..." if len(vertices) > 10 else "")

@@ -64,7 +64,7 @@ def carry(sums: Sequence[NDArray[Any]]) -> None:
         lower &= LOWER
 
 
-def joined(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
+def join_parts(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
     """Return the sums, from those of the parts, which are used up.
 
     Raises
@@ -77,9 +77,9 @@ def joined(sums: Sequence[NDArray[Any]], what: str) -> NDArray[Any]:
     carry(sums)
     upper, lower = sums
     half = 1 << (HALF - 1)
-    outside = np.flatnonzero((upper < -half) | (upper >= half))
+    outside = np.argwhere((upper < -half) | (upper >= half))
     if outside.size:
-        first = outside[0]
+        first = tuple(outside[0])
         total = (int(upper[first]) << HALF) + int(lower[first])
         raise DistanceOverflowError(
             f"a sum of {what} is {total}, which does not fit int64; give them as floats"

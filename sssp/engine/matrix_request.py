@@ -242,7 +242,7 @@ class ClosureRequest(Resources):
             part = range(first, min(first + step, rows.stop))
             bits = np.zeros((len(part), self.n), np.bool_)
             self._mark(bits, part)
-            packed_bits(bits, out[part.start - rows.start : part.stop - rows.start])
+            pack_bits(bits, out[part.start - rows.start : part.stop - rows.start])
 
     def _mark(self, bits: NDArray[np.bool_], rows: range) -> None:
         if self.arcs is not None:
@@ -269,7 +269,7 @@ def words_for(columns: int) -> int:
     return -(-columns // WORD)
 
 
-def packed_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:
+def pack_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:
     """Pack a matrix of booleans (or of 0 and 1).
 
     Parameters
@@ -284,7 +284,7 @@ def packed_bits(bits: NDArray[Any], out: NDArray[np.uint64]) -> None:
     out[...] = padded.view("<u8")
 
 
-def unpacked_bits(words: NDArray[np.uint64], columns: int) -> NDArray[np.uint8]:
+def unpack_bits(words: NDArray[np.uint64], columns: int) -> NDArray[np.uint8]:
     """Return the matrix of 0 and 1, shape (rows, columns), uint8."""
     octets = words.astype("<u8", copy=False).view(np.uint8).reshape(len(words), 8 * words.shape[1])
     return np.unpackbits(octets, axis=1, count=columns, bitorder="little")

@@ -31,7 +31,7 @@ def _convert_kernel(values, missing, converted, converted_missing):
     return missing
 
 
-def _converted(values: NDArray[Any], converted: NDArray[Any]) -> Any:
+def _convert(values: NDArray[Any], converted: NDArray[Any]) -> Any:
     """Copy integers to an array of another width; return the first that does not fit, or None."""
     strided = values.ndim == 2 and not values.flags.c_contiguous  # (not to be copied for this)
     rows = values if strided else np.ascontiguousarray(values).reshape(1, -1)
@@ -60,7 +60,7 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
         return
     in_place = out.flags.c_contiguous and out.flags.aligned
     converted = out if in_place else np.empty_like(values, out.dtype)
-    misfit = _converted(values, converted)
+    misfit = _convert(values, converted)
     if misfit is not None:
         raise refuse_narrow(misfit)
     if not in_place:
@@ -68,12 +68,12 @@ def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
 
 
 def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
-    """Return what a distance found in a dtype takes while it is `narrowed`."""
+    """Return what a distance found in a dtype takes while it is `narrow`."""
     narrows = dtype == INT64 and asked != INT64
     return dtype.itemsize + (INT32.itemsize if narrows else 0)
 
 
-def narrowed(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
+def narrow(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
     """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit.
 
     Raises
@@ -84,7 +84,7 @@ def narrowed(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
     if values.dtype != INT64 or asked == INT64:
         return values
     narrow = np.empty(values.shape, INT32)
-    misfit = _converted(values, narrow)
+    misfit = _convert(values, narrow)
     if misfit is None:
         return narrow
     if asked == INT32:

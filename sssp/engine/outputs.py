@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sssp.engine.exact_sums import join_parts
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import bytes_of_entry, narrowed
+from sssp.engine.narrow import bytes_of_entry, narrow
 from sssp.engine.request import Answer, Reduction, Request, Walks
-from sssp.errors import DistanceOverflowError
 from sssp.graph.interop import scipy_offsets
 from sssp.kernels.dtypes import INDEX, INT64, unreached
 
@@ -85,7 +85,7 @@ class FinishedRows(Protocol):
         """
 
 
-class Form(Protocol):
+class Form:
     """Takes finished rows, from several threads at once, in any order, and makes the answer.
 
     Attributes
@@ -97,20 +97,23 @@ class Form(Protocol):
         so before the first.
     """
 
-    nbytes: int
-    reserved_bytes: int
+    nbytes = reserved_bytes = 0
 
     def place(self, rows: range) -> NDArray[Any] | None:
-        """Where a search may write distances of whole rows itself; None: nowhere."""
+        """Return where a search may write distances of whole rows itself; None: nowhere."""
+        return None
 
     def tree_place(self, rows: range) -> NDArray[np.int32] | None:
-        """Where predecessors of whole rows may be written; None: nowhere."""
+        """Return where predecessors of whole rows may be written; None: nowhere."""
+        return None
 
     def take(self, found: FinishedRows) -> None:
-        """Keep what the answer needs of them."""
+        """Keep what the answer needs of finished rows."""
+        raise NotImplementedError
 
     def answer(self) -> Answer:
         """Return the answer once all rows are in."""
+        raise NotImplementedError
 
 
 def make_form(n: int, request: Request, dtype: np.dtype[Any]) -> Form:
@@ -124,7 +127,7 @@ def make_form(n: int, request: Request, dtype: np.dtype[Any]) -> Form:
     return DenseForm(n, request, dtype)
 
 
-class DenseForm:
+class DenseForm(Form):
     """Rows of a matrix, over all vertices or over the targets."""
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
@@ -135,7 +138,6 @@ class DenseForm:
         self._predecessors: NDArray[np.int32] | None = None
         self._paths: _Sparse | None = None
         self._origin: NDArray[np.int32] | None = None
-        self.nbytes = self.reserved_bytes = 0
         if request.out is None:
             self.nbytes += math.prod(self.shape) * bytes_of_entry(dtype, request.dtype)
         if request.predecessors and request.targets is not None:
@@ -186,7 +188,7 @@ class DenseForm:
         none = range(0)
         distances = self._distances if self._distances is not None else self._rows(none)
         if self.request.out is None:
-            distances = narrowed(distances, self.request.dtype)
+            distances = narrow(distances, self.request.dtype)
         if self._paths is not None:
             return Answer(distances, self._paths.matrices()[1], self._origin)
         if self.request.predecessors:
@@ -194,20 +196,13 @@ class DenseForm:
         return Answer(distances, self._predecessors, self._origin)
 
 
-class SparseForm:
+class SparseForm(Form):
     """The reached vertices of every row, in order of vertex."""
 
     def __init__(self, n: int, request: Request, dtype: np.dtype[Any]) -> None:
         self.request, self.dtype = request, dtype
-        self.nbytes = self.reserved_bytes = 0
         self._entries = _Sparse(request, n)
         self._origin: NDArray[np.int32] | None = None
-
-    def place(self, rows: range) -> None:
-        """Nowhere: how much is reached shows itself."""
-
-    def tree_place(self, rows: range) -> None:
-        """Nowhere."""
 
     def take(self, found: FinishedRows) -> None:
         """Keep vertices and distances, and predecessors where wanted."""
@@ -264,19 +259,19 @@ class _Sparse:
         kept.clear()
         indptr = scipy_offsets(np.cumsum(counts))
         size = int(indptr[-1])
-        indices = _joined(vertices, size, INDEX)
+        indices = _concatenate(vertices, size, INDEX)
         found: Any = None
         predecessors = None
         if self.request.targets is None:
-            found = narrowed(_joined(distances, size, dtype), self.request.dtype)
+            found = narrow(_concatenate(distances, size, dtype), self.request.dtype)
             found = csr_array((found, indices, indptr), shape=self.shape)
         if self.request.predecessors:
-            joined = _joined(tails, size, INDEX)
+            joined = _concatenate(tails, size, INDEX)
             predecessors = csr_array((joined, indices, indptr), shape=self.shape)
         return found, predecessors
 
 
-def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _concatenate(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Concatenate arrays, giving up each as it is copied, so that they are not held twice."""
     joined: NDArray[Any] = np.empty(size, dtype)
     place = size
@@ -287,7 +282,7 @@ def _joined(parts: list[Any], size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     return joined
 
 
-class TripsForm:
+class TripsForm(Form):
     """For every source the distances to its own targets, and the paths if wanted."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
@@ -295,16 +290,10 @@ class TripsForm:
         assert request.targets is not None
         self.request, self.target_offsets, self.dtype = request, request.target_offsets, dtype
         self._distances: NDArray[Any] = np.empty(request.targets.size, dtype)
-        self.nbytes, self.reserved_bytes = self._distances.nbytes + request.reserved_bytes, 0
+        self.nbytes = self._distances.nbytes + request.reserved_bytes
         self._walks: dict[int, Walks] = {}
         self._held = self._joining = 0
         self._lock = threading.Lock()
-
-    def place(self, rows: range) -> None:
-        """Nowhere: rows are not kept."""
-
-    def tree_place(self, rows: range) -> None:
-        """Nowhere."""
 
     def take(self, found: FinishedRows) -> None:
         """Keep the distances and paths of rows.
@@ -335,23 +324,23 @@ class TripsForm:
 
     def answer(self) -> Answer:
         """Return all trips, in the dtype that the call fixed or in the narrowest that fits."""
-        distances = narrowed(self._distances, self.request.dtype)
+        distances = narrow(self._distances, self.request.dtype)
         if not self.request.predecessors:
             return Answer(distances)
         kept = [self._walks.pop(row) for row in sorted(self._walks)]
-        return Answer(distances, walks=joined_walks(kept))
+        return Answer(distances, walks=join_walks(kept))
 
 
-def joined_walks(parts: list[Walks]) -> Walks:
+def join_walks(parts: list[Walks]) -> Walks:
     """Return the paths of all parts, in order; the list is used up."""
     counts = [np.diff(walks.firsts) for walks in parts]
     firsts = np.cumsum(np.concatenate([np.zeros(1, INT64), *counts]), dtype=INT64)
     vertices = [walks.vertices for walks in parts]
     parts.clear()
-    return Walks(firsts, _joined(vertices, int(firsts[-1]), INDEX))
+    return Walks(firsts, _concatenate(vertices, int(firsts[-1]), INDEX))
 
 
-class ReducedForm:
+class ReducedForm(Form):
     """One number a row, or one for every column of vertex weights."""
 
     def __init__(
@@ -360,13 +349,7 @@ class ReducedForm:
         self.n, self.request, self.reduction, self.dtype = n, request, reduction, dtype
         shape = request.rows, reduction.columns
         self._values: NDArray[Any] = np.zeros(shape, reduction.dtype_of(dtype))
-        self.nbytes, self.reserved_bytes = self._values.nbytes, 0
-
-    def place(self, rows: range) -> None:
-        """Nowhere: rows are not kept."""
-
-    def tree_place(self, rows: range) -> None:
-        """Nowhere."""
+        self.nbytes = self._values.nbytes
 
     def take(self, found: FinishedRows) -> None:
         """Reduce the rows."""
@@ -376,7 +359,8 @@ class ReducedForm:
         if make is not None:
             kept[:, 0] = make(found.rows, *parts)
         elif parts[0].ndim == 3:
-            kept[...] = joined_halves(parts[0])
+            what = "vertex weights" if self.reduction.what == "weight" else "distances"
+            kept[...] = join_parts([parts[0][..., 0], parts[0][..., 1]], what)
         else:
             kept[...] = parts[0].reshape(kept.shape)
 
@@ -423,28 +407,3 @@ def _numbers(totals: NDArray[Any], counts: NDArray[np.int64]) -> tuple[NDArray[A
 def least_number(dtype: np.dtype[Any]) -> Any:
     """Return the greatest of no numbers: int64 or float64."""
     return -math.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def joined_halves(halves: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return sums of integers, from the sums of their upper and of their lower 32 bits.
-
-    Parameters
-    ----------
-    halves : ndarray, shape (..., 2), int64
-
-    Returns
-    -------
-    ndarray, shape (...), int64
-
-    Raises
-    ------
-    DistanceOverflowError
-        One does not fit int64.
-    """
-    high, low = halves[..., 0], halves[..., 1]
-    upper = high + (low >> 32)
-    misfits = np.argwhere((upper < -(1 << 31)) | (upper >= 1 << 31))
-    if misfits.size:
-        above, below = halves[tuple(misfits[0])].tolist()
-        raise DistanceOverflowError(f"a sum of {(above << 32) + below} does not fit int64")
-    return (upper << 32) | (low & 0xFFFFFFFF)

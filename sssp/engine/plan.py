@@ -27,7 +27,7 @@ from sssp.engine import thresholds
 from sssp.engine.memory import physical_memory
 from sssp.engine.narrow import convert_into
 from sssp.engine.network import Network, open_part
-from sssp.engine.outputs import joined_walks
+from sssp.engine.outputs import join_walks
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request, Resources
 from sssp.engine.workers import map_over_devices
@@ -124,7 +124,7 @@ class Plan(NamedTuple, Generic[Q]):
                     one.distances = request.out[:0]  # where it is already
                 advance(parts[len(answers)].request.rows)
                 answers.append(one)
-        whole = merged(answers)
+        whole = merge_answers(answers)
         if request.out is not None:
             whole.distances = request.out
         whole.device = "+".join(dict.fromkeys(one.device for one in answers))
@@ -204,7 +204,7 @@ def solver_of(method: Method, device: str) -> Any:
     return solver
 
 
-def merged(answers: Sequence[Answer]) -> Answer:
+def merge_answers(answers: Sequence[Answer]) -> Answer:
     """Put the answers to the parts of a plan together, in order.
 
     Rows, sparse or dense, stand one below the other in the widest of their dtypes, trips one
@@ -214,12 +214,12 @@ def merged(answers: Sequence[Answer]) -> Answer:
         return answers[0]
     first = answers[0]
     return Answer(
-        _stacked(_of_one_dtype([answer.distances for answer in answers])),
-        None if first.predecessors is None else _stacked([a.predecessors for a in answers]),
+        _stack(_of_one_dtype([answer.distances for answer in answers])),
+        None if first.predecessors is None else _stack([a.predecessors for a in answers]),
         first.origin,
         {name: np.concatenate([a.stats[name] for a in answers]) for name in first.stats},
         first.device,
-        joined_walks([a.walks for a in answers if a.walks is not None]) if first.walks else None,
+        join_walks([a.walks for a in answers if a.walks is not None]) if first.walks else None,
     )
 
 
@@ -234,7 +234,7 @@ def _of_one_dtype(parts: list[Any]) -> list[Any]:
     return widened
 
 
-def _stacked(parts: list[Any]) -> Any:
+def _stack(parts: list[Any]) -> Any:
     if is_sparse(parts[0]):
         from scipy.sparse import vstack
 

@@ -18,7 +18,7 @@ from sssp.cpu.sweep.customization import NO_METRIC, Metric, customize
 from sssp.cpu.sweep.partial_customization import LayeredMetric, change_arcs
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import as_count
-from sssp.engine.cycles import described
+from sssp.engine.cycles import describe_cycle
 from sssp.engine.device_names import named_device
 from sssp.engine.reuse import Derived
 from sssp.engine.threads import default_threads
@@ -451,8 +451,9 @@ def _refuse_negative_cycle(graph: Graph) -> None:
     cycle = negative_cycle_from(graph.without_closed_arcs(), np.arange(graph.n))
     if cycle.size:
         raise NegativeCycleError(
-            f"the graph has {described(cycle)}, so a prepared map has no shortest ways; .cycle "
-            "holds it, and sssp.shortest_paths(g, ...) answers for sources that do not reach it",
+            f"the graph has {describe_cycle(cycle)}, so a prepared map has no shortest ways; "
+            ".cycle holds it, and sssp.shortest_paths(g, ...) answers for sources that do not reach "
+            "it",
             cycle.tolist(),
         )
 

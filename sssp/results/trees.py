@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.cpu.tree_sums import TreeSums, arcs_between, check_arc_values, flow_on_input
-from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
+from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Answer, Request
 from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
@@ -845,7 +845,7 @@ def _skim(
         trees.skim(rows, own, part)
     reached = parts[0] != trees.missing
     sums[...] = trees.missing
-    sums[reached] = joined([part[reached] for part in parts], "values along a path")
+    sums[reached] = join_parts([part[reached] for part in parts], "values along a path")
     odd = np.argwhere(reached & (sums == trees.missing))
     return None if odd.size == 0 else (int(odd[0, 0]), int(odd[0, 1]))
 

@@ -16,7 +16,7 @@ from sssp.cpu.tree_sums import (
     load_kernel,
     skim_kernel,
 )
-from sssp.engine.exact_sums import as_numbers, carry, joined, may_wrap, parts_of
+from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.html import as_html
@@ -249,7 +249,7 @@ class Trips:
         for part in parts_of(arc_values, may_wrap(arc_values, self.graph.n)):
             sums.append(np.zeros(count, arc_values.dtype))
             skim_kernel(walks.firsts, self._path_arcs(walks), part, sums[-1])
-        along = joined(sums, "values along a path")[self._walk_of]
+        along = join_parts(sums, "values along a path")[self._walk_of]
         missing = unreached(arc_values.dtype)
         wrong = self.reached & ((along == missing) | ~np.isfinite(along))
         if wrong.any():

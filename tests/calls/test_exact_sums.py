@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sssp
-from sssp.engine.outputs import joined_halves
+from sssp.engine.exact_sums import join_parts
 
 COUNTS = st.integers(1, 1 << 20)
 INT64S = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -22,10 +22,12 @@ def test_halves_are_joined_as_integers_are_added(parts):
     odd = [total for total in sums if not -(1 << 63) <= total < 1 << 63]
     array = np.array(halves, np.int64).reshape(len(parts), 1, 2)
     if odd:
-        with pytest.raises(sssp.DistanceOverflowError, match=f"a sum of {odd[0]} does not fit"):
-            joined_halves(array)
+        with pytest.raises(
+            sssp.DistanceOverflowError, match=f"a sum of distances is {odd[0]}, which"
+        ):
+            join_parts([array[..., 0], array[..., 1]], "distances")
     else:
-        found = joined_halves(array)
+        found = join_parts([array[..., 0], array[..., 1]], "distances")
         assert found.dtype == np.int64
         assert found.tolist() == [[total] for total in sums]
 
@@ -33,10 +35,10 @@ def test_halves_are_joined_as_integers_are_added(parts):
 @pytest.mark.parametrize("extreme", [-(1 << 63), (1 << 63) - 1, 0, -1, 1 << 32, -(1 << 32)])
 def test_the_ends_of_int64_fit_and_no_more(extreme):
     def halves(number):
-        return np.array([[number >> 32, number & 0xFFFFFFFF]])
+        return [np.array([number >> 32]), np.array([number & 0xFFFFFFFF])]
 
-    assert joined_halves(halves(extreme)).tolist() == [extreme]
+    assert join_parts(halves(extreme), "volumes").tolist() == [extreme]
     if extreme in (-(1 << 63), (1 << 63) - 1):
         beyond = extreme + (1 if extreme > 0 else -1)
-        with pytest.raises(sssp.DistanceOverflowError, match=f"{beyond} does not fit int64"):
-            joined_halves(halves(beyond))
+        with pytest.raises(sssp.DistanceOverflowError, match=f"{beyond}, which does not fit int64"):
+            join_parts(halves(beyond), "volumes")

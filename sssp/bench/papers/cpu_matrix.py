@@ -23,7 +23,7 @@ from sssp.bench.papers.baselines import (
 from sssp.cpu.intrinsics import wait_for_all
 from sssp.cpu.matrix.matrix_driver import Matrix, solve_matrix
 from sssp.cpu.team import run_team
-from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, packed_bits, unpacked_bits
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, pack_bits, unpack_bits
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer
 from sssp.kernels.jit import njit
@@ -154,10 +154,10 @@ def close(request: ClosureRequest, method: BaselineClosure) -> NDArray[np.uint64
     check_memory(parts, request.memory_limit, request.device, request.advice)
     words = np.empty((n, request.words), np.uint64)
     request.fill(words, range(n))
-    before = unpacked_bits(words, n)
+    before = unpack_bits(words, n)
     for _ in range(request.squarings):
         after = before.copy()
         _run_team(_closure_kernel, (before, after, method.block), request.threads)
         before = after
-    packed_bits(before, words)
+    pack_bits(before, words)
     return words

@@ -32,7 +32,7 @@ from sssp.cuda.device_memory import available_bytes, download, upload
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.transitive_closure import packed_result
 from sssp.cuda.pool import device_array
-from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, packed_bits, unpacked_bits
+from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, pack_bits, unpack_bits
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer
 from sssp.kernels.dtypes import infinity
@@ -247,14 +247,14 @@ def close(request: ClosureRequest, method: BaselineClosure) -> Any:
         words: NDArray[np.uint64] = np.empty((n, request.words), np.uint64)
         request.fill(words, range(n))
         if n:
-            bits = unpacked_bits(words, n)
+            bits = unpack_bits(words, n)
             before, after = upload(bits.reshape(-1)), device_array(n * n, np.uint8)
             stream, flags = cuda.stream(), upload(np.zeros(NEGATIVE + 1, np.int32))
             for _ in range(request.squarings):
                 launch_square(before, after, n, side, flags, stream)
                 before, after = after, before
             download(before, bits.reshape(-1), stream)
-            packed_bits(bits, words)
+            pack_bits(bits, words)
         return packed_result(request, upload(words.reshape(-1)), number)
 
 

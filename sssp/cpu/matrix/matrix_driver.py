@@ -25,7 +25,7 @@ from sssp.engine.matrix_request import (
     threshold,
 )
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import narrow
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
 from sssp.graph.arc_orders import unsigned_arcs
@@ -210,7 +210,7 @@ def solve_matrix(
     elif request.predecessors:
         tails = tight_tails(graph, request, matrix.distances)
     stats = {"rounds": np.full(request.n, rounds, np.int64)}
-    return Answer(narrowed(matrix.distances, request.dtype), tails, stats=stats)
+    return Answer(narrow(matrix.distances, request.dtype), tails, stats=stats)
 
 
 def _plan_memory(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> None:

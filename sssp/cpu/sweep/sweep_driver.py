@@ -47,7 +47,7 @@ from sssp.cpu.tree import may_tie, reset
 from sssp.engine import thresholds
 from sssp.engine.decay import ordered_sums_of_lanes
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import bytes_of_entry, convert_into, narrowed
+from sssp.engine.narrow import bytes_of_entry, convert_into, narrow
 from sssp.engine.outputs import Entries, least_number
 from sssp.engine.request import Answer, Reduction, Request, Walks
 from sssp.graph.arc_orders import arcs_by_head
@@ -311,7 +311,7 @@ class _LaneRows(Rows):
         """Return the answer."""
         answer = super().run()
         if answer is not None and self.memory is not None:
-            answer.distances = narrowed(answer.distances.T, self.asked).T
+            answer.distances = narrow(answer.distances.T, self.asked).T
         return answer
 
     def blocks(self, threads: int) -> Iterator[range]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.sweep.sweeps import LANES, WIDE, Arcs, lanes_memory, place_from
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import convert_into, narrowed
+from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
@@ -245,7 +245,7 @@ def solve_trips(
         counts[0] = structure.depth[structure.rank[request.sources]] + 1
         counts[0] += np.add.reduceat(np.append(passed, 0), offsets[:-1])
     stats = dict(zip(method.statistics, counts, strict=True))
-    distances = narrowed(found, request.dtype)
+    distances = narrow(found, request.dtype)
     if request.target_offsets is None:
         distances = distances.reshape(request.rows, request.targets.size)
     if request.out is not None:

@@ -27,7 +27,7 @@ from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.pool import device_array
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.engine.memory import check_memory
-from sssp.engine.narrow import narrowed
+from sssp.engine.narrow import narrow
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.kernels.dtypes import INDEX, INT64, infinity, unreached
@@ -237,13 +237,13 @@ def find_trips(
     alone = request.rows == request.targets.size
     stats = {name: np.zeros(request.rows, INT64) for name in method.statistics}
     if request.targets.size == 0:
-        return Answer(narrowed(np.empty(0, on_device.dtype), request.dtype), stats=stats)
+        return Answer(narrow(np.empty(0, on_device.dtype), request.dtype), stats=stats)
     sources = request.sources
     if not alone:
         sources = np.repeat(sources, np.diff(request.target_offsets))
     found, climbed = _Trips(on_device, hierarchy, request, sources).find()
     stats["climbed"] = climbed if alone else np.add.reduceat(climbed, request.target_offsets[:-1])
-    return Answer(narrowed(found, request.dtype), stats=stats)
+    return Answer(narrow(found, request.dtype), stats=stats)
 
 
 class _Trips:
