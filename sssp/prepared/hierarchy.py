@@ -452,8 +452,7 @@ def _refuse_negative_cycle(graph: Graph) -> None:
     if cycle.size:
         raise NegativeCycleError(
             f"the graph has {describe_cycle(cycle)}, so a prepared map has no shortest ways; "
-            ".cycle holds it, and sssp.shortest_paths(g, ...) answers for sources that do not reach "
-            "it",
+            ".cycle holds it, and sssp.shortest_paths(g, ...) answers sources that do not reach it",
             cycle.tolist(),
         )
 
