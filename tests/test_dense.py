@@ -22,7 +22,6 @@ from sssp.bench.papers.baselines import (
     BaselineFloydWarshall,
     BaselineSquaring,
 )
-from sssp.cpu import team
 from sssp.engine.matrix_request import MatrixRequest, squarings
 from sssp.engine.plan import solver_of
 from sssp.errors import (
@@ -88,7 +87,7 @@ def reference(matrix: Any) -> Any:
 @pytest.fixture
 def teams(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start threads for the smallest matrices too."""
-    monkeypatch.setattr(team, "SHARE", 1)
+    monkeypatch.setattr("sssp.engine.thresholds.WORTH_A_THREAD", 1)
 
 
 # -- distances ---------------------------------------------------------------------------------

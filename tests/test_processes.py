@@ -160,10 +160,10 @@ def test_an_interrupt_ends_a_long_call(threads: int, monkeypatch: pytest.MonkeyP
 CALL_WITH_TEAMS = """
 import signal, sys
 import numpy as np, sssp
-from sssp.cpu import team
+from sssp.engine import thresholds
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # a team at once, for else the matrix would have to be large
-team.SHARE = 1
+thresholds.WORTH_A_THREAD = 1
 matrix = np.random.default_rng(0).integers(1, 99, (150, 150))
 def call(threads):
     return sssp.all_pairs(matrix, method="floyd-warshall", threads=threads, device="cpu")

@@ -188,18 +188,14 @@ def _sum_on_device(plan: Plan[Request]) -> NDArray[np.float64]:
 
 def _check(status: int, source: int) -> None:
     """Raise what a status of a row means."""
-    if status != DONE:
-        raise _failure(status, source)
-
-
-def _failure(status: int, source: int) -> Exception:
     if status == OVERFLOW:
-        return DistanceOverflowError(
+        raise DistanceOverflowError(
             f"more shortest paths lead from source {source} to a vertex than float64 counts; "
             "weights that differ more have fewer ties"
         )
-    return ValueError(
-        f"shortest paths from source {source} cannot be counted: arcs of weight 0, or too light "
-        "beside the distance for a float, close a cycle; merge the ends of such arcs, or give "
-        "them a weight (g.scaled(1000) makes integers)"
-    )
+    if status != DONE:
+        raise ValueError(
+            f"shortest paths from source {source} cannot be counted: arcs of weight 0, or too "
+            "light beside the distance for a float, close a cycle; merge the ends of such arcs, or "
+            "give them a weight (g.scaled(1000) makes integers)"
+        )

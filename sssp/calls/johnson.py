@@ -27,7 +27,7 @@ from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.plan import Plan
 from sssp.engine.request import Answer, Request
-from sssp.engine.workers import Pool
+from sssp.engine.workers import ordered_map
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64, largest_distance, unreached
 from sssp.methods import BellmanFord, DeltaStepping, Johnson
@@ -37,19 +37,7 @@ EXPANSIONS = 4
 
 
 def johnson(plan: Plan[Request]) -> Answer:
-    """Answer a plan, whatever its sources.
-
-    Raises
-    ------
-    NegativeCycleError
-        There is a cycle of negative length, whether a source reaches it or not.
-    DistanceOverflowError
-        A distance does not fit the dtype fixed by the call, or int64.
-    DeviceError
-        The call needs more memory than it may take.
-    ValueError
-        The result is to stay on a device, but has to be put together on the host.
-    """
+    """Answer a plan; a cycle of negative length is an error even where no source reaches it."""
     graph, request = plan.network._tree_graph.without_closed_arcs(), plan.request
     if graph.least_weight >= 0:
         answer = run_plan(plan._replace(network=graph, method=DeltaStepping()))
@@ -72,7 +60,7 @@ def johnson(plan: Plan[Request]) -> Answer:
     with np.errstate(over="ignore", invalid="ignore"):
         reduced = weights + potentials[graph.tails] - potentials[graph.indices]
     if not _is_usable(reduced, weights, potentials):
-        return _searched(graph, request)
+        return _search_instead(graph, request)
     if integral:
         return _integer_answer(graph, request, potentials, reduced)
     return _float_answer(graph, request, reduced)
@@ -103,7 +91,7 @@ def _is_usable(reduced: NDArray[Any], weights: NDArray[Any], potentials: NDArray
     return heaviest - 2 * int(potentials.min()) <= int(largest_distance(INT64))
 
 
-def _searched(graph: Graph, request: Request) -> Answer:
+def _search_instead(graph: Graph, request: Request) -> Answer:
     """Answer by Bellman-Ford from every source: what potentials cannot express."""
     answer = run_plan(Plan(graph, request, BellmanFord()))
     answer.stats = _statistics(answer)
@@ -120,7 +108,7 @@ def _integer_answer(
     lengths = replace(request, predecessors=False, dtype=None, out=None)
     found = Plan(graph.with_weights(reduced), lengths, DeltaStepping()).run()
     if found is None:
-        return _searched(graph, request)
+        return _search_instead(graph, request)
     distances = np.empty((request.rows, graph.n), INT64)
     for source, own, row in zip(request.sources, found.distances, distances, strict=True):
         missing = own == unreached(own.dtype)
@@ -135,7 +123,7 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
     searched = graph.with_weights(np.maximum(reduced, 0))
     found = Plan(searched, trees, DeltaStepping()).run()
     if found is None:
-        return _searched(graph, request)
+        return _search_instead(graph, request)
     dtype = request.dtype or FLOAT64
     arcs = (graph.indptr, graph.indices, graph.weights_as(dtype))
     distances = np.empty((request.rows, graph.n), dtype)
@@ -147,9 +135,8 @@ def _float_answer(graph: Graph, request: Request, reduced: NDArray[Any]) -> Answ
         done: bool = repair_kernel(*arcs, distances[row], queued, queue, most)
         return done
 
-    with Pool(request.threads) as executor:
-        mended = list(executor.map(mend, range(request.rows)))
-    left = np.flatnonzero(~np.array(mended, np.bool_))
+    mended = np.array([*ordered_map(mend, range(request.rows), request.threads)], np.bool_)
+    left = np.flatnonzero(~mended)
     if left.size:
         sources = request.sources[left]
         rows = replace(request, sources=sources, predecessors=False, dtype=dtype, out=None)

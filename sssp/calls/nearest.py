@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sssp.calls.make_plan import choose_method
 from sssp.calls.placement import place
 from sssp.calls.shortest_paths import failure, run_plan
-from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_rows, solve
+from sssp.cpu.search.nearest_labels import Table, empty_table, leads_on, merge_kernel, solve
 from sssp.engine import thresholds
 from sssp.engine.check_arguments import (
     as_count,
@@ -29,7 +29,7 @@ from sssp.engine.plan import Plan, weights_of
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
-from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance
+from sssp.kernels.dtypes import INDEX, INT64, distance_dtype, largest_distance, unreached
 from sssp.methods import Dijkstra, Method, is_auto
 from sssp.results.facilities import NearestFacilities
 
@@ -94,9 +94,9 @@ def nearest(
     Raises
     ------
     VertexError
-        A facility is no vertex.
+        A facility is not a vertex.
     ValueError, TypeError
-        k is no number of 1 or more, another direction, or another argument is not what it should
+        k is not a number of 1 or more, another direction, or another argument is not what it should
         be.
     NegativeWeightError, NegativeCycleError, DistanceOverflowError, DeviceError
         As `sssp.shortest_paths`; only distances that are returned can be too long.
@@ -205,7 +205,7 @@ def _search_from_each(plan: Plan[Request], k: int) -> tuple[Table, dict[str, int
     with progress_bar(request.rows, request.progress) as advance:
         for part in plan._replace(request=rows).split(size):
             answer = run_plan(part)
-            merge_rows(table, answer.distances, first)
+            merge_kernel(answer.distances, unreached(answer.distances.dtype), first, *table)
             for name, counts in answer.stats.items():
                 stats[name] += int(counts.sum())
             first += part.request.rows

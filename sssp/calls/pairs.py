@@ -91,7 +91,7 @@ def pairs(
     Raises
     ------
     VertexError
-        A source or target is no vertex.
+        A source or target is not a vertex.
     ValueError
         Not as many sources as targets; paths from ``"a-star"`` in a graph with weights of 0, or
         floats that others absorb; another argument is not what it should be.
@@ -394,7 +394,7 @@ def _find_walks(plan: Plan[Request], lengths: NDArray[Any]) -> Walks | None:
         own, limit = lengths[first:last], request.limit
         if graph.least_weight >= 0:
             limit = own[own != unreached(own.dtype)].max(initial=own.dtype.type(0)).item()
-        # (what is no trip may be too long for the dtype of the call)
+        # (other distances may be too long for the dtype of the call)
         asked = None if own.dtype.kind == "i" else own.dtype
         whole = replace(request, targets=None, target_offsets=None, dtype=asked, progress=False)
         whole.limit = limit

@@ -11,8 +11,7 @@ Every one-source method is a kernel of the form::
 - ``targets`` int64: where not empty, the search may stop once every vertex at or below the
   distance of the farthest target is final.
 - ``bound``: greatest distance of interest. A candidate above it is dropped; if its head was
-  unreached then, the status is `CLIPPED`. What that means is not the kernel's business
-  (`sssp.engine.overflow`).
+  unreached then, the status is `CLIPPED`; `sssp.engine.overflow` says what that means.
 - ``distances``: all unreached on entry.
 - ``reached`` int32: on return its first ``count`` entries are the vertices whose entry in
   ``distances`` has changed, in any order, so that a short search costs nothing in n. After
@@ -95,9 +94,9 @@ class Scratch:
 
 
 class _ScratchPool:
-    """Scratch of a graph, whatever it weighs, leased to one worker at a time.
+    """Scratch of a graph and all its versions, leased to one worker at a time.
 
-    Whoever does not give it back, because of an exception, may have left it dirty: it is dropped.
+    A worker that ends with an exception does not return its scratch, which may not be clean.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from sssp.kernels.status import DONE
 
 #: the greatest number that is an int32 and weighs less than a closed arc
 LARGEST = float(np.iinfo(INT32).max - 1)
-#: entries of a dense matrix up to here count as 0, which is no arc
+#: entries of a dense matrix up to here count as 0, which means no arc
 #: (`numpy.ma.masked_values`, by which SciPy tells)
 NOTHING = 1e-8
 
@@ -157,7 +157,7 @@ def floats_kernel(values, missing, unit, floats):
 
 @njit
 def null_kernel(vertices, null):
-    """Write `null` in place of what is no vertex."""
+    """Replace negative numbers, which stand for no vertex, by `null`."""
     for i in range(vertices.size):
         if vertices[i] < 0:
             vertices[i] = null
@@ -165,7 +165,7 @@ def null_kernel(vertices, null):
 
 @njit
 def dense_kernel(given, dense):
-    """Copy a matrix, infinity for what is no arc; the two may be the same."""
+    """Copy a matrix, infinity where there is no arc; the two may be the same."""
     for i in range(given.size):
         weight = given[i]
         dense[i] = weight if NOTHING < abs(weight) < np.inf else np.inf
@@ -175,7 +175,7 @@ def dense_kernel(given, dense):
 def look_kernel(matrix):
     """Return least and greatest entry, or 0, but infinity; whether all are numbers, and integers.
 
-    Minus infinity is no number here.
+    Minus infinity does not count as a number.
     """
     least = greatest = 0.0
     proper, whole = True, True

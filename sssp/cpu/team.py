@@ -36,7 +36,7 @@ def next_task(taken, total, thread):
     return total
 
 
-def undisturbed(work: Callable[[], T]) -> T:
+def run_uninterrupted(work: Callable[[], T]) -> T:
     """Call `work` in a thread that no signal interrupts, and return its result.
 
     Python raises KeyboardInterrupt in the main thread, between any two steps. So where threads
@@ -56,7 +56,7 @@ def undisturbed(work: Callable[[], T]) -> T:
 
     try:
         start_thread(run)
-    except NoThreadError:  # then nobody waits for another either
+    except NoThreadError:  # (no thread waits for another then)
         return work()
     try:
         while not outcome:
@@ -94,7 +94,7 @@ def run_team(threads: int, prepare: Callable[[int], Callable[[int], T]]) -> list
     """
     if threads > 1:
         try:
-            return undisturbed(lambda: _work_together(threads, prepare(threads)))
+            return run_uninterrupted(lambda: _work_together(threads, prepare(threads)))
         except NoThreadError:
             pass
     return [prepare(1)(0)]

@@ -1,8 +1,9 @@
 """Sums along shortest-path trees, over many rows: from the root down, or from the leaves up.
 
 An order in which every vertex comes before its tail follows from the numbers of children alone:
-the leaves first, then whoever has no child left. A load sends flows up in this order, a skim adds
-values down in the opposite one, O(n) a row; rows that store some vertices only cost time in those.
+the leaves first, then every vertex whose children are done. A load sends flows up in this order, a
+skim adds values down in the opposite one, O(n) a row; rows that store some vertices only cost time
+in those.
 Leaves are taken up a few thousand vertices at a time, and what hangs on them at once, so that both
 passes stay near in memory. The kernels avoid branches that depend on the numbers, for a processor
 cannot guess them.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ def _arcs_kernel(indptr, indices, tails, heads, arcs):
 
 @njit
 def add_at(sums, places, values):
-    """``numpy.add.at`` of one axis, which warns of nothing: whoever calls looks at the sums."""
+    """``numpy.add.at`` of one axis, without its warnings: the caller checks the sums."""
     for i in range(places.size):
         sums[places[i]] += values[i]
 
@@ -124,7 +125,7 @@ def _order_upward(up, children, order, flows):
     """Order places so that each comes before the one above it; return how many there are.
 
     Flows, if there are any, are sent up. Places without children are looked for in one chunk after
-    the other, and whoever comes to have none follows at once, while what is around it is at hand.
+    the other, and a place whose last child is done follows at once: its neighbours are cached.
     """
     size, at, first = np.uint64(0), np.uint64(0), np.uint64(0)
     while first < children.size:
@@ -366,30 +367,6 @@ def flow_on_input(graph: Graph, loads: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return flow
 
 
-class _Trees(NamedTuple):
-    """Shortest-path trees of some rows, over all vertices or over those that are stored.
-
-    Attributes
-    ----------
-    roots : ndarray, int64
-        Sources.
-    first_roots : ndarray, shape (rows + 1,), int64
-        Where those of each row begin.
-    starts : ndarray, shape (rows + 1,), int64
-        Where the vertices of each row begin.
-    vertices : ndarray, shape (starts[-1],), int32, or None
-        The stored vertices, with the tail of each among them; None: all n in every row.
-    tails : ndarray, shape (starts[-1],), int32
-        Their predecessors.
-    """
-
-    roots: NDArray[np.int64]
-    first_roots: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    vertices: NDArray[np.int32] | None
-    tails: NDArray[np.int32]
-
-
 class TreeSums:
     """Sums along the trees of a result, block of rows by block of rows, in any thread.
 
@@ -420,7 +397,7 @@ class TreeSums:
         self.missing = unreached(dtype)
         self.dtype = dtype
         indptr, tails, self._order = order_of_heads(graph)
-        self._arcs = indptr, sealed(_lengthened(tails))
+        self._arcs = indptr, sealed(_lengthen(tails))
         self._free: list[tuple[NDArray[Any], ...]] = []
 
     def blocks(self, least: int = 0) -> Iterator[range]:
@@ -439,7 +416,7 @@ class TreeSums:
 
     def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the arcs in the order in which `skim` takes them."""
-        return sealed(_lengthened(picked(values, self._order)))
+        return sealed(_lengthen(picked(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
         """Loads as `load` leaves them, in the graph's order of arcs."""
@@ -491,7 +468,8 @@ class TreeSums:
             )
         return None if row < 0 else int(row)
 
-    def _trees(self, rows: range) -> _Trees:
+    def _trees(self, rows: range) -> tuple[Any, ...]:
+        """Return the trees of some rows, as the kernels take them: roots to tails."""
         if self.rows == self.sources.size:
             roots = self.sources[rows.start : rows.stop]
             first_roots = np.arange(len(rows) + 1)
@@ -506,7 +484,7 @@ class TreeSums:
             starts = np.arange(len(rows) + 1) * self.graph.n
             vertices = None
             tails = self.predecessors[rows.start : rows.stop].reshape(-1)
-        return _Trees(sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails))
+        return sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails)
 
     @contextmanager
     def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:
@@ -521,7 +499,7 @@ class TreeSums:
         self._free.append(memory)
 
 
-def _lengthened(of_arcs: NDArray[Any]) -> NDArray[Any]:
+def _lengthen(of_arcs: NDArray[Any]) -> NDArray[Any]:
     """Append what `_arc_into` may look at: as a tail it is none, not even that of a root."""
     return np.concatenate((of_arcs, np.full(BEYOND, -2, of_arcs.dtype)))
 

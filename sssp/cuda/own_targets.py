@@ -34,18 +34,20 @@ def solve_by_tables(
     request : Request
     dtype : dtype
     """
-    answers, left = [], [request]
+    firsts = range(0, max(request.rows, 1), LARGEST_BLOCK)
+    left = [request.part(slice(first, first + LARGEST_BLOCK)) for first in reversed(firsts)]
+    answers = []
     with progress_bar(request.rows, request.progress) as advance:
         while left:
             part = left.pop()
             size, columns = part.rows, min(part.columns(n), n)
-            fits = size <= LARGEST_BLOCK and size * columns * dtype.itemsize <= BLOCK_BYTES
+            fits = size * columns * dtype.itemsize <= BLOCK_BYTES
             answer = _solve_block(solve, part, dtype) if fits or size <= 1 else None
             if answer is not None:
                 answers.append(answer)
                 advance(size)
             elif size > 1:
-                # (what is too long may be no trip, so that a smaller block is without it)
+                # (the distance that is too long may belong to no trip)
                 left += [part.part(slice(size // 2, None)), part.part(slice(size // 2))]
             else:
                 return None
@@ -61,7 +63,7 @@ def _solve_block(
     assert request.target_offsets is not None
     assert request.targets is not None
     targets, columns = np.unique(request.targets, return_inverse=True)
-    # (what is no trip may be too long for the dtype of the call)
+    # (other distances may be too long for the dtype of the call)
     asked = None if dtype.kind == "i" else dtype
     table = replace(request, targets=targets, target_offsets=None, dtype=asked, progress=False)
     answer = solve(table)

@@ -343,7 +343,7 @@ class Trips:
             )
 
     def _refuse_sum(self, values: NDArray[Any], trip: int) -> None:
-        """Say why the sum of values along a path is no number of the result."""
+        """Raise the error for a sum of values along a path that does not fit the result."""
         arcs = self.path_arcs(trip)
         odd = arcs[~np.isfinite(values[arcs])]
         where = f"on the path of {self._named(trip)}"

@@ -23,7 +23,7 @@ TWO: Any = ["cpu", "cpu"]
 
 @pytest.fixture(params=[1, 8], ids=["a part each", "many parts"], autouse=True)
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sssp.engine.plan.PARTS", request.param)
+    monkeypatch.setattr("sssp.engine.thresholds.PARTS", request.param)
     monkeypatch.setattr("sssp.engine.thresholds.LEAST_PART", 1)
 
 

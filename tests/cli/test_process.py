@@ -174,9 +174,24 @@ leave(main)
 """
 
 
-def test_ctrl_c_is_heard_in_a_callback_and_leaves_time_to_tidy_up():
+#: a machine so busy that the interrupt comes again before the callback is over
+SLOW_TIMER = """
+import time
+from sssp.apps.terminal import interrupt
+
+class SlowTimer(interrupt.Timer):
+    def start(self):
+        super().start()
+        time.sleep(0.2)
+
+interrupt.Timer = SlowTimer
+"""
+
+
+@pytest.mark.parametrize("before", ["", SLOW_TIMER], ids=["at once", "late"])
+def test_ctrl_c_is_heard_in_a_callback_and_leaves_time_to_tidy_up(before):
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED_CALLBACK],
+        [sys.executable, "-c", before + INTERRUPTED_CALLBACK],
         capture_output=True,
         text=True,
         check=False,

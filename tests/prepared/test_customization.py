@@ -157,8 +157,8 @@ def test_an_arc_that_is_changed_may_have_weighed_too_much(
     assert found.distances[-1] == 3 + 39 * 5
 
 
-@pytest.mark.parametrize("named", ["gpu", "auto", b"cuda", None])
+@pytest.mark.parametrize("named", ["gpu", b"cuda", None])
 def test_a_device_of_scenarios_is_refused_at_once(named: Any) -> None:
     h = sssp.prepare(random_graph(int))
-    with pytest.raises(sssp.DeviceError, match=f"^unknown device {named!r}: a GPU is called"):
+    with pytest.raises(sssp.DeviceError, match=f"^unknown device {named!r}; choose"):
         h.scenarios([(0, 1)], device=named)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Timer, main_thread
+from time import sleep
 from typing import Any, NoReturn
 
 #: exit code after Ctrl-C, as shells have it
@@ -85,7 +86,17 @@ def _interrupt_again(hook: Callable[[Any], object], lost: Any) -> None:
 
 
 def _interrupt() -> None:
+    while _is_in_hook():  # where it would be lost again, as on a busy machine
+        sleep(SECONDS_OF_A_CALLBACK)
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)  # wakes it up, too
     else:
         interrupt_main()
+
+
+def _is_in_hook() -> bool:
+    """Whether the main thread has not come back from `_interrupt_again` yet."""
+    frame = sys._current_frames().get(main_thread().ident or 0)
+    while frame is not None and frame.f_code is not _interrupt_again.__code__:
+        frame = frame.f_back
+    return frame is not None

@@ -9,8 +9,7 @@ came from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from sssp.engine.matrix_request import (
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrowed
 from sssp.engine.request import Answer, Request
-from sssp.engine.workers import Pool
+from sssp.engine.workers import ordered_map
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
@@ -142,8 +141,8 @@ class Matrix:
                 matrix.tails[rows.start : rows.stop] = tails
 
         blocks = _blocks(n, max(1, FILLED // max(1, n)))
-        with _workers(team_size(request.threads, FILLING * n * n)) as run:
-            run(fill, blocks)
+        for _ in ordered_map(fill, blocks, team_size(request.threads, FILLING * n * n)):
+            pass
         return matrix
 
     def room(self) -> Matrix:
@@ -279,24 +278,25 @@ def tails_from_arcs(
             tree = Tree(graph, arcs, sources[i : i + 1], row, reached, largest_distance(dtype))
             tree.predecessors(None, tails[i])
 
-    with _workers(threads) as run:
-        run(find, _blocks(sources.size, ROWS))
+    for _ in ordered_map(find, _blocks(sources.size, ROWS), threads):
+        pass
 
 
 def _tails_from_matrix(
     request: MatrixRequest, distances: NDArray[Any], tails: NDArray[np.int32]
 ) -> None:
     dtype = distances.dtype
-    with _workers(team_size(request.threads, request.n**3)) as run:
-        for rows in reversed(_blocks(request.n, TAILS)):
-            weights = np.empty((len(rows), request.n), dtype)
-            request.fill(weights, rows)
-            weights[np.arange(len(rows)), rows] = infinity(dtype)
+    threads = team_size(request.threads, request.n**3)
+    for rows in reversed(_blocks(request.n, TAILS)):
+        weights = np.empty((len(rows), request.n), dtype)
+        request.fill(weights, rows)
+        weights[np.arange(len(rows)), rows] = infinity(dtype)
 
-            def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
-                _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
+        def find(part: range, weights: NDArray[Any] = weights, first: int = rows.start) -> None:
+            _tight_tails_kernel(distances, weights, first, tails, part.start, part.stop)
 
-            run(find, _blocks(request.n, ROWS))
+        for _ in ordered_map(find, _blocks(request.n, ROWS), threads):
+            pass
 
 
 def _mend(
@@ -323,23 +323,3 @@ def _mend(
 
 def _blocks(n: int, step: int) -> list[range]:
     return [range(first, min(first + step, n)) for first in range(0, n, step)]
-
-
-@contextmanager
-def _workers(threads: int) -> Iterator[Callable[[Callable[[range], None], list[range]], None]]:
-    """Lend ``run(work, blocks)``, which calls `work` for every block of rows."""
-    if threads == 1:
-
-        def run(work: Callable[[range], None], blocks: list[range]) -> None:
-            for rows in blocks:
-                work(rows)
-
-        yield run
-        return
-    with Pool(threads) as executor:
-
-        def run_side_by_side(work: Callable[[range], None], blocks: list[range]) -> None:
-            for _ in executor.map(work, blocks):
-                pass
-
-        yield run_side_by_side

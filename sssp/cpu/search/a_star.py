@@ -167,8 +167,10 @@ def _a_star_kernel(
     return CLIPPED if clipped else DONE, count
 
 
-class _Landmarks:
-    """What the searches from and to the landmarks of a graph have found, in one dtype.
+def _find_heights(
+    graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]
+) -> tuple[NDArray[Any], Any]:
+    """Choose landmarks, and return what the searches from and to them find.
 
     Parameters
     ----------
@@ -177,63 +179,53 @@ class _Landmarks:
     starts : ndarray, int64
         Vertices to begin the choice at: the first from which half of the graph is reached.
 
-    Attributes
-    ----------
+    Returns
+    -------
     heights : ndarray, shape (n, BOUNDS)
         Of every landmark the negated distance from it, and the distance to it; what is unreached
         or too long counts as `highest`.
     highest : number
         The greatest of all: an infinity that can be added, or the longest distance among floats.
     """
+    scale, links = 1.0 / bucket_width(graph, DeltaStepping(), dtype), make_links(graph.n)
+    back = arcs_by_head(graph, dtype)
+    against = back.indptr.view(np.uint64), back.tails.view(np.uint32), back.weights
+    ways = unsigned_arcs(graph, dtype), against
+    unseen = unreached(dtype)
 
-    def __init__(self, graph: Graph, dtype: np.dtype[Any], starts: NDArray[np.int64]) -> None:
-        self.graph, self.dtype = graph, dtype
-        self._scale = 1.0 / bucket_width(graph, DeltaStepping(), dtype)
-        self._scratch = make_links(graph.n)
-        back = arcs_by_head(graph, dtype)
-        against = back.indptr.view(np.uint64), back.tails.view(np.uint32), back.weights
-        ways = unsigned_arcs(graph, dtype), against
-        unseen = unreached(dtype)
-        heights: NDArray[Any] = np.empty((graph.n, BOUNDS), dtype)
-        row = self._first_row(ways[0], starts)
-        nearest = np.full(graph.n, unseen, dtype)
-        for i in range(LANDMARKS):
-            # the vertex farthest from the landmarks before it, of those that they reach
-            landmark = int(np.where(row == unseen, -1, row).argmax())
-            for j, arcs in enumerate(ways):
-                found, _ = self._row(arcs, landmark)
-                np.minimum(nearest, found, out=nearest)
-                heights[:, 2 * i + j] = found
-            row = nearest
-        if dtype.kind == "i":
-            self.highest = infinity(dtype)
-        else:
-            self.highest = heights[heights != unseen].max(initial=dtype.type(0))
-        np.minimum(heights, self.highest, out=heights)
-        np.negative(heights[:, ::2], out=heights[:, ::2])
-        self.heights = frozen(heights)
-
-    def _first_row(self, arcs: tuple[NDArray[Any], ...], starts: NDArray[np.int64]) -> NDArray[Any]:
-        most = -1
-        for start in starts[:BEGINNINGS]:
-            found, reached = self._row(arcs, start)
-            if reached > most:
-                row, most = found, reached
-            if 2 * most >= self.graph.n:
-                break
-        return row
-
-    def _row(
-        self, arcs: tuple[NDArray[Any], ...], source: int | np.int64
-    ) -> tuple[NDArray[Any], int]:
+    def search(arcs: tuple[NDArray[Any], ...], source: int) -> tuple[NDArray[Any], int]:
         """Return the distances from a vertex, and how many others they reach."""
-        row = np.full(self.graph.n, unreached(self.dtype), self.dtype)
-        sources, reached = np.array([source], np.int64), np.empty(self.graph.n, INDEX)
+        row = np.full(graph.n, unseen, dtype)
+        sources, reached = np.array([source], np.int64), np.empty(graph.n, INDEX)
         _, count = delta_stepping_kernel(
-            *arcs, sources, sources[:0], largest_distance(self.dtype), row, reached,
-            np.zeros(COUNTERS, np.int64), self._scale, *self._scratch,
+            *arcs, sources, sources[:0], largest_distance(dtype), row, reached,
+            np.zeros(COUNTERS, np.int64), scale, *links,
         )  # fmt: skip
         return row, count
+
+    most = -1
+    for start in starts[:BEGINNINGS].tolist():
+        found, count = search(ways[0], start)
+        if count > most:
+            row, most = found, count
+        if 2 * most >= graph.n:
+            break
+    heights: NDArray[Any] = np.empty((graph.n, BOUNDS), dtype)
+    nearest = np.full(graph.n, unseen, dtype)
+    for i in range(LANDMARKS):
+        # the vertex farthest from the landmarks before it, of those that they reach
+        landmark = int(np.where(row == unseen, -1, row).argmax())
+        for j, arcs in enumerate(ways):
+            found, _ = search(arcs, landmark)
+            np.minimum(nearest, found, out=nearest)
+            heights[:, 2 * i + j] = found
+        row = nearest
+    highest = infinity(dtype)
+    if dtype.kind == "f":
+        highest = heights[heights != unseen].max(initial=dtype.type(0))
+    np.minimum(heights, highest, out=heights)
+    np.negative(heights[:, ::2], out=heights[:, ::2])
+    return frozen(heights), highest
 
 
 def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
@@ -262,15 +254,15 @@ def solve(graph: Graph, request: Request, method: AStar, dtype: np.dtype[Any]) -
         return solve_rows(graph, request, method, dtype, Search(_a_star_kernel))
     size = landmark_bytes(graph, dtype)
     check_memory({"the landmarks": size}, request.memory_limit, "cpu", NO_LANDMARKS)
-    landmarks = graph._cached(
-        f"landmarks, {dtype}", lambda: _Landmarks(graph, dtype, request.sources)
+    heights, highest = graph._cached(
+        f"landmarks, {dtype}", lambda: _find_heights(graph, dtype, request.sources)
     )
     # keys are sums of two distances: buckets for twice the range
     width = max(typical_weight(graph) / FINER, 2 * finest_width(graph, dtype))
     bound = request.bound(dtype)
     rounding = 0.0 if dtype.kind == "i" else 8.0 * graph.n * float(np.finfo(dtype).eps)
     limited = bool(bound < largest_distance(dtype))
-    options = 1.0 / width, landmarks.heights, limited, rounding, landmarks.highest
+    options = 1.0 / width, heights, limited, rounding, highest
     search = Search(_a_star_kernel, options, lambda n: (*make_links(n), np.empty(n, dtype)))
     left = replace(request, memory_limit=request.memory_limit - size)
     return solve_rows(graph, left, method, dtype, search)

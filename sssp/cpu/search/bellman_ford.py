@@ -139,7 +139,9 @@ class Judged:
             )  # fmt: skip
             if status not in (SUSPECT, OVERFLOW):
                 return status, count
-            cycle = self._negative_cycle(reached[:count], scratch[0])
+            known, changed = np.full(self.graph.n, -1, INDEX), reached[:count]
+            known[changed] = scratch[0][changed]
+            cycle = negative_cycle(self.graph, known)
             if cycle.size:
                 reached[: cycle.size] = cycle
                 return NEGATIVE_CYCLE, cycle.size
@@ -148,13 +150,6 @@ class Judged:
             if counters[SIZE] == 0 or counters[ROUNDS] > self.graph.n:
                 settle_sources(distances, sources, self.graph.n)
                 return DONE, count
-
-    def _negative_cycle(
-        self, reached: NDArray[np.int32], predecessors: NDArray[np.int32]
-    ) -> NDArray[np.int32]:
-        known = np.full(self.graph.n, -1, INDEX)
-        known[reached] = predecessors[reached]
-        return negative_cycle(self.graph, known)
 
 
 def negative_cycle_from(graph: Graph, sources: NDArray[np.int64]) -> NDArray[np.int32]:

@@ -25,7 +25,7 @@ FIRST_CAPACITY = 4096
 
 
 @njit
-def grown(array):
+def grow(array):
     """Return an array twice as long with the same beginning."""
     bigger = np.empty(2 * array.size, array.dtype)
     # (a slice would compile what raises if shapes differ, with its text: for seconds)
@@ -94,7 +94,7 @@ def dijkstra_kernel(
             reached[count] = source
             count += 1
             if size == np.uint64(keys.size):
-                keys, vertices = grown(keys), grown(vertices)
+                keys, vertices = grow(keys), grow(vertices)
             _sift_up(keys, vertices, size, number(0), np.uint32(source))
             size += ONE
     while size > ZERO:
@@ -123,7 +123,7 @@ def dijkstra_kernel(
                 count += 1
             distances[head] = candidate
             if size == np.uint64(keys.size):
-                keys, vertices = grown(keys), grown(vertices)
+                keys, vertices = grow(keys), grow(vertices)
             _sift_up(keys, vertices, size, candidate, head)
             size += ONE
     counters[0] = settled

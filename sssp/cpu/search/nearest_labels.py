@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cpu.search.dijkstra import grown
+from sssp.cpu.search.dijkstra import grow
 from sssp.engine.overflow import wide_limit
 from sssp.engine.request import Request
 from sssp.graph.arc_orders import unsigned_arcs
@@ -125,7 +125,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
         if not _take(distances, index, vertex, number(0), place):
             continue
         if size == np.uint64(keys.size):
-            keys, places, vertices = grown(keys), grown(places), grown(vertices)
+            keys, places, vertices = grow(keys), grow(places), grow(vertices)
         _sift_up(keys, places, vertices, size, number(0), place, vertex)
         size += ONE
     while size > 0:
@@ -147,7 +147,7 @@ def _labels_kernel(indptr, indices, weights, facilities, bound, distances, index
             if not _take(distances, index, head, candidate, place):
                 continue
             if size == np.uint64(keys.size):
-                keys, places, vertices = grown(keys), grown(places), grown(vertices)
+                keys, places, vertices = grow(keys), grow(places), grow(vertices)
             _sift_up(keys, places, vertices, size, candidate, place, head)
             size += ONE
     return settled, clipped
@@ -177,7 +177,7 @@ def _leads_on_kernel(indptr, indices, weights, distances, index, limit):
 
 
 @njit
-def _merge_kernel(rows, missing, first, distances, index):
+def merge_kernel(rows, missing, first, distances, index):
     """Put facilities into the table, which is in order, wherever they are nearer than others.
 
     Of some vertices at a time, so that the cache holds them however the rows lie in memory.
@@ -205,11 +205,6 @@ def _merge_kernel(rows, missing, first, distances, index):
 def empty_table(n: int, k: int, dtype: np.dtype[Any]) -> Table:
     """Return a table without facilities."""
     return np.full((n, k), unreached(dtype), dtype), np.full((n, k), -1, INDEX)
-
-
-def merge_rows(table: Table, rows: NDArray[Any], first: int) -> None:
-    """Take the facilities from position `first` on into a table, from their rows of distances."""
-    _merge_kernel(rows, unreached(rows.dtype), first, *table)
 
 
 def leads_on(graph: Graph, table: Table, limit: int | float | None) -> bool:

@@ -29,6 +29,7 @@ every weight is below half of it, which is looked at afterwards.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -72,6 +73,7 @@ class PackedArcs(NamedTuple):
     weights: NDArray[Any]
 
 
+@dataclass(eq=False)
 class Whole:
     """All weights of a customization: where versions with some other weights are found.
 
@@ -79,6 +81,8 @@ class Whole:
     ----------
     basic, perfect : ndarray, shape (2 c,)
         Up and down along every chordal arc. A change writes here, and takes it back.
+    up, down : PackedArcs
+        What is kept of it.
     tops : ndarray, shape (2,)
         How many ranks have no packed arc up, and how many none down.
     deepest : int
@@ -92,21 +96,16 @@ class Whole:
         fork: then the weights are not whole.
     """
 
-    def __init__(
-        self,
-        basic: NDArray[Any],
-        perfect: NDArray[Any],
-        up: PackedArcs,
-        down: PackedArcs,
-        tops: NDArray[np.int64],
-        deepest: int,
-        greatest: float,
-    ) -> None:
-        self.basic, self.perfect, self.tops = basic, perfect, tops
-        self.deepest, self.greatest = deepest, greatest
-        self._up, self._down = up, down
-        self.lock, self.is_changing = make_lock(), False
-        self._vertices_above: NDArray[np.uint32] | None = None
+    basic: NDArray[Any]
+    perfect: NDArray[Any]
+    up: PackedArcs
+    down: PackedArcs
+    tops: NDArray[np.int64]
+    deepest: int
+    greatest: float
+    lock: Any = field(default_factory=make_lock)
+    is_changing: bool = False
+    _vertices_above: NDArray[np.uint32] | None = None
 
     def vertices_above(self, down: PackedArcs, order: NDArray[np.int32]) -> NDArray[np.uint32]:
         """Return the vertex at the upper end of every packed arc down; made once, then kept."""
@@ -118,7 +117,7 @@ class Whole:
     @cached_property
     def climbs(self) -> NDArray[np.float64]:
         """The length of the longest way up from every rank, and of that down to it."""
-        return _climbs(self._up, self._down)
+        return _measure_climbs(self.up, self.down)
 
     @cached_property
     def longest(self) -> float:
@@ -128,7 +127,7 @@ class Whole:
     @property
     def n(self) -> int:
         """Number of ranks."""
-        return self._up.first.size - 1
+        return self.up.first.size - 1
 
     @property
     def nbytes(self) -> int:
@@ -198,7 +197,7 @@ NO_METRIC = Metric(_NO_ARCS, _NO_ARCS, False, False)
 
 
 class _CycleBelowZeroError(Exception):
-    """Work may end: there is no shortest way."""
+    """There is a cycle of negative length, so the work may end."""
 
 
 @njit
@@ -238,10 +237,10 @@ def _added(one, other, inf):
 def _basic_kernel(
     low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above, inf=None
 ):
-    """Let the arcs above the ranks low..high-1 fall to the ways over lower vertices.
+    """Lower the arcs above the ranks low..high-1 to the ways over lower vertices.
 
-    Returns whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
-    what was found until then are simple ways.
+    Return whether that shows a cycle below zero, if `inf` is given, and all of `lower` looked at:
+    the ways found until then are simple.
 
     Arguments
     ---------
@@ -312,7 +311,7 @@ def _between_potentials_kernel(first, upper, weights, inf, potentials):
 
 @njit(slp_vectorize=True)
 def _perfect_kernel(low, high, arc_low, arc_high, first, upper, lower_first, lower, weights, above):
-    """Let arcs from below fall to the ways over the ranks low..high-1, downward.
+    """Lower arcs from below to the ways over the ranks low..high-1, downward.
 
     Arguments as of `_basic_kernel`, without INF. The arcs above these ranks are final; those of
     lower vertices are read and written.
@@ -408,7 +407,7 @@ def _climbs_kernel(first, ends, weights, climbs):
         climbs[v] = climb
 
 
-def _climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
+def _measure_climbs(up: PackedArcs, down: PackedArcs) -> NDArray[np.float64]:
     """Return the length of the longest way up from every rank, and of that down to it."""
     found = np.empty((2, up.first.size - 1))
     for arcs, climbs in zip((up, down), found, strict=True):
@@ -457,7 +456,7 @@ def customize(
         return None
     potentials = work.potentials() if signed else None
     work.find_perfect()
-    return work.packed(potentials)
+    return work.pack(potentials)
 
 
 class _Customization:
@@ -492,36 +491,27 @@ class _Customization:
             low, high = piece
             self.weights[2 * int(self.first[low]) : 2 * int(self.first[high])] = self.inf
 
-        def bring(arcs: tuple[int, int]) -> None:
+        def write(arcs: tuple[int, int]) -> None:
             _first_weights_kernel(*arcs, slots, arc_weights, self.weights, self.inf)
 
         for _ in ordered_map(clear, self._pieces(), self.threads):
             pass
         cuts = np.linspace(0, slots.size, PARTS * self.threads + 1).astype(int).tolist()
-        for _ in ordered_map(bring, pairwise(cuts), self.threads):
+        for _ in ordered_map(write, pairwise(cuts), self.threads):
             pass
 
     def find_basic(self, *, signed: bool) -> None:
-        """Do the basic pass.
-
-        Raises
-        ------
-        _CycleBelowZeroError
-            There is one.
-        """
-        if signed:
-            self.tasks.upward(self._find_signed, self.threads, self._scratch)
-        else:
-            self.tasks.upward(
-                self._find_basic, self.threads, self._scratch, self._find_basic_together
-            )
+        """Do the basic pass; raise `_CycleBelowZeroError` at such a cycle."""
+        find = self._find_signed if signed else self._find_basic
+        together = None if signed else self._find_basic_together
+        self.tasks.upward(find, self.threads, self._scratch, together)
 
     def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
         if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
             raise _CycleBelowZeroError
 
     def _find_basic(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
-        self._call(_basic_kernel, ZERO, ALL, low, high, above)
+        self._run(_basic_kernel, ZERO, ALL, low, high, above)
         self._keep_basic(low, high)
 
     def _keep_basic(self, low: int, high: int) -> None:
@@ -529,24 +519,24 @@ class _Customization:
         arcs = slice(2 * int(self.first[low]), 2 * int(self.first[high]))
         self.basic[arcs] = self.weights[arcs]
 
-    def _call(
-        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: NDArray[np.uint32]
+    def _run(
+        self, kernel: Any, start: Any, end: Any, low: int, high: int, above: Any = None
     ) -> None:
-        """Do a pass over some ranks, and over lower vertices whose arcs are from start to end."""
-        kernel(low, high, start, end, *self.arcs, self.weights, above)
-
-    def _part(self, kernel: Any, start: Any, end: Any, low: int, high: int) -> None:
-        above = self._spare.pop() if self._spare else self._scratch()
-        self._call(kernel, start, end, low, high, above)
-        self._spare.append(above)
+        """Run a pass over some ranks, for lower vertices whose arcs are from start to end."""
+        own = above
+        if own is None:
+            own = self._spare.pop() if self._spare else self._scratch()
+        kernel(low, high, start, end, *self.arcs, self.weights, own)
+        if above is None:
+            self._spare.append(own)
 
     def _find_basic_together(self, low: int, high: int, pool: Pool) -> None:
         # over what is below the range, every rank by itself; then over what is within
         inside = self.first[low]
-        below = partial(self._part, _basic_kernel, ZERO, inside)
+        below = partial(self._run, _basic_kernel, ZERO, inside)
         for part in [pool.submit(below, rank, rank + 1) for rank in range(low, high)]:
             part.result()
-        self._part(_basic_kernel, inside, ALL, low, high)
+        self._run(_basic_kernel, inside, ALL, low, high)
         self._keep_basic(low, high)
 
     def potentials(self) -> NDArray[Any]:
@@ -559,32 +549,32 @@ class _Customization:
 
     def find_perfect(self) -> None:
         """Do the perfect pass."""
-        find = partial(self._call, _perfect_kernel, ZERO, ALL)
+        find = partial(self._run, _perfect_kernel, ZERO, ALL)
         self.tasks.downward(find, self.threads, self._scratch, self._find_perfect_together)
 
     def _find_perfect_together(self, low: int, high: int, pool: Pool) -> None:
         # within the range; then for what is below, some vertices by themselves
         inside = self.first[low]
-        self._part(_perfect_kernel, inside, ALL, low, high)
+        self._run(_perfect_kernel, inside, ALL, low, high)
         middle = (low + high) // 2
         ends = self.lower[self.lower_first[middle] : self.lower_first[middle + 1], 1]
         ends = ends[ends < inside]
         cuts = np.unique(ends[:: max(1, ends.size // (PARTS * self.threads))]).astype(np.uint64)
         parts = [
-            pool.submit(self._part, _perfect_kernel, start, end, low, high)
+            pool.submit(self._run, _perfect_kernel, start, end, low, high)
             for start, end in pairwise([ZERO, *cuts, inside])
         ]
         for part in parts:
             part.result()
 
-    def packed(self, potentials: NDArray[Any] | None) -> Metric:
+    def pack(self, potentials: NDArray[Any] | None) -> Metric:
         """Pack what is kept."""
         pieces = self._pieces()
         counts = list(ordered_map(self._count, pieces, self.threads))
         begins: NDArray[np.int64] = np.zeros((len(pieces) + 1, 2), np.int64)
         for piece, (ups, downs, _) in enumerate(counts):
             begins[piece + 1] = begins[piece] + (ups, downs)
-        up, down = _room(self.n, begins[-1].tolist(), self.dtype)
+        up, down = _allocate(self.n, begins[-1].tolist(), self.dtype)
 
         def pack(piece: int) -> None:
             (up_place, down_place), (up_end, down_end) = begins[piece : piece + 2].tolist()
@@ -598,7 +588,7 @@ class _Customization:
         below = 0.0 if potentials is None else float(potentials.min(initial=0))
         greatest = float(max(count[2] for count in counts))
         fits = self._fits(up, down, greatest, below)
-        # who has no way up is a top, and a source comes to all that have a way down from there
+        # a rank without a way up is a top; a source reaches all that have a way down from there
         firsts = up.first, down.first
         tops = np.array([np.count_nonzero(first[1:] == first[:-1]) for first in firsts])
         joined = bool((tops == 1).all())
@@ -629,11 +619,11 @@ class _Customization:
         if 2.0 * self.deepest * greatest - 2.0 * below < most:
             return True
         with np.errstate(over="ignore"):  # (an infinite sum does not fit)
-            longest = float(_climbs(up, down).max(axis=1, initial=0).sum())
+            longest = float(_measure_climbs(up, down).max(axis=1, initial=0).sum())
         return max(longest, 2.0 * greatest) - 2.0 * below < most
 
 
-def _room(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
+def _allocate(n: int, sizes: list[int], dtype: np.dtype[Any]) -> list[PackedArcs]:
     """Return room for arcs up and for arcs down: in one piece, which comes in large pages."""
     parts: list[tuple[int, np.dtype[Any]]] = []
     for size in sizes:

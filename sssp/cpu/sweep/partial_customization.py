@@ -170,7 +170,7 @@ def _pop(heap, size):
 
 @njit
 def _wait_for(rank, number, structure, both, scratch, log):
-    """Let a rank wait for its turn, its weights written down; return whether there is room."""
+    """Queue a rank, its weights written down; return whether there is room."""
     first, (basic, perfect) = structure[1], both
     _, states, places, _, heap = scratch
     ranks, begins, held, counts = log
@@ -194,7 +194,7 @@ def _wait_for(rank, number, structure, both, scratch, log):
 
 @njit
 def _next(scratch, log):
-    """Return the number of the rank whose turn it is."""
+    """Take the least number from the queue."""
     heap, counts = scratch[-1], log[-1]
     number = _pop(heap, counts[WAITING])
     counts[WAITING] -= 1
@@ -258,7 +258,7 @@ def _differs(arc, place, before, now):
 
 @njit
 def _basic_pass(structure, graph, inf, both, scratch, log, most):
-    """Give their turns to the ranks that wait, upward; return whether that was not too much."""
+    """Process queued ranks in ascending order; return whether that was not too much."""
     _, first, upper, _, _ = structure
     _, states, places, marks, _ = scratch
     _, begins, held, counts = log
@@ -360,7 +360,7 @@ def _concerns(one, other, arc, place, before, perfect):
 
 @njit
 def _perfect_pass(structure, both, scratch, log, most, exact):
-    """Give their turns to all ranks that are written down, and on; as `_basic_pass`, downward."""
+    """Queue all ranks that are written down, and process them in descending order."""
     order, first, upper, lower_first, lower = structure
     _, states, places, marks, _ = scratch
     ranks, begins, held, counts = log
@@ -419,7 +419,7 @@ def _is_much_above(slots, first, parent, states, most):
 
 @njit
 def _begin(arcs, slots, structure, graph, both, scratch, log):
-    """Let some arcs weigh what they weigh in the graph; return whether there is room."""
+    """Give some arcs their weights in the graph; return whether there is room."""
     order, first = structure[0], structure[1]
     basic, marks = both[0], scratch[3]
     for i in range(arcs.size):
@@ -451,7 +451,7 @@ def _change_kernel(
     layer_ranks, layer_begins, layer_held : the version's layer; scratch
     parent : of every rank, -1 for roots
     above : weights that may stand above the arcs, up to the root
-    most : triangles that may be looked at
+    most : triangles that may be visited
     exact : whether sums are exact; a way that is too long before and after needs no turn then
 
     On return the log has the ranks with their new weights.
@@ -602,10 +602,10 @@ def change_arcs(
     inf, first = infinity(dtype), structure.first
     lists = (structure.order, first, structure.upper, structure.lower_first, structure.lower)
     above = max(thresholds.WEIGHTS_ABOVE, whole.basic.size // thresholds.ABOVE_SHARE)
-    begins = _begins(layer.ranks, first)
-    most = min(
-        max(thresholds.WEIGHTS_ABOVE, structure.triangles), thresholds.MOST_TRIANGLES_LOOKED_AT
-    )
+    begins: NDArray[np.int64] = np.zeros(layer.ranks.size, np.int64)
+    np.cumsum(2 * (first[layer.ranks[:-1] + 1] - first[layer.ranks[:-1]]), out=begins[1:])
+    least = max(thresholds.WEIGHTS_ABOVE, structure.triangles)
+    most = min(least, thresholds.MOST_TRIANGLES_LOOKED_AT)
     with whole.lock:
         if whole.is_changing:
             return None
@@ -630,17 +630,10 @@ def change_arcs(
         whole.is_changing = False
     if held > whole.most_held:
         return None
-    return _packed(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())
+    return _pack_layer(base, whole, structure, ranks[:count].copy(), weights[:, :held].copy())
 
 
-def _begins(ranks: NDArray[np.uint32], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where the weights of every rank begin in those of a layer."""
-    begins = np.zeros(ranks.size, np.int64)
-    np.cumsum(2 * (first[ranks[:-1] + 1] - first[ranks[:-1]]), out=begins[1:])
-    return begins
-
-
-def _packed(
+def _pack_layer(
     base: Metric,
     whole: Whole,
     structure: Structure,
@@ -667,7 +660,8 @@ def _packed(
         return None
     layer = Layer(ranks, weights, up, down)
     tops = whole.tops + [
-        int(_tops(own.first).sum()) - int((before.first[ranks + 1] == before.first[ranks]).sum())
+        np.count_nonzero(own.first[1:] == own.first[:-1])
+        - np.count_nonzero(before.first[ranks + 1] == before.first[ranks])
         for own, before in ((up, base.up), (down, base.down))
     ]
     return LayeredMetric(base, layer, bool((tops == 1).all()))
@@ -685,9 +679,3 @@ def _fits(
         for arcs, climbs in zip((up, down), whole.climbs, strict=True)
     ]
     return bool(max(whole.longest + sum(rises), 2.0 * greatest) < most)
-
-
-def _tops(first: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Return which ranks have no arc."""
-    empty: NDArray[np.bool_] = first[1:] == first[:-1]
-    return empty

@@ -258,7 +258,11 @@ class _LaneRows(Rows):
         self.selection, self.columns = self._select(prepared)
         self.heights = self._heights()
         self.places = self.selection.order.size
-        self.shared_bytes = self._shared_bytes
+        # (the map keeps the selection of all vertices)
+        self.shared_bytes = self.columns.nbytes
+        if request.targets is not None:
+            self.shared_bytes += self.selection.nbytes
+            self.shared_bytes += 0 if self.heights is None else self.heights.nbytes
         group = max(1, self.places * LANES * dtype.itemsize)
         # (readers of lanes compare with the bound themselves, but not after potentials are added)
         reads = request.reduction is not None or request.output == "sparse"
@@ -272,14 +276,6 @@ class _LaneRows(Rows):
             thresholds.MOST_LANES // LANES, thresholds.LANES_BYTES // group, share, room // group
         )
         self.together = max(1, fitting) * LANES
-
-    @property
-    def _shared_bytes(self) -> int:
-        """Bytes for this request alone; the map keeps the selection of all vertices."""
-        own = self.columns.nbytes
-        if self.request.targets is not None:
-            own += self.selection.nbytes + (0 if self.heights is None else self.heights.nbytes)
-        return own
 
     def _heights(self) -> NDArray[Any] | None:
         """Return the potential of every place, if weights are between potentials."""

@@ -184,12 +184,12 @@ def sweep_within_kernel(
     order : the vertex of every rank
     row : by vertex, written where a distance is within the bound
     reached : shape (n,), int32: the vertices where that is; written
-    visited : shape (n,), int32: the ranks that were looked at; written
+    visited : shape (n,), int32: the ranks that were visited; written
 
     Returns
     -------
     int, int
-        Numbers of vertices reached and of ranks looked at.
+        Numbers of vertices reached and of ranks visited.
     """
     found = looked_at = 0
     rank = distances.size - 1
@@ -229,7 +229,7 @@ def climb_lanes_kernel(
     sources, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, inf, distances,
     places, is_open, block, start, lanes, passed,
 ):  # fmt: skip
-    """Let every source climb, and bring what it found into a lane of its own.
+    """Find the ways up from every source, and write them into a lane of its own.
 
     Arguments
     ---------
@@ -260,7 +260,7 @@ def climb_lanes_kernel(
 
 @njit
 def close_kernel(sources, parent, places, is_open):
-    """Forget who has climbed."""
+    """Mark the places of all ancestors of the sources as empty again."""
     for source in sources:
         rank = np.int64(source)
         while rank >= 0:
@@ -471,7 +471,7 @@ def _sweep_to(
     rank, parent, first, ends, weights, ranks, own_first, own_ends, own_weights, distances, known,
     visited, looked_at,
 ):  # fmt: skip
-    """Sweep a rank, and whatever is above it and was not swept; count that in `looked_at`."""
+    """Sweep a rank, and its ancestors that were not swept; return how many are visited now."""
     begin, above = looked_at, np.int64(rank)
     while above >= 0 and not known[np.uint64(above)]:
         known[np.uint64(above)] = True
@@ -518,13 +518,13 @@ def paths_kernel(
     row : by vertex, written on the paths
     reached : shape (n,), int32: the vertices on the paths, each once; written
     predecessors : shape (n,), int32: their tails, but for the source; written
-    visited : shape (n,), int32: the ranks that were looked at; written
+    visited : shape (n,), int32: the ranks that were visited; written
     known : shape (n,), bool: False, and again afterwards
 
     Returns
     -------
     int, int
-        Numbers of vertices on the paths and of ranks looked at.
+        Numbers of vertices on the paths and of ranks visited.
     """
     number = distances.dtype.type
     found, looked_at = ZERO, ZERO
@@ -586,7 +586,7 @@ def trips_kernel(
     predecessors : shape (n,), int32: at -1, and again afterwards
     distances : of every trip, written
     firsts : shape (trips + 1,): where the path of every trip begins; written
-    counters : shape (2, sources): ranks passed by the climb, and looked at; written
+    counters : shape (2, sources): ranks passed by the climb, and visited; written
 
     Returns
     -------
