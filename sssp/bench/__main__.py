@@ -34,7 +34,7 @@ from sssp.apps.terminal.arguments import (
 )
 from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
-from sssp.apps.terminal.output import Output
+from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -171,18 +171,12 @@ def _deliver(report: Report, options: argparse.Namespace) -> None:
     with ExitStack() as steps:
         steps.callback(lambda: print(report.text()))
         if options.plot is not None:
-            steps.callback(_draw, report, options.plot)
+            from sssp.bench.report import draw
+
+            steps.callback(lambda: options.plot.draw(draw(report), DOTS_PER_INCH))
         if options.json is not None:
             steps.enter_context(name_in_errors(options.json))
             steps.callback(report.write_json, options.json)
-
-
-def _draw(report: Report, output: Output) -> None:
-    from sssp.bench.report import DOTS_PER_INCH, draw
-
-    figure = draw(report)
-    with output.open() as stream:
-        figure.savefig(stream, format=output.format, dpi=DOTS_PER_INCH)
 
 
 def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> None:
@@ -268,12 +262,10 @@ def _name_built_in(sizes: Iterable[int]) -> list[NamedGraph]:
 
 
 def _choose_picture(text: str) -> Output:
-    from sssp.bench.report import FORMATS
-
     path = new_file(text)
     ending = path.suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        endings = ", ".join(f".{name}" for name in FORMATS)
+    if ending not in PICTURES:
+        endings = ", ".join(f".{name}" for name in PICTURES)
         raise argparse.ArgumentTypeError(f"{text!r} must end in one of {endings}")
     return Output(path, ending)
 

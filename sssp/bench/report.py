@@ -455,9 +455,6 @@ def _print_line(cells: str) -> None:
 
 #: vertices of the built-in graphs that are drawn where no others are named
 SIZES = (4_000, 16_000, 64_000, 256_000)
-#: endings of what can be written
-FORMATS = ("png", "svg", "pdf")
-DOTS_PER_INCH = 200
 #: how many numbers have room side by side on the axis of n
 LABELS = 8
 INCHES = (8, 5)

@@ -22,7 +22,7 @@ from sssp.apps.terminal.arguments import (
     require_coordinates,
     whole_number,
 )
-from sssp.apps.terminal.output import Output, add_output, choose_output
+from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, add_output, choose_output
 from sssp.apps.terminal.vertices import Chosen, add_vertices, find_vertices, search
 from sssp.errors import shorten
 
@@ -40,8 +40,6 @@ EXAMPLES = """examples:
   %(prog)s USA-road-t.NY.gr.gz --coordinates USA-road-d.NY.co.gz --limits 20000,40000,60000 \\
       --source-at -73.9855,40.7580 --extent -74.05,-73.90,40.68,40.82 -o bands.svg
 """
-FORMATS = ("png", "svg", "pdf")
-DOTS_PER_INCH = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"dots an inch of a .png file (default {DOTS_PER_INCH})",
     )
     add_search(parser)
-    add_output(parser, FORMATS, required=True)
+    add_output(parser, PICTURES, required=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,7 +85,10 @@ def run(options: argparse.Namespace) -> int:
         axes = g.plot(extent=options.extent)
     else:
         axes = _draw_result(g, sources, targets, options)
-    _write(output, axes, options.dpi)
+    try:
+        output.draw(axes.figure, options.dpi)
+    finally:
+        imported("matplotlib.pyplot", "plot").close(axes.figure)
     notes = [note for chosen in (sources, targets) if chosen is not None for note in chosen.notes]
     output.summarize([*notes, f"drew {g.n:,} vertices and {g.m:,} arcs to {output.name}"])
     return 0
@@ -123,15 +124,3 @@ def _draw_result(
     if options.limits:
         return result.plot_isochrones(options.limits, **style)
     return result.plot(path_to=target, **style)
-
-
-def _write(output: Output, axes: Axes, dpi: int) -> None:
-    """Save a figure whole or not at all, and let go of it."""
-    from sssp.graph.extras import imported
-
-    figure: Any = axes.figure
-    try:
-        with output.open() as stream:
-            figure.savefig(stream, format=output.format, dpi=dpi)
-    finally:
-        imported("matplotlib.pyplot", "plot").close(figure)

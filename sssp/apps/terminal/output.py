@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sssp.apps.terminal.arguments import new_file
 from sssp.apps.terminal.interrupt import raise_interrupts
@@ -23,15 +23,16 @@ STDOUT = Path("-")
 NOWHERE = Path()
 #: the format that spreadsheets read
 CSV = "csv"
+#: formats of pictures, and dots an inch of those that have some
+PICTURES = ("png", "svg", "pdf")
+DOTS_PER_INCH = 200
 #: formats that a terminal can show
 TEXTS = {CSV, "geojson", "gr", "svg"}
 #: packages that write formats, and the extras that bring them
 EXTRAS = {
     "parquet": ("pyarrow", "parquet"),
     "gpkg": ("geopandas", "geo"),
-    "png": ("matplotlib", "plot"),
-    "svg": ("matplotlib", "plot"),
-    "pdf": ("matplotlib", "plot"),
+    **dict.fromkeys(PICTURES, ("matplotlib", "plot")),
 }
 
 
@@ -98,6 +99,11 @@ class Output:
             write(path)
             with path.open("rb") as content, self.open() as stream:
                 shutil.copyfileobj(content, stream)
+
+    def draw(self, figure: Any, dpi: int) -> None:
+        """Write a figure of Matplotlib."""
+        with self.open() as stream:
+            figure.savefig(stream, format=self.format, dpi=dpi)
 
     def summarize(self, lines: Iterable[str]) -> None:
         """Print a summary of the answer: on stderr if the answer itself is on stdout."""
