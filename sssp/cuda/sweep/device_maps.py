@@ -41,7 +41,7 @@ from sssp.cuda.sweep.customization import (
     WORDS,
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
-from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.graph_replay import Launches, key_of
 from sssp.cuda.sweep.packed_arcs import stream_words
 from sssp.cuda.sweep.perfect_pass import (
     make_from_top_kernel,
@@ -112,6 +112,11 @@ class Weights:
         outside = max((tree.outside(tier, dtype) for tier in range(tree.tiers)), default=0)
         self.spare = device_array(max(1, count * outside), dtype)
         self._brought = device_array((count, 1), dtype)
+
+    @property
+    def replay_key(self) -> Any:
+        """The arrays that kernels work in."""
+        return key_of((self.basic, self.perfect, self.lengths, self.spare))
 
     def brought(self, versions: Sequence[ArcWeights], stream: Any) -> Any:
         """Return the weights of graphs' arcs on the device, where those before them were."""
@@ -195,6 +200,11 @@ class DeviceMap:
 
     loan: Loan | None = None
     _numbers = count()
+
+    @property
+    def replay_key(self) -> Any:
+        """Its arrays are always the same."""
+        return DeviceMap, self.number
 
     def __init__(self, maps: DeviceMaps, own: int) -> None:
         self.number = next(self._numbers)
@@ -314,11 +324,7 @@ class DeviceMaps:
             version.selected.renew()
         with weights.lock:
             brought = weights.brought(versions, stream)
-            self._launches.do(
-                (own, *map(address, (brought, givers))),
-                stream,
-                partial(self.launch, Work(weights, brought, givers, own)),
-            )
+            self._launches.do(_customize, stream, self, Work(weights, brought, givers, own))
             found = on_host(self.found, stream)
         lengths = found.view(FLOAT32).astype(float)
         far = 0.0 if potentials is None else -2.0 * float(potentials.min(initial=0))
@@ -446,6 +452,10 @@ class DeviceMaps:
         configuration = grid, block, stream, bundles * nbytes
         own = map(np.uint32, (low, high, nbytes // UNIT, *room))
         launch(make(dtype, outside=outside), configuration, *own, *arguments)
+
+
+def _customize(stream: Any, maps: DeviceMaps, work: Work) -> None:
+    maps.launch(work, stream)
 
 
 def _grid_of_level(vertices: int, work: Work) -> tuple[int, int, int]:

@@ -63,6 +63,7 @@ class DeviceTree(Arrays):
     """
 
     def __init__(self, structure: Structure) -> None:
+        super().__init__()
         # (the same on every device)
         self.bundles = bundles = structure.shared.made(
             "bundles", lambda: make_bundles(structure, LIMITS, TOP)
@@ -275,6 +276,7 @@ class Above(Arrays):
     """
 
     def __init__(self, tree: DeviceTree) -> None:
+        super().__init__()
         self.size, self.passes = tree.above, tree.passes
         bundles = tree.bundles
         own = {

@@ -1,37 +1,85 @@
-"""What was launched before on a map on a GPU: what comes again is recorded, and replayed."""
+"""Captures launches that come again as CUDA graphs, and replays them.
+
+The key of a recording is derived from the arguments of the function that launches, all of them: it
+cannot be stale, whatever a launch depends on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType, NoneType
 from typing import Any
 
-from sssp.cuda.compiler import SIMULATOR, Recording
+import numpy as np
+
+from sssp.cuda.compiler import SIMULATOR, Recording, address
 
 #: different launches that one scratch remembers: some for each of the maps of a batch of scenarios
 MOST_SEEN = 256
+#: types whose values are keys themselves
+VALUES = frozenset({bool, int, float, str, NoneType})
+
+
+def key_of(argument: Any) -> Any:
+    """Return a key that differs wherever a launch with another argument may do something else.
+
+    Arrays count by address, shape and dtype, since kernels read what they hold when they run;
+    numbers by value; tuples by their entries. Other objects say so in `replay_key`.
+    """
+    kind = type(argument)
+    if kind in VALUES:
+        return argument
+    if hasattr(argument, "copy_to_host"):
+        return address(argument), argument.shape, argument.dtype
+    if isinstance(argument, tuple):
+        return kind, *map(key_of, argument)
+    if isinstance(argument, np.generic):
+        return argument.dtype, argument.item()
+    return argument if isinstance(argument, np.dtype) else argument.replay_key
+
+
+def key_of_fields(record: Any) -> Any:
+    """Return a key of an object made from all its fields, and of its type."""
+    return type(record), *map(key_of, vars(record).values())
 
 
 class Launches:
-    """What was launched in one scratch: what comes again is recorded, and replayed.
+    """Launches of one owner (a scratch, say): the second time they are recorded, then replayed.
 
-    A launch from Python takes as long as several kernels run. When much has been asked for, all of
-    it is forgotten: addresses of answers, and limits, may never come again.
+    A launch from Python takes as long as several kernels run. When too many are remembered, all are
+    forgotten: addresses of answers, and limits, may never come again.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[Any, ...], Recording | None] = {}
+        self._seen: dict[Any, Recording | None] = {}
+        self._owner: int | None = None
 
-    def do(self, asked: tuple[Any, ...], stream: Any, launches: Callable[[Any], None]) -> None:
-        """Launch kernels on a stream; those that are asked for again do the same as before."""
-        recording = self._seen.get(asked)
+    def do(self, launch: Callable[..., None], stream: Any, owner: Any, *arguments: Any) -> None:
+        """Call ``launch(stream, owner, *arguments)``, or replay what the same call did before.
+
+        Parameters
+        ----------
+        launch : function
+            Launches kernels on the stream. A plain function, which sees its arguments alone.
+        owner : object
+            The same in every call, with the same memory as long as it exists.
+        """
+        key = launch, *map(key_of, arguments)
+        recording = self._seen.get(key)
         if recording is not None:
             recording.replay(stream)
-        elif asked in self._seen:
-            self._seen[asked] = recording = Recording(launches)
+            return
+        if not isinstance(launch, FunctionType) or launch.__closure__ is not None:
+            raise TypeError("launches must be a function of its arguments alone")
+        if self._owner not in (None, id(owner)):
+            raise ValueError("launches have one owner")
+        self._owner = id(owner)
+        if key in self._seen:
+            self._seen[key] = recording = Recording(lambda own: launch(own, owner, *arguments))
             recording.replay(stream)
-        else:
-            launches(stream)
-            if len(self._seen) == MOST_SEEN:
-                self._seen.clear()
-            if not SIMULATOR:
-                self._seen[asked] = None
+            return
+        launch(stream, owner, *arguments)
+        if len(self._seen) == MOST_SEEN:
+            self._seen.clear()
+        if not SIMULATOR:
+            self._seen[key] = None

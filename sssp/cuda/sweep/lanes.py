@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sssp.cuda.batch import COUNTERS, Batch, Search
-from sssp.cuda.compiler import SHARED, SIMULATOR, address, cuda
+from sssp.cuda.compiler import SHARED, SIMULATOR, cuda
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import move
 from sssp.cuda.fill import fill
@@ -20,7 +20,7 @@ from sssp.cuda.pool import device_array
 from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree
-from sssp.cuda.sweep.graph_replay import Launches
+from sssp.cuda.sweep.graph_replay import Launches, key_of_fields
 from sssp.cuda.sweep.lane_sums import LANES, SLICES, SLOTS, make_fold_kernel
 from sssp.cuda.sweep.selection import Packed, Selection
 from sssp.cuda.sweep.small_batch import few_bytes, make_few_kernel
@@ -109,8 +109,6 @@ class LanesSearch(Search):
         elif above is not None:
             self.pieces, self.size = above, above.size
             self.held += above.nbytes
-        #: of what is swept in which weights: no others share it
-        self.serial = on_device.number, 0 if packed is None else packed.serial
         fitting = BYTES // max(1, self.size * self.dtype.itemsize)
         self.rows_at_once = max(FEWEST, min(MOST_ROWS, fitting // LANES * LANES))
         self.totals, self.wanted = on_device.nothing
@@ -169,23 +167,24 @@ class LanesSearch(Search):
 
     def launch(self, batch: Batch, scratch: Any) -> None:
         """Fill the distances and counters of a batch."""
-        sources, counters = scratch.sources, scratch.counters
-        move(batch.sources, sources, batch.stream)
-
-        def launch(stream: Any) -> None:
-            own = replace(batch, sources=sources[: batch.rows], counters=counters, stream=stream)
-            self.fill(own, scratch)
-
-        # (all that the kernels are given, but for the scratch, in which this stands)
-        places = map(address, self.places(batch))
-        asked = self.serial, batch.rows, self.few, self.pitch, batch.bound, *places
-        scratch.launches.do(asked, batch.stream, launch)
-        move(counters, batch.counters, batch.stream)
+        move(batch.sources, scratch.sources, batch.stream)
+        # (with the sources and counters of the scratch)
+        filled = replace(
+            self.filled_part(batch),
+            sources=None, first_sources=None, targets=None, counters=None, stream=None,
+        )  # fmt: skip
+        scratch.launches.do(_fill, batch.stream, scratch, self, filled)
+        move(scratch.counters, batch.counters, batch.stream)
         self.hand_over(batch, scratch)
 
-    def places(self, batch: Batch) -> tuple[Any, ...]:
-        """Arrays of the call that `fill` works on."""
-        return ()
+    @property
+    def replay_key(self) -> Any:
+        """All that launches may depend on."""
+        return key_of_fields(self)
+
+    def filled_part(self, batch: Batch) -> Batch:
+        """Return the batch with no arrays of the answer but those that `fill` works on."""
+        return replace(batch, distances=None, tails=None)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch what is worth recording: fill lanes, and fold them if that is wanted."""
@@ -321,6 +320,12 @@ class LanesSearch(Search):
             if lanes % threads == 0 and shared_bytes(self.dtype, room, threads) <= SHARED
         ]
         return fitting[-1]
+
+
+def _fill(stream: Any, scratch: Scratch, search: LanesSearch, batch: Batch) -> None:
+    """Launch what is worth recording of a batch: all from its sources on to its lanes."""
+    sources, counters = scratch.sources[: batch.rows], scratch.counters
+    search.fill(replace(batch, sources=sources, counters=counters, stream=stream), scratch)
 
 
 def rounded_up(size: int) -> int:

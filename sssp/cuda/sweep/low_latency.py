@@ -74,26 +74,31 @@ class Ready:
     def launch(self, search: Any, request: Request) -> Batch:
         """Queue all that is to be done on the device."""
         bound = request.bound(search.dtype)
-        everything = Batch(
+        self.given[:] = request.sources
+        self.launches.do(_launch_rows, self.stream, self, search, bound)
+        return self.batch(search, bound, self.stream)
+
+    def batch(self, search: Any, bound: Any, stream: Any) -> Batch:
+        """Return all rows as one batch."""
+        return Batch(
             self.rows, self.sources, None, search.map.nothing[1], bound, unreached(search.dtype),
-            self.distances, self.counters, self.stream,
+            self.distances, self.counters, stream,
         )  # fmt: skip
 
-        def launches(stream: Any) -> None:
-            send(self.given, self.sources, stream)
-            for first in range(0, self.rows, self.together):
-                part = slice(first, min(first + self.together, self.rows))
-                some = replace(
-                    everything, rows=part.stop - first, sources=self.sources[part],
-                    distances=self.distances[part], counters=self.counters[part], stream=stream,
-                )  # fmt: skip
-                search.fill(some, self.scratch)
-                search.hand_over(some, self.scratch)
-            fetch(self.counters, self.counted, stream)
 
-        self.given[:] = request.sources
-        self.launches.do((search.serial, bound, search.direct), self.stream, launches)
-        return everything
+def _launch_rows(stream: Any, ready: Ready, search: Any, bound: Any) -> None:
+    """Launch all that finds the rows, from their sources on the host to what was counted."""
+    send(ready.given, ready.sources, stream)
+    everything = ready.batch(search, bound, stream)
+    for first in range(0, ready.rows, ready.together):
+        part = slice(first, min(first + ready.together, ready.rows))
+        some = replace(
+            everything, rows=part.stop - first, sources=ready.sources[part],
+            distances=ready.distances[part], counters=ready.counters[part],
+        )  # fmt: skip
+        search.fill(some, ready.scratch)
+        search.hand_over(some, ready.scratch)
+    fetch(ready.counters, ready.counted, stream)
 
 
 def _columns(search: Any) -> int:

@@ -373,6 +373,15 @@ class Arrays:
 
     _arrays: dict[str, Any]
 
+    def __init__(self) -> None:
+        #: no others have it
+        self.serial = next(_serials)
+
+    @property
+    def replay_key(self) -> Any:
+        """Its arrays are always the same."""
+        return Arrays, self.serial
+
     def __getitem__(self, names: str) -> Any:
         """Return arrays by name, one or several with blanks between them."""
         found = [self._arrays[name] for name in names.split()]
@@ -407,7 +416,8 @@ class Selection(Arrays):
     """
 
     def __init__(self, tree: Any, targets: NDArray[np.int64]) -> None:
-        self.targets, self.serial = targets.copy(), next(_serials)
+        super().__init__()
+        self.targets = targets.copy()
         self.wanted = cuda.to_device(self.targets)
         #: first bundle of the lowest tier, arcs of a group above it, and in it
         lowest_tier = int(tree.bundles.tiers[-2]) if tree.tiers else 0
@@ -566,7 +576,12 @@ class Packed:
 
         All other streams wait for the default stream: what they get from now on finds them packed.
         """
-        self._launches.do((), cuda.default_stream(), lambda own: self.launch(streams, own))
+        self._launches.do(_pack, cuda.default_stream(), self, streams)
+
+    @property
+    def replay_key(self) -> Any:
+        """Its arrays are always the same."""
+        return Packed, self.serial
 
     def launch(self, streams: tuple[Any, ...], stream: Any) -> None:
         """Launch what packs them."""
@@ -578,6 +593,10 @@ class Packed:
                 selection["renumbered_first"], selection.renumbered, *streams,
                 selection["bundle_first"], first, stop, arcs,
             )  # fmt: skip
+
+
+def _pack(stream: Any, packed: Packed, streams: tuple[Any, ...]) -> None:
+    packed.launch(streams, stream)
 
 
 class Streams:

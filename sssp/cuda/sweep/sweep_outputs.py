@@ -50,9 +50,9 @@ class Turned(LanesSearch):
         """Whether the only lane is the row itself."""
         return self.direct and self.lanes(rows) == 1
 
-    def places(self, batch: Batch) -> tuple[Any, ...]:
-        """Arrays of the call that `fill` works on."""
-        return (batch.distances,) if self.is_row(batch.rows) else ()
+    def filled_part(self, batch: Batch) -> Batch:
+        """Return the batch with no arrays of the answer but those that `fill` works on."""
+        return batch if self.is_row(batch.rows) else super().filled_part(batch)
 
     def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch what is worth recording."""
@@ -102,10 +102,9 @@ class SideBySide(LanesSearch):
         """Return nothing: the answer has room for them."""
         return None
 
-    def places(self, batch: Batch) -> tuple[Any, ...]:
-        """Arrays of the call that `fill` works on."""
-        tails = (batch.tails, *self.trees) if self.finds_trees else ()
-        return batch.distances, *tails
+    def filled_part(self, batch: Batch) -> Batch:
+        """Return the batch: its distances and tails are filled."""
+        return batch
 
     def fill(self, batch: Batch, scratch: Any) -> None:
         """Launch all kernels."""
@@ -141,10 +140,6 @@ class Folded(LanesSearch):
                 blocks = -(-self.n // THREADS)
                 place_kernel[blocks, THREADS](given, self.tree["vertices"], self.values)
             self.held += self.values.nbytes
-
-    def places(self, batch: Batch) -> tuple[Any, ...]:
-        """Arrays of the call that `fill` works on."""
-        return (self.values,)
 
     def fresh(self, lanes: int) -> Scratch:
         """Allocate memory, also for the numbers, there and here."""
