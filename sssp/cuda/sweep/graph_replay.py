@@ -7,6 +7,7 @@ cannot be stale, whatever a launch depends on.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
 from types import FunctionType, NoneType
 from typing import Any
 
@@ -24,7 +25,7 @@ def key_of(argument: Any) -> Any:
     """Return a key that differs wherever a launch with another argument may do something else.
 
     Arrays count by address, shape and dtype, since kernels read what they hold when they run;
-    numbers by value; tuples by their entries. Other objects say so in `replay_key`.
+    numbers by value; tuples and dataclasses by their entries. Other objects have a `replay_key`.
     """
     kind = type(argument)
     if kind in VALUES:
@@ -35,7 +36,9 @@ def key_of(argument: Any) -> Any:
         return kind, *map(key_of, argument)
     if isinstance(argument, np.generic):
         return argument.dtype, argument.item()
-    return argument if isinstance(argument, np.dtype) else argument.replay_key
+    if isinstance(argument, np.dtype):
+        return argument
+    return key_of_fields(argument) if is_dataclass(argument) else argument.replay_key
 
 
 def key_of_fields(record: Any) -> Any:
