@@ -168,7 +168,7 @@ def test_a_bad_stream_or_place_for_a_device_result_is_refused(device):
     for stream in ("main", True, -1, 1.5):
         with pytest.raises(TypeError, match="__cuda_stream__"):
             solved(g, 0, device, stream=stream)
-    with pytest.raises(ValueError, match="leave out away"):
+    with pytest.raises(ValueError, match="omit out="):
         solved(g, 0, device, out=np.empty(20, np.int32))
 
 
