@@ -211,7 +211,7 @@ def closure(n: int, *, sweep: bool) -> Figure:
     """Measure the closure of a random graph, nearly all ones, by one sweep or all squarings."""
     graph = random_graph(n, DEGREE)
     request = ClosureRequest(n, (graph.indptr, graph.indices), None, device="cuda:0")
-    initial = transitive_closure.packed_matrix(request)
+    initial = transitive_closure.pack_matrix(request)
     reach, after = cuda.device_array_like(initial), cuda.device_array_like(initial)
     changed, stream = cuda.to_device(np.zeros(1, INDEX)), cuda.stream()
     closed = [reach]

@@ -136,7 +136,7 @@ def _read_rustworkx(found: list[tuple[int, int, Mapping[int, float]]]) -> Answer
 # -- libraries that prepare maps ---------------------------------------------------------------
 
 
-def _mapped_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
+def _map_with_cch(graph: sssp.Graph) -> Callable[[], PreparedMap]:
     """Use the customizable contraction hierarchies of RoutingKit, ordered by inertial flow."""
     cch = _library("routingkit_cch", "routingkit-cch")
     _refuse_wide_weights(graph)
@@ -188,7 +188,7 @@ def _infinite_for_none(distances: list[Any]) -> NDArray[np.float64]:
 
 
 def _prepare_cch(graph: sssp.Graph) -> Solve:
-    trees = _mapped_cch(graph)().trees
+    trees = _map_with_cch(graph)().trees
     assert trees is not None
     return trees
 
@@ -197,7 +197,7 @@ def _read_cch(rows: list[Any]) -> Answer:
     return read_rows(_infinite_for_none(rows))
 
 
-def _mapped_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
+def _map_with_pandana(graph: sssp.Graph) -> Callable[[], PreparedMap]:
     """Use pandana, which finds trips only, and takes no new weights."""
     pandana, frames = _library("pandana"), _library("pandas")
     if graph.greatest_weight > PANDANAS_GREATEST:
@@ -389,8 +389,8 @@ RIVALS = {
     "routingkit": _program(
         "RoutingKit run_dijkstra", "run_dijkstra", "RUN_DIJKSTRA", _prepare_routingkit
     ),
-    "cch": Rival("routingkit-cch", _prepare_cch, read=_read_cch, mapped=_mapped_cch),
-    "pandana": Rival("pandana", _prepare_pandana, mapped=_mapped_pandana),
+    "cch": Rival("routingkit-cch", _prepare_cch, read=_read_cch, mapped=_map_with_cch),
+    "pandana": Rival("pandana", _prepare_pandana, mapped=_map_with_pandana),
 }
 
 

@@ -158,11 +158,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_plot(options: argparse.Namespace) -> None:
     """Refuse before the work what cannot be drawn."""
-    from sssp.graph.extras import imported
+    from sssp.graph.extras import import_extra
 
     if options.table:
         raise ValueError("--plot draws methods on graphs: omit --table")
-    imported("matplotlib", "plot")
+    import_extra("matplotlib", "plot")
 
 
 def _deliver(report: Report, options: argparse.Namespace) -> None:

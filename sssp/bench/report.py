@@ -28,7 +28,7 @@ from sssp.apps.terminal.arguments import Parser, new_file
 from sssp.bench.workloads import GraphRecord
 from sssp.engine.threads import usable_cores
 from sssp.errors import SSSPError
-from sssp.graph.extras import imported
+from sssp.graph.extras import import_extra
 from sssp.loaders._files import replaced_file
 
 #: version of the JSON form; it grows when a field changes its meaning or goes
@@ -494,7 +494,7 @@ def draw(report: Report) -> Any:
     lines = _collect_lines(report.rows)
     methods = dict(zip(dict.fromkeys(method for method, _ in lines), cycle(LOOKS), strict=False))
     devices = dict(zip(dict.fromkeys(device for _, device in lines), cycle(STROKES), strict=False))
-    figure = imported("matplotlib.figure", "plot").Figure(figsize=INCHES, layout="constrained")
+    figure = import_extra("matplotlib.figure", "plot").Figure(figsize=INCHES, layout="constrained")
     ax = figure.add_subplot()
     ax.set(xscale="log", yscale="log", xlabel="vertices n", ylabel="ms a source, median")
     ax.set_title("Time against size, and the power of n that fits", loc="left")
@@ -527,7 +527,7 @@ def _collect_lines(rows: Sequence[Row]) -> dict[tuple[str, str], list[Point]]:
 
 def _number_axes(ax: Any, sizes: Sequence[int]) -> None:
     """Write numbers in full; on the axis of n, the sizes themselves where they have room."""
-    ticker = imported("matplotlib.ticker", "plot")
+    ticker = import_extra("matplotlib.ticker", "plot")
     in_full = ticker.FuncFormatter(lambda value, _: f"{value:,g}")
     ax.yaxis.set_major_formatter(in_full)
     gaps = [math.log(larger / smaller) for smaller, larger in pairwise(sizes)]

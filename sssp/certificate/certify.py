@@ -230,7 +230,7 @@ class Certifier:
 
     def certify_targets(self, row: Row, targets: NDArray[np.int64], limit: float | None) -> None:
         """Find the row anew, up to its farthest target, certify it, and compare."""
-        found, limit = self._found_anew(row, targets, limit)
+        found, limit = self._find_anew(row, targets, limit)
         rtol = self.certify(found, limit)
         right = found.distances[targets]
         apart = _comparable(row.distances) != _comparable(right)
@@ -307,7 +307,7 @@ class Certifier:
         slack = min(tolerance, number(_greatest(number)) - bound)
         return bound + slack, bound - tolerance, largest, tolerance
 
-    def _found_anew(
+    def _find_anew(
         self, row: Row, targets: NDArray[np.int64], limit: float | None
     ) -> tuple[Row, float | None]:
         """Return the row as far as it is final, and the limit up to which it is.
@@ -416,10 +416,10 @@ class Certifier:
         if rtol and distances.dtype.kind == "f":
             self._certify_lengths(row, found, wanted, rtol)
             return
-        wrong = tails != self._promised_tails(row, distances)[vertices]
+        wrong = tails != self._find_promised_tails(row, distances)[vertices]
         self._refuse(row, vertices[wrong], "has not the predecessor that the call promises")
 
-    def _promised_tails(self, row: Row, distances: NDArray[Any]) -> NDArray[np.int32]:
+    def _find_promised_tails(self, row: Row, distances: NDArray[Any]) -> NDArray[np.int32]:
         g = self.graph
         distances, weights = self.operands(distances)
         tails: NDArray[np.int32] = np.full(g.n, -1, INDEX)
@@ -500,22 +500,22 @@ class _Failure:
         reason = {
             BAD_NUMBER: lambda: f"{self._vertex(place)}, which is no distance",
             BEYOND: lambda: f"{self._vertex(place)}, beyond the limit of {limit}",
-            STRAY: lambda: self._stray(place),
+            STRAY: lambda: self._explain_stray(place),
             BAD_SOURCE: lambda: f"source {place} is at distance {self._shown(place)}, not 0",
             VIOLATED: lambda: f"{self._arc(place)}: the distance of its head is too great",
-            BAD_ORIGIN: lambda: self._bad_origin(place),
-            UNCONNECTED: lambda: self._unconnected(place),
+            BAD_ORIGIN: lambda: self._explain_origin(place),
+            UNCONNECTED: lambda: self._explain_unconnected(place),
         }[code]()
         raise VerificationError(f"{_name(self.row)}: {reason}")
 
-    def _stray(self, vertex: int) -> str:
+    def _explain_stray(self, vertex: int) -> str:
         predecessors, origin = self.row.predecessors, self.row.origin
         tree = "" if predecessors is None else f" with predecessor {predecessors[vertex]}"
         owner = "" if origin is None else f" with origin {origin[vertex]}"
         role = "source" if vertex in self.row.sources else "unreached vertex"
         return f"{role} {vertex}{tree}{owner}; a source is its own origin, and the rest must be -1"
 
-    def _bad_origin(self, arc: int) -> str:
+    def _explain_origin(self, arc: int) -> str:
         assert self.row.origin is not None
         tail, head = self._ends(arc)
         return (
@@ -523,7 +523,7 @@ class _Failure:
             f"but the tail's, {self.row.origin[tail]}, is as near and smaller"
         )
 
-    def _unconnected(self, vertex: int) -> str:
+    def _explain_unconnected(self, vertex: int) -> str:
         """Say why the search did not come to `vertex`, the nearest of those."""
         if vertex in self.row.sources:
             return f"source {vertex} is at distance {self._shown(vertex)}, not 0"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.graph.arc_orders import arcs_by_head
-from sssp.graph.csr import sealed
+from sssp.graph.csr import seal
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, OFFSET, unreached
 from sssp.kernels.jit import njit
@@ -131,7 +131,7 @@ class Dependencies:
         heads = np.repeat(np.arange(graph.n, dtype=INDEX), np.diff(indptr))
         self.n, self.m = graph.n, graph.m
         self._arcs = indptr, tails, heads
-        self._weights = weights if weighted else sealed(np.ones(graph.m, INT32))
+        self._weights = weights if weighted else seal(np.ones(graph.m, INT32))
         self._free: list[tuple[NDArray[Any], ...]] = []
 
     @property

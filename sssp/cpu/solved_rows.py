@@ -30,7 +30,7 @@ def _reached_kernel(distances, unseen, vertices):
         place += distances[vertex] != unseen
 
 
-def reached_in_order(
+def list_reached(
     distances: NDArray[Any], unseen: Any, vertices: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Fill in the reached vertices of a row, in order; `vertices` has room for just as many."""
@@ -198,7 +198,7 @@ class HostRows:
         vertices, distances = self.reached_vertices[i], self.distances[i]
         if self._are_few(i):
             return np.sort(vertices)
-        return reached_in_order(distances, unreached(distances.dtype), np.empty_like(vertices))
+        return list_reached(distances, unreached(distances.dtype), np.empty_like(vertices))
 
 
 def _copy_entries(values: NDArray[Any], places: NDArray[np.int64], out: NDArray[Any]) -> None:

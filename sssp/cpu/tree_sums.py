@@ -25,8 +25,8 @@ from sssp.engine.exact_sums import join_parts
 from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.csr import arc_position, sealed
-from sssp.graph.input_rows import picked
+from sssp.graph.csr import arc_position, seal
+from sssp.graph.input_rows import pick
 from sssp.kernels.dtypes import INDEX, OFFSET, unreached
 from sssp.kernels.jit import UNCOUNTED, njit
 
@@ -391,13 +391,13 @@ class TreeSums:
         dtype: np.dtype[Any],
     ) -> None:
         self.graph, self.predecessors, self.sources = graph, predecessors, sources
-        self.columns = None if columns is None else sealed(columns)
+        self.columns = None if columns is None else seal(columns)
         self.width = graph.n if columns is None else columns.size
         self.rows: int = predecessors.shape[0]
         self.missing = unreached(dtype)
         self.dtype = dtype
         indptr, tails, self._order = order_of_heads(graph)
-        self._arcs = indptr, sealed(_lengthen(tails))
+        self._arcs = indptr, seal(_lengthen(tails))
         self._free: list[tuple[NDArray[Any], ...]] = []
 
     def blocks(self, least: int = 0) -> Iterator[range]:
@@ -416,7 +416,7 @@ class TreeSums:
 
     def by_head(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the arcs in the order in which `skim` takes them."""
-        return sealed(_lengthen(picked(values, self._order)))
+        return seal(_lengthen(pick(values, self._order)))
 
     def by_tail(self, loads: NDArray[Any]) -> NDArray[Any]:
         """Loads as `load` leaves them, in the graph's order of arcs."""
@@ -464,7 +464,7 @@ class TreeSums:
         """
         with self._scratch() as scratch:
             row = _load_kernel(
-                self._arcs, sealed(volumes), *self._trees(rows), self.columns, scratch, loads
+                self._arcs, seal(volumes), *self._trees(rows), self.columns, scratch, loads
             )
         return None if row < 0 else int(row)
 
@@ -478,13 +478,13 @@ class TreeSums:
         if is_sparse(self.predecessors):
             starts = self.predecessors.indptr[rows.start : rows.stop + 1].astype(OFFSET)
             stored = slice(starts[0], starts[-1])
-            vertices = sealed(self.predecessors.indices[stored].astype(INDEX, copy=False))
+            vertices = seal(self.predecessors.indices[stored].astype(INDEX, copy=False))
             tails = self.predecessors.data[stored]
         else:
             starts = np.arange(len(rows) + 1) * self.graph.n
             vertices = None
             tails = self.predecessors[rows.start : rows.stop].reshape(-1)
-        return sealed(roots), first_roots, starts - starts[0], vertices, sealed(tails)
+        return seal(roots), first_roots, starts - starts[0], vertices, seal(tails)
 
     @contextmanager
     def _scratch(self) -> Iterator[tuple[NDArray[Any], ...]]:

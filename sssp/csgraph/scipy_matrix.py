@@ -25,7 +25,7 @@ from sssp.engine.request import Request
 from sssp.engine.threads import check_threads
 from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.csr import sealed
+from sssp.graph.csr import seal
 from sssp.graph.graph import Graph
 from sssp.graph.matrix import MatrixGraph
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, WeightRange, infinity
@@ -52,7 +52,7 @@ class _Counted(MatrixRequest):
     def fill(self, out: NDArray[Any], rows: range) -> None:
         """Write rows of the initial matrix, in a working dtype."""
         assert isinstance(self.source, np.ndarray)
-        block = sealed(self.source[rows.start : rows.stop])
+        block = seal(self.source[rows.start : rows.stop])
         absent = infinity(out.dtype)
         counts_kernel(block.reshape(-1), self.unit, out.reshape(-1), absent)
         place = np.arange(len(rows))
@@ -69,7 +69,7 @@ class _CountedGraph(MatrixGraph):
     def _made(self) -> Graph:
         tails, heads = np.nonzero(self._matrix < np.inf)
         counts = np.empty(tails.size, INT64)
-        counts_kernel(sealed(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))
+        counts_kernel(seal(self._matrix[tails, heads]), self.unit, counts, infinity(INT64))
         return Graph.from_arcs(tails, heads, counts, n=self.n)
 
 
@@ -85,7 +85,7 @@ def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) ->
     matrix: NDArray[Any]
     if plain and csgraph.shape[0] == csgraph.shape[1] and csgraph.flags.carray:
         matrix = csgraph if overwrite else np.empty_like(csgraph)
-        dense_kernel(sealed(csgraph).reshape(-1), matrix.reshape(-1))
+        dense_kernel(seal(csgraph).reshape(-1), matrix.reshape(-1))
     else:
         matrix = validate_graph(csgraph, directed, csr_output=False, copy_if_dense=not overwrite)
         # (SciPy leaves other orders unsolved, and says so on stderr alone)
@@ -125,7 +125,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found
     """
     if matrix.size == 0:
         return None
-    least, greatest, proper, whole = look_kernel(sealed(matrix).reshape(-1))
+    least, greatest, proper, whole = look_kernel(seal(matrix).reshape(-1))
     if not proper:
         return None
     n = len(matrix)
@@ -172,7 +172,7 @@ def _count_in_integers(
 
 def cycle_of(matrix: NDArray[Any]) -> list[int]:
     """Look for a negative cycle in a matrix of `dense_of`; empty if none is found."""
-    if not look_kernel(sealed(matrix).reshape(-1))[2]:
+    if not look_kernel(seal(matrix).reshape(-1))[2]:
         return []
     graph = MatrixGraph.of(matrix, zero_is_arc=True)
     request = Request(np.arange(len(matrix)), nearest=True, threads=1)

@@ -41,7 +41,7 @@ from sssp.engine.plan import Plan, run_placed
 from sssp.engine.request import Answer, Request
 from sssp.errors import DistanceOverflowError, NegativeCycleError
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.csr import sealed, tails_of
+from sssp.graph.csr import seal, tails_of
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET, largest_distance, unreached
@@ -127,7 +127,7 @@ def arcs_of(matrix: Any, directed: bool, unweighted: bool) -> Arcs:
     if not directed:
         firsts, heads = np.zeros_like(indptr), np.empty(2 * indices.size, INDEX)
         arcs = np.empty(heads.size, OFFSET)
-        both_ways_kernel(sealed(indptr), sealed(indices), firsts, heads, arcs)
+        both_ways_kernel(seal(indptr), seal(indices), firsts, heads, arcs)
         indptr, indices, weights = firsts, heads, weights[arcs]
     return Arcs(indptr, indices, weights, least)
 
@@ -160,7 +160,7 @@ def _exact(arcs: Arcs) -> tuple[NDArray[Any], Extremes]:
     weights = arcs.weights
     if weights.dtype.kind == "f":
         narrow = np.empty(weights.size, INT32)
-        if integers_kernel(sealed(weights), narrow):
+        if integers_kernel(seal(weights), narrow):
             weights = narrow
     least = weights.min().item() if weights.size else 0
     greatest = weights.max().item() if weights.size else 0
@@ -292,9 +292,9 @@ def _rows_at_once(
 
 def _as_kernels_take(arcs: Arcs) -> tuple[NDArray[Any], ...]:
     return (
-        sealed(arcs.indptr).view(np.uint64),
-        sealed(arcs.indices).view(np.uint32),
-        sealed(arcs.weights.astype(FLOAT64, copy=False)),
+        seal(arcs.indptr).view(np.uint64),
+        seal(arcs.indices).view(np.uint32),
+        seal(arcs.weights.astype(FLOAT64, copy=False)),
     )
 
 

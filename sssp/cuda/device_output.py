@@ -8,7 +8,7 @@ import numpy as np
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import cuda
-from sssp.cuda.narrow_device import narrowed_device
+from sssp.cuda.narrow_device import narrow_on_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.solved_rows import DeviceRows, gather
 from sssp.engine.request import Answer, Request
@@ -96,7 +96,7 @@ class DeviceForm:
 
         stream = self.request.stream
         origin = self._origin
-        narrow = narrowed_device(self._distances, self.request.dtype, cuda.stream())
+        narrow = narrow_on_device(self._distances, self.request.dtype, cuda.stream())
         return Answer(
             wrapped(narrow, self.shape, self.pitch),
             wrapped(self._predecessors, self.tree_shape, self.pitch),

@@ -175,7 +175,7 @@ def with_weights_there(graph: Graph, weights: Any) -> Graph:
     number = device_of(weights)
     with select(number):
         column = cuda.as_cuda_array(weights)
-        reweighted = _reweighted(graph, column, number) if _is_usual(graph, column) else None
+        reweighted = _reweight(graph, column, number) if _is_usual(graph, column) else None
         return graph.with_weights(column.copy_to_host()) if reweighted is None else reweighted
 
 
@@ -186,7 +186,7 @@ def _is_usual(graph: Graph, column: Any) -> bool:
     return column.dtype.kind in "iub" or column.dtype in (FLOAT32, FLOAT64)
 
 
-def _reweighted(graph: Graph, column: Any, number: int) -> Graph | None:
+def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
     """Return the graph with weights of the current device; None: some of them are odd."""
     stream, own = cuda.stream(), device_graph(graph, number)
     before = graph._weight_range.dtype if graph.closed_arcs else None
@@ -214,9 +214,7 @@ def _reweighted(graph: Graph, column: Any, number: int) -> Graph | None:
         _directions_kernel[blocks_for(graph.m), THREADS, stream](there, twins, differ)
         directed = bool(differ.copy_to_host(stream=stream)[0])
     stream.synchronize()
-    reweighted = graph._reweighted(
-        DeviceArray(there, (graph.m,), number).to_host, directed=directed
-    )
+    reweighted = graph._reweight(DeviceArray(there, (graph.m,), number).to_host, directed=directed)
     reweighted._keep_extremes(extremes, np.dtype(there.dtype))
     device_graph(reweighted, number).array(f"weights, {there.dtype}", lambda: there)
     return reweighted

@@ -38,7 +38,7 @@ def _narrow_kernel(values, missing, narrow, narrow_missing):
         i += stride
 
 
-def narrowed_device(
+def narrow_on_device(
     flat: Any, asked: np.dtype[Any] | None, stream: Any, extremes: tuple[Any, Any] | None = None
 ) -> Any:
     """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit.

@@ -138,7 +138,7 @@ class MemoryPool:
                 block = min(fitting, key=lambda block: block.size)
                 self._idle.remove(block)
         if not fitting:
-            return Block(self._allocated(size), size)
+            return Block(self._allocate_block(size), size)
         now = next(self._clock)
         if block.dropped > self._waited:
             self._wait()
@@ -181,7 +181,7 @@ class MemoryPool:
         with self._lock:
             self._sort_in()
 
-    def _allocated(self, size: int) -> Any:
+    def _allocate_block(self, size: int) -> Any:
         try:
             return self._allocate(size)
         except MemoryError:

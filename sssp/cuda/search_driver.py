@@ -294,7 +294,7 @@ class _Rows:
             return False
         for values, own in zip(self.stats.values(), counters.T, strict=False):
             values[rows.start : rows.stop] = own
-        self.form.take(self._completed(lane, batch))
+        self.form.take(self._complete(lane, batch))
         return True
 
     def _is_too_narrow(self, batch: Batch, status: Any) -> bool:
@@ -313,7 +313,7 @@ class _Rows:
             )
         return overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
 
-    def _completed(self, lane: _Lane, batch: Batch) -> DeviceRows:
+    def _complete(self, lane: _Lane, batch: Batch) -> DeviceRows:
         """Return a finished batch with origins and trees, where wanted."""
         request, origin, tails = self.request, None, batch.tails
         if lane.tree is not None and self.arcs is not None:

@@ -319,7 +319,7 @@ class DeviceRows:
         """Return what a step of a reduction makes of each row, as `FinishedRows` says."""
         batch = self.batch
         if reduction.decay is not None:
-            return self._reduced_on_host(reduction)
+            return self._reduce_on_host(reduction)
         exact = reduction.is_exact(batch.distances.dtype)
         make = reduce.fold if exact else reduce.add_in_order
         found = make(reduction, batch, self.targeted, self.scratch.weights, self.scratch.words)
@@ -330,7 +330,7 @@ class DeviceRows:
             numbers = numbers[:, 0, 0]
         return numbers
 
-    def _reduced_on_host(self, reduction: Reduction) -> NDArray[Any]:
+    def _reduce_on_host(self, reduction: Reduction) -> NDArray[Any]:
         """Return sums with a decay, from rows that travel to the host."""
         batch, weights = self.batch, reduction.vertex_weights
         found = batch.distances

@@ -382,7 +382,7 @@ class TreeSumsThere:
         """
         with select(self.predecessors.number):
             self._check_memory((3 if isinstance(volumes, np.ndarray) else 2) * INT64.itemsize)
-            there = self._brought_volumes(volumes)
+            there = self._bring_volumes(volumes)
             above, further = self._above(), device_array(self.entries, INDEX)
             flows, wider = (device_array(self.entries, INT64) for _ in range(2))
             found = cuda.to_device(np.zeros(WORDS, INDEX))
@@ -408,7 +408,7 @@ class TreeSumsThere:
             by_arc[order] = loads.copy_to_host()[: self.graph.m]
             return by_arc
 
-    def _brought_volumes(self, volumes: Any) -> tuple[Any, int, int]:
+    def _bring_volumes(self, volumes: Any) -> tuple[Any, int, int]:
         """Return volumes on the device, one behind the other, and the strides of both axes."""
         rows, n = self.predecessors.shape
         if isinstance(volumes, np.ndarray):

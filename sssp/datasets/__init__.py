@@ -315,9 +315,9 @@ def _remedy(name: str) -> str:
 
 def _download(file: str, folder: Path, progress: bool) -> Path:
     """Download a published file into a folder, and keep its checksum if that is not known."""
-    from sssp.graph.extras import imported
+    from sssp.graph.extras import import_extra
 
-    pooch, requests = imported("pooch", "data"), imported("requests", "data")
+    pooch, requests = import_extra("pooch", "data"), import_extra("requests", "data")
     path = folder / file
     make_folder(folder)
     checksum, urls = _checksum_of(path), [f"{SITE}/{PUBLISHED[file]}"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sssp.graph.csr import order_by_head
 from sssp.graph.frozen import frozen
-from sssp.graph.input_rows import picked
+from sssp.graph.input_rows import pick
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 
@@ -169,7 +169,7 @@ def order_of_heads(
         order = order_by_head(graph.n, graph.indices)
         counts = np.bincount(graph.indices, minlength=graph.n)
         indptr = np.concatenate(([0], np.cumsum(counts, dtype=OFFSET)))
-        return frozen(indptr), frozen(picked(graph.tails, order)), order
+        return frozen(indptr), frozen(pick(graph.tails, order)), order
 
     indptr, tails, order = graph._shared("arcs by head", build)
     return indptr, tails, order
@@ -182,6 +182,6 @@ def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
     """
     indptr, tails, order = order_of_heads(graph)
     weights = graph._cached(
-        f"weights by head, {dtype}", lambda: frozen(picked(graph.weights_as(dtype), order))
+        f"weights by head, {dtype}", lambda: frozen(pick(graph.weights_as(dtype), order))
     )
     return ArcsByHead(indptr, tails, weights)

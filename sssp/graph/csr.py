@@ -165,7 +165,7 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
     rows = order
     if not is_new.all():
         places = np.empty(np.count_nonzero(is_new), order.dtype)
-        _lightest_kernel(sealed(weights), is_new, places)
+        _lightest_kernel(seal(weights), is_new, places)
         tails, heads, weights, rows = tails[places], heads[places], weights[places], order[places]
     indptr = np.zeros(n + 1, OFFSET)
     np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
@@ -271,19 +271,17 @@ class Compacted(NamedTuple):
     before: Array
 
 
-def compacted(
-    indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array
-) -> Compacted:
+def compact(indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array) -> Compacted:
     """Leave out the arcs for which `stays` is false."""
     m, kept = stays.size, int(np.count_nonzero(stays))
     before = np.empty(m + 1, row_dtype(m))
     heads = np.empty(kept + 1, indices.dtype)
     least, origins = np.empty(kept + 1, weights.dtype), np.empty(kept + 1, rows.dtype)
     _compact_kernel(
-        sealed(stays),
-        sealed(indices),
-        sealed(weights),
-        sealed(rows),
+        seal(stays),
+        seal(indices),
+        seal(weights),
+        seal(rows),
         before,
         heads,
         least,
@@ -304,14 +302,14 @@ def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> 
         All within ``0..n-1``.
     """
     positions = np.empty(tails.size, OFFSET)
-    _positions_kernel(sealed(indptr), sealed(indices), sealed(tails), sealed(heads), positions)
+    _positions_kernel(seal(indptr), seal(indices), seal(tails), seal(heads), positions)
     return positions
 
 
 def twins_of(indptr: Array, indices: Array) -> Array:
     """Return the position of the arc that goes the other way for every arc, -1 for none."""
     twins = np.empty(indices.size, row_dtype(indices.size))
-    _twins_kernel(sealed(indptr), sealed(indices), twins)
+    _twins_kernel(seal(indptr), seal(indices), twins)
     return twins
 
 
@@ -345,11 +343,11 @@ def tails_of(indptr: Array) -> Array:
 
 def _stable_sort(keys: Array, order: Array, n: int) -> Array:
     reordered = np.empty_like(order)
-    _stable_sort_kernel(sealed(keys), order, np.zeros(n + 1, OFFSET), reordered)
+    _stable_sort_kernel(seal(keys), order, np.zeros(n + 1, OFFSET), reordered)
     return reordered
 
 
-def sealed(array: Array) -> Array:
+def seal(array: Array) -> Array:
     """Return a contiguous read-only view: Numba compiles anew for writable arrays."""
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False

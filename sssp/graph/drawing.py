@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.graph.csr import twins_of
-from sssp.graph.extras import imported
-from sssp.graph.raster import rasterized
+from sssp.graph.extras import import_extra
+from sssp.graph.raster import rasterize
 from sssp.graph.sphere import HOW_TO_LOCATE, Box, require_degrees
 from sssp.graph.weights import closed_weight
 
@@ -96,7 +96,7 @@ class Pen(NamedTuple):
     @classmethod
     def plain(cls, color: Any, width: float) -> Pen:
         """Return the pen of one colour and width."""
-        colors = imported("matplotlib.colors", "plot")
+        colors = import_extra("matplotlib.colors", "plot")
         return cls(np.array([colors.to_rgba(color)]), np.array([width]))
 
     @classmethod
@@ -130,7 +130,7 @@ class Map:
         around: Any = slice(None),
         beside: float = 0,
     ) -> None:
-        imported("matplotlib", "plot")
+        import_extra("matplotlib", "plot")
         if coordinates is None:
             raise ValueError(f"this graph has no coordinates to draw it by; {HOW_TO_LOCATE}")
         whole = require_degrees(coordinates)
@@ -146,7 +146,7 @@ class Map:
 
     def _new_axes(self, beside: float) -> Axes:
         wide, high = (max(SHORT_SIDE, LONG_SIDE * side / max(self._sides)) for side in self._sides)
-        pyplot = imported("matplotlib.pyplot", "plot")
+        pyplot = import_extra("matplotlib.pyplot", "plot")
         ax: Axes
         _, ax = pyplot.subplots(figsize=(wide + beside, high), layout="constrained")
         ax.set_axis_off()
@@ -210,7 +210,7 @@ class Map:
     def _draw_lines(self, streets: Streets, pen: Pen, grades: Array) -> None:
         order = np.argsort(grades, kind="stable")
         ends = [self.coordinates[vertices[order]] for vertices in streets]
-        lines = imported("matplotlib.collections", "plot").LineCollection(
+        lines = import_extra("matplotlib.collections", "plot").LineCollection(
             np.stack(ends, axis=1),
             colors=pen.colors[grades[order]],
             linewidths=pen.widths[grades[order]],
@@ -226,7 +226,7 @@ class Map:
         box = self.box
         extent = (box.west, box.east, box.south, box.north)
         widths = pen.widths * dots / POINTS_PER_INCH
-        image = rasterized(
+        image = rasterize(
             self.coordinates, *streets, grades, pen.colors, widths, extent, (wide, high)
         )
         self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
@@ -239,15 +239,15 @@ class Map:
 
     def color_bar(self, cmap: Any, least: float, greatest: float, label: str) -> None:
         """Set a scale of colours beside the map."""
-        norm = imported("matplotlib.colors", "plot").Normalize(least, greatest)
-        scale = imported("matplotlib.cm", "plot").ScalarMappable(norm, cmap)
+        norm = import_extra("matplotlib.colors", "plot").Normalize(least, greatest)
+        scale = import_extra("matplotlib.cm", "plot").ScalarMappable(norm, cmap)
         self.ax.figure.colorbar(
             scale, ax=self.ax, label=label, shrink=0.7, format=lambda tick, _: amount(tick)
         )
 
     def legend(self, colors: Any, widths: Sequence[float], labels: Sequence[str]) -> None:
         """Set a legend of lines into a corner."""
-        line = imported("matplotlib.lines", "plot").Line2D
+        line = import_extra("matplotlib.lines", "plot").Line2D
         handles = [
             line([], [], color=color, linewidth=width, label=label)
             for color, width, label in zip(colors, widths, labels, strict=True)
@@ -286,7 +286,7 @@ def draw_network(
     linewidth: float | None,
 ) -> Axes:
     """Draw lines of one colour; as `Graph.plot`."""
-    pen, width = Pen.plain(color, 0), checked_width(linewidth)
+    pen, width = Pen.plain(color, 0), check_width(linewidth)
     drawn = Map(graph.coordinates, ax, extent)
     streets = Streets.of(graph)
     streets = streets.some(drawn.in_view(streets))
@@ -306,8 +306,8 @@ def draw_flows(
     unit: str,
 ) -> Axes:
     """Draw lines as wide as what they carry, over a network in grey; as `Graph.plot_flows`."""
-    flows = _checked_flows(flow, graph.input_arcs)
-    widest, colors = checked_width(max_width) or MOST_FLOW_WIDTH, scale_of_flows(cmap)
+    flows = _check_flows(flow, graph.input_arcs)
+    widest, colors = check_width(max_width) or MOST_FLOW_WIDTH, scale_of_flows(cmap)
     arcs, twins = street_arcs(graph)
     streets = Streets(graph.tails[arcs], graph.indices[arcs])
     # rows that lost to a parallel one count too
@@ -328,7 +328,7 @@ def draw_flows(
     widths = np.maximum(np.linspace(0, widest, GRADES), thin)
     which = seen & loaded
     pen = Pen.scale(colors, widest)._replace(widths=widths)
-    drawn.draw(streets.some(which), pen, graded(on_streets[which], 0, greatest))
+    drawn.draw(streets.some(which), pen, grade_values(on_streets[which], 0, greatest))
     shown = _round_numbers(greatest)
     drawn.legend(
         [colors(load / greatest) for load in shown],
@@ -338,7 +338,7 @@ def draw_flows(
     return drawn.ax
 
 
-def _checked_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
+def _check_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
     """Return flows on input rows as floats.
 
     Raises
@@ -366,14 +366,14 @@ def _checked_flows(flow: ArrayLike, rows: int) -> NDArray[np.float64]:
     return flows.astype(np.float64)
 
 
-def graded(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:
+def grade_values(values: Array, least: float, greatest: float) -> NDArray[np.uint8]:
     """Return which grade of a scale from `least` to `greatest` belongs to each value."""
     span = (greatest - least) or 1
     parts = np.clip((values.astype(np.float64) - least) / span, 0, 1)
     return np.rint(parts * (GRADES - 1)).astype(np.uint8)
 
 
-def checked_width(width: float | None) -> float | None:
+def check_width(width: float | None) -> float | None:
     """Return a width in points, above 0, or None for one that fits the picture."""
     if width is None:
         return None
@@ -391,24 +391,24 @@ def amount(number: float, unit: str = "") -> str:
 def scale_of_distances(cmap: Any) -> Any:
     """Return a map of colours of Matplotlib; None: viridis but for its lightest part."""
     if cmap is not None:
-        return imported("matplotlib", "plot").colormaps.get_cmap(cmap)
-    return _blended(_viridis(np.linspace(0, VISIBLE_PART, GRADES)))
+        return import_extra("matplotlib", "plot").colormaps.get_cmap(cmap)
+    return _blend(_viridis(np.linspace(0, VISIBLE_PART, GRADES)))
 
 
 def scale_of_flows(cmap: Any) -> Any:
     """Return a map of colours of Matplotlib; None: from grey to the darkest of viridis."""
     if cmap is not None:
         return scale_of_distances(cmap)
-    return _blended([GREY, *_viridis(np.array([0.5, 0.25, 0]))])
+    return _blend([GREY, *_viridis(np.array([0.5, 0.25, 0]))])
 
 
 def _viridis(parts: Array) -> Any:
-    return imported("matplotlib", "plot").colormaps["viridis"](parts)
+    return import_extra("matplotlib", "plot").colormaps["viridis"](parts)
 
 
-def _blended(colors: Any) -> Any:
+def _blend(colors: Any) -> Any:
     """Return the map of colours that leads from each to the next."""
-    maps = imported("matplotlib.colors", "plot").LinearSegmentedColormap
+    maps = import_extra("matplotlib.colors", "plot").LinearSegmentedColormap
     return maps.from_list("sssp", colors, GRADES)
 
 

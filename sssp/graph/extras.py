@@ -9,7 +9,7 @@ from typing import Any
 from sssp.errors import MissingExtraError
 
 
-def imported(module: str, extra: str) -> Any:
+def import_extra(module: str, extra: str) -> Any:
     """Import a module that an extra of the package brings.
 
     Raises
@@ -42,7 +42,7 @@ def write_parquet(
     """
     import numpy as np
 
-    arrow, parquet = imported("pyarrow", extra), imported("pyarrow.parquet", extra)
+    arrow, parquet = import_extra("pyarrow", extra), import_extra("pyarrow.parquet", extra)
 
     def convert(column: Any) -> Any:
         if isinstance(column, list):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
-from sssp.graph.extras import imported
+from sssp.graph.extras import import_extra
 from sssp.graph.sphere import HOW_TO_LOCATE, require_degrees
 from sssp.kernels.dtypes import FLOAT64, INT64
 
@@ -188,7 +188,7 @@ def label_column(labels: Array | None, vertices: Array, missing: Array | None = 
     missing : ndarray of bool, shape (k,), optional
         Where they are; the column can then hold that.
     """
-    pandas = imported("pandas", "geo")
+    pandas = import_extra("pandas", "geo")
     names = vertices.astype(INT64) if labels is None else labels[vertices]
     if names.dtype == INT64:
         return names if missing is None else pandas.arrays.IntegerArray(names, missing)
@@ -225,7 +225,7 @@ def arc_lines(
     ValueError
         No coordinates, or no degrees.
     """
-    geopandas, shapely = imported("geopandas", "geo"), imported("shapely", "geo")
+    geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
     if coordinates is None:
         raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
     require_degrees(coordinates)

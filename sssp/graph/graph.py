@@ -45,7 +45,7 @@ from sssp.graph.check_arrays import (
 )
 from sssp.graph.csr import (
     arc_positions,
-    compacted,
+    compact,
     order_by_head,
     reduce_arcs,
     row_dtype,
@@ -56,7 +56,7 @@ from sssp.graph.csr import (
 from sssp.graph.frozen import frozen
 from sssp.graph.graph_file import packed
 from sssp.graph.html import as_html
-from sssp.graph.input_rows import inverse, lightest_rows, moved, picked, rows_are_own
+from sssp.graph.input_rows import inverse, lightest_rows, moved, pick, rows_are_own
 from sssp.graph.labels import (
     Labels,
     Lookup,
@@ -77,7 +77,7 @@ from sssp.graph.weights import (
     extremes_after,
     extremes_of,
     last_of_each,
-    scaled_weights,
+    scale_weights,
     weight_column,
 )
 from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
@@ -255,9 +255,9 @@ class Graph:
             """Make weights that are not there: many graphs are asked nothing that needs them."""
             if name != "weights":
                 raise AttributeError(f"'Graph' object has no attribute {name!r}")
-            return self._made_weights()
+            return self._make_all_weights()
 
-    def _made_weights(self) -> Array:
+    def _make_all_weights(self) -> Array:
         """Return the weights, after making them if they are not there."""
         with self._lock:
             if self._make_weights is not None:
@@ -361,7 +361,7 @@ class Graph:
             )
         count = vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
-        ends = _checked_ends(tail_column, head_column, count, names, advice, own_ids)
+        ends = _check_ends(tail_column, head_column, count, names, advice, own_ids)
         reduced = reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
             *reduced.arcs[:3],
@@ -617,7 +617,7 @@ class Graph:
         """
         with self._lock:
             if self._change is None:
-                self._made_weights()
+                self._make_all_weights()
             for key, value in list(self._derived.items()):
                 if key.startswith("cuda:"):
                     del self._derived[key]
@@ -976,7 +976,7 @@ class Graph:
 
     def _arcs_left(self, stays: Array) -> dict[str, Any]:
         """Return the arrays of the arcs of a mask alone."""
-        left = compacted(self.indptr, self.indices, self.weights, self.arc_origin, stays)
+        left = compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
         row_arc = None
         if self._row_arc is not None:
             places = left.before[:-1]
@@ -1006,9 +1006,9 @@ class Graph:
         counts = np.bincount(self.indices, minlength=self.n)
         return self._changed(
             indptr=np.concatenate(([0], np.cumsum(counts, dtype=OFFSET))),
-            indices=picked(self.tails, order),
-            weights=picked(self.weights, order),
-            arc_origin=picked(self.arc_origin, order),
+            indices=pick(self.tails, order),
+            weights=pick(self.weights, order),
+            arc_origin=pick(self.arc_origin, order),
             row_arc=None if self._row_arc is None else moved(self._row_arc, inverse(order)),
         )
 
@@ -1122,8 +1122,8 @@ class Graph:
                 f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
             )
         weights = as_stored(column, self.weights if self.closed_arcs else None)
-        symmetric = not self.directed and np.array_equal(picked(weights, self._twins), weights)
-        return self._reweighted(weights, directed=not symmetric)
+        symmetric = not self.directed and np.array_equal(pick(weights, self._twins), weights)
+        return self._reweight(weights, directed=not symmetric)
 
     def _with_row_weights(self, column: Array) -> Graph:
         if column.size != self.input_arcs:
@@ -1136,12 +1136,12 @@ class Graph:
         if self.self_loops:
             self._refuse_negative_loops(values)
         if self._row_arc is None:
-            weights = picked(values, self.arc_origin)
-            return self._reweighted(weights, directed=self.directed)
+            weights = pick(values, self.arc_origin)
+            return self._reweight(weights, directed=self.directed)
         twins = self._twins if self._rows_go_both_ways else None
         lightest = lightest_rows(row_arc, values, self.m, twins)
         directed = self.directed if twins is None else bool((twins < 0).any())
-        return self._reweighted(lightest.weights, arc_origin=lightest.rows, directed=directed)
+        return self._reweight(lightest.weights, arc_origin=lightest.rows, directed=directed)
 
     def _refuse_negative_loops(self, values: Array) -> None:
         rows = self._shared("rows without arc", lambda: np.flatnonzero(self.row_arc < 0))
@@ -1195,10 +1195,10 @@ class Graph:
         own = self.weights.dtype
         dtype = np.promote_types(own, values.dtype) if places.size else own
         if dtype == own:
-            return self._changed_at(places, converted(values, own))
+            return self._change_at(places, converted(values, own))
         changed = converted(self.weights, dtype)
         changed[places] = converted(values, dtype)
-        return self._reweighted(changed, directed=self._becomes_directed(changed, places))
+        return self._reweight(changed, directed=self._becomes_directed(changed, places))
 
     def without_arcs(self, arcs: ArrayLike) -> Graph:
         """Return the graph with some arcs closed; the next weights open them.
@@ -1220,9 +1220,9 @@ class Graph:
         """
         places = arc_column(arcs, self.m)
         dtype = self.weights.dtype
-        return self._changed_at(places, np.full(places.size, closed_weight(dtype), dtype))
+        return self._change_at(places, np.full(places.size, closed_weight(dtype), dtype))
 
-    def _changed_at(self, places: Array, values: Array) -> Graph:
+    def _change_at(self, places: Array, values: Array) -> Graph:
         """Return the graph with other weights, of the same dtype, at some positions."""
         change = Change(self, *last_of_each(places, values))
         places, values = change.places, change.values
@@ -1231,7 +1231,7 @@ class Graph:
             first = None
         weights: Any = first.made if self.directed and first is not None else change.made()
         directed = self.directed or self._becomes_directed(weights, places)
-        graph = self._reweighted(weights, directed=directed, change=first)
+        graph = self._reweight(weights, directed=directed, change=first)
         if not self._loops.size:
             extremes = extremes_after(
                 self._extremes, self.weights[places], values, self.m, lambda: graph.weights
@@ -1267,12 +1267,12 @@ class Graph:
         DistanceOverflowError
             A product does not fit int64.
         """
-        return self.with_weights(scaled_weights(self.weights, factor))
+        return self.with_weights(scale_weights(self.weights, factor))
 
     def _changed(self, **changes: Any) -> Graph:
         return Graph._from_csr(**(self._fields() | changes))
 
-    def _reweighted(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
+    def _reweight(self, weights: Array | Callable[[], Array], **changes: Any) -> Graph:
         """Return the same arcs with other weights, or with what makes them."""
         fields = self._fields_but_weights() | changes
         return Graph._from_csr(weights=weights, structure=self._structure, **fields)
@@ -1550,7 +1550,7 @@ def _rebuilt(fields: dict[str, Any]) -> Graph:
     return Graph._from_csr(**fields)
 
 
-def _checked_ends(
+def _check_ends(
     tails: Array, heads: Array, n: int, labels: Labels, advice: str, own_ids: str = ""
 ) -> tuple[Array, Array]:
     """Return tails and heads as vertices; where all are labels instead, give `advice`.

@@ -96,7 +96,7 @@ def unpacked(
     fields = {name: meta[name] for name in ("directed", *_COUNTS)}
     fields |= {name: arrays[name] for name in _ARC_ARRAYS}
     fields["row_arc"] = arrays.get("row_arc")
-    fields["weights"] = _unpacked_weights(meta, fields)
+    fields["weights"] = _unpack_weights(meta, fields)
     fault = _shape_fault(**fields) or _value_fault(**fields) or _rows_fault(**fields)
     if fault:
         raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
@@ -108,11 +108,11 @@ def unpacked(
         _is(fields["coordinates"], (n, 2), FLOAT64) and np.isfinite(fields["coordinates"]).all()
     ):
         raise GraphFormatError(f"the coordinates are not those of {n} vertices", path=path)
-    fields["labels"] = _unpacked_labels(path, n, meta, arrays)
+    fields["labels"] = _unpack_labels(path, n, meta, arrays)
     return fields
 
 
-def _unpacked_weights(meta: dict[str, Any], fields: dict[str, Any]) -> Array:
+def _unpack_weights(meta: dict[str, Any], fields: dict[str, Any]) -> Array:
     """Return the weights; of an old file, in a dtype whose greatest number is not among them."""
     weights: Array = fields["weights"]
     old = "closed_arcs" not in meta
@@ -220,7 +220,7 @@ def _fits_int64(label: Any) -> bool:
     return is_integer and limits.min <= int(label) <= limits.max
 
 
-def _unpacked_labels(
+def _unpack_labels(
     path: str | PathLike[str], n: int, meta: dict[str, Any], arrays: dict[str, Array]
 ) -> Labels:
     first, labels = meta.get("first_label"), arrays.get("labels")

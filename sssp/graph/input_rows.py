@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.csr import row_dtype, sealed
+from sssp.graph.csr import row_dtype, seal
 from sssp.kernels.jit import njit
 
 Array = NDArray[Any]
@@ -26,10 +26,10 @@ def _moved_kernel(positions, places, moved):
 
 
 @njit
-def _picked_kernel(values, places, picked):
+def _picked_kernel(values, places, pick):
     """Write ``values[places]``."""
     for i in range(places.size):
-        picked[i] = values[places[i]]
+        pick[i] = values[places[i]]
 
 
 @njit
@@ -94,32 +94,32 @@ def lightest_rows(row_arc: Array, values: Array, m: int, twins: Array | None) ->
     twins : ndarray of int32 or int64, shape (m,), or None
         As of `twins_of`, if a row stands for both directions.
     """
-    values = sealed(values)
+    values = seal(values)
     lightest = np.full(m, -1, row_dtype(values.size))
-    _lightest_kernel(sealed(row_arc), values, lightest)
+    _lightest_kernel(seal(row_arc), values, lightest)
     if twins is not None:
-        _lightest_of_both_kernel(sealed(twins), values, lightest)
-    return Lightest(lightest, picked(values, lightest))
+        _lightest_of_both_kernel(seal(twins), values, lightest)
+    return Lightest(lightest, pick(values, lightest))
 
 
-def picked(values: Array, places: Array) -> Array:
+def pick(values: Array, places: Array) -> Array:
     """Return ``values[places]``; NumPy would first make the places 64 bits wide."""
     chosen = np.empty(places.size, values.dtype)
-    _picked_kernel(sealed(values), sealed(places), chosen)
+    _picked_kernel(seal(values), seal(places), chosen)
     return chosen
 
 
 def inverse(order: Array) -> Array:
     """Return the permutation that undoes another."""
     places = np.empty_like(order)
-    _inverse_kernel(sealed(order), places)
+    _inverse_kernel(seal(order), places)
     return places
 
 
 def moved(positions: Array, places: Array) -> Array:
     """Return ``places[positions]``, but -1 where a position is -1."""
     new = np.empty(positions.size, places.dtype)
-    _moved_kernel(sealed(positions), sealed(places), new)
+    _moved_kernel(seal(positions), seal(places), new)
     return new
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.extras import imported
+from sssp.graph.extras import import_extra
 from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES
 from sssp.graph.weights import too_large, weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
@@ -60,7 +60,7 @@ def scipy_offsets(indptr: Array) -> Array:
 
 
 def _networkx() -> Any:
-    return imported("networkx", "networkx")
+    return import_extra("networkx", "networkx")
 
 
 def nodes_of(G: nx.Graph[Any]) -> list[Any]:

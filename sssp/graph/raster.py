@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.csr import sealed
+from sssp.graph.csr import seal
 from sssp.kernels.jit import njit
 
 Array = NDArray[Any]
@@ -26,7 +26,7 @@ EDGE = 2
 
 
 @njit
-def _clipped(start, step, least, most, begin, end):
+def _clip(start, step, least, most, begin, end):
     """Cut the part of ``start + t * step`` within bounds out of ``begin <= t <= end``.
 
     One side of the algorithm of Liang and Barsky (1984); nothing is left where ``begin > end``.
@@ -81,8 +81,8 @@ def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, acros
         x, y = (points[tail, 0] - west) * across, (north - points[tail, 1]) * down
         dx = (points[head, 0] - west) * across - x
         dy = (north - points[head, 1]) * down - y
-        begin, end = _clipped(x, dx, -1.0, right, 0.0, 1.0)
-        begin, end = _clipped(y, dy, -1.0, bottom, begin, end)
+        begin, end = _clip(x, dx, -1.0, right, 0.0, 1.0)
+        begin, end = _clip(y, dy, -1.0, bottom, begin, end)
         if begin > end:
             continue
         whole = math.hypot(dx, dy)
@@ -109,7 +109,7 @@ def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, acros
                 )
 
 
-def rasterized(
+def rasterize(
     points: Array,
     tails: Array,
     heads: Array,
@@ -149,7 +149,7 @@ def rasterized(
     edge = EDGE + math.ceil(widths.max(initial=0) / 2)
     ink = np.zeros((height + 2 * edge, width + 2 * edge, CHANNELS), np.float32)
     scale = width / (east - west), height / (north - south)
-    inputs = map(sealed, (points, tails, heads, shades, colors, widths))
+    inputs = map(seal, (points, tails, heads, shades, colors, widths))
     _ink_kernel(*inputs, west, north, *scale, edge, ink)
     image = ink[edge : edge + height, edge : edge + width]
     opacity = image[..., 3]

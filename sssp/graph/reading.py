@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
 from sssp.graph.graph_file import unpacked
-from sssp.graph.input_rows import picked
+from sssp.graph.input_rows import pick
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, read_any, read_co, read_weights
 
@@ -99,7 +99,7 @@ def read_graph(
             path=path,
         )
     weights = {name: read_weights(other, content, path) for name, other in also.items()}
-    return graph, {name: picked(column, graph.arc_origin) for name, column in weights.items()}
+    return graph, {name: pick(column, graph.arc_origin) for name, column in weights.items()}
 
 
 def graph_of(

@@ -246,7 +246,7 @@ def extremes_after(
     return Extremes(least, greatest, count, 0)
 
 
-def scaled_weights(weights: Array, factor: float) -> Array:
+def scale_weights(weights: Array, factor: float) -> Array:
     """Return ``rint(weights * factor)`` as int64, exact where both are whole numbers.
 
     Closed arcs weigh the greatest int64.
@@ -257,13 +257,13 @@ def scaled_weights(weights: Array, factor: float) -> Array:
         raise ValueError(f"the factor must be a finite number above zero, not {factor}")
     closed = closed_mask(weights)
     if closed is None:
-        return _scaled(weights, factor)
+        return _scale(weights, factor)
     scaled = np.full(weights.size, closed_weight(INT64))
-    scaled[~closed] = _scaled(weights[~closed], factor)
+    scaled[~closed] = _scale(weights[~closed], factor)
     return scaled
 
 
-def _scaled(weights: Array, factor: float) -> Array:
+def _scale(weights: Array, factor: float) -> Array:
     if weights.size == 0:
         return np.empty(0, INT64)
     whole = weights.dtype.kind == "i" and factor == int(factor)

@@ -15,11 +15,11 @@ from sssp.graph.drawing import (
     Pen,
     Streets,
     amount,
-    checked_width,
-    graded,
+    check_width,
+    grade_values,
     scale_of_distances,
 )
-from sssp.graph.extras import imported
+from sssp.graph.extras import import_extra
 from sssp.kernels.dtypes import unreached
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def draw_distances(
     path : ndarray, shape (vertices,), or None
     style : Style
     """
-    width, colors = checked_width(style.linewidth), scale_of_distances(style.cmap)
+    width, colors = check_width(style.linewidth), scale_of_distances(style.cmap)
     reached = distances != unreached(distances.dtype)
     drawn = Map(graph.coordinates, style.ax, style.extent, reached, BAR_WIDTH)
     streets, values = _seen(graph, drawn, distances)
@@ -75,7 +75,7 @@ def draw_distances(
     if known.size:
         nearer = np.minimum(distances[shown.tails], distances[shown.heads])
         least, greatest = float(nearer.min()), float(known.max())
-    drawn.draw(shown, Pen.scale(colors, bold), graded(known, least, greatest))
+    drawn.draw(shown, Pen.scale(colors, bold), grade_values(known, least, greatest))
     label = f"distance ({style.unit})" if style.unit else "distance"
     drawn.color_bar(colors, least, greatest, label)
     if path is not None:
@@ -98,7 +98,7 @@ def draw_isochrones(
         Ascending.
     style : Style
     """
-    width = checked_width(style.linewidth)
+    width = check_width(style.linewidth)
     colors = scale_of_distances(style.cmap)(np.linspace(0, 1, limits.size))
     missing = unreached(distances.dtype)
     within = (distances != missing) & (distances <= limits[-1])
@@ -119,7 +119,7 @@ def draw_isochrones(
     return drawn.ax
 
 
-def checked_limits(limits: ArrayLike, limit: float | None) -> Array:
+def check_limits(limits: ArrayLike, limit: float | None) -> Array:
     """Return the limits of bands, ascending.
 
     Parameters
@@ -158,7 +158,7 @@ def _seen(graph: Graph, drawn: Map, distances: Array) -> tuple[Streets, Array]:
 
 
 def _draw_path(drawn: Map, path: Array) -> None:
-    effects = imported("matplotlib.patheffects", "plot")
+    effects = import_extra("matplotlib.patheffects", "plot")
     lon, lat = drawn.coordinates[path].T
     drawn.ax.plot(
         lon,

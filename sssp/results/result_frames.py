@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sssp.cpu.tree_sums import arcs_between
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.extras import imported
+from sssp.graph.extras import import_extra
 from sssp.graph.frames import arc_lines, label_column
 from sssp.kernels.dtypes import INT64, unreached
 
@@ -34,7 +34,7 @@ def long_table(
     origin : ndarray, shape (t,), or None
         The source of every column, -1 for none, where one row is that of all sources.
     """
-    pandas = imported("pandas", "geo")
+    pandas = import_extra("pandas", "geo")
     if is_sparse(distances):
         rows = np.repeat(np.arange(distances.shape[0]), np.diff(distances.indptr))
         columns, found = distances.indices, distances.data.copy()
@@ -57,7 +57,7 @@ def long_table(
 
 def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -> Any:
     """Return a row for every trip; all arrays have shape (p,)."""
-    pandas = imported("pandas", "geo")
+    pandas = import_extra("pandas", "geo")
     reached = distances != unreached(distances.dtype)
     table = {
         "source": label_column(graph.labels, sources),
@@ -70,7 +70,7 @@ def trip_table(graph: Graph, sources: Array, targets: Array, distances: Array) -
 
 def facility_table(graph: Graph, facilities: Array, distances: Array, index: Array) -> Any:
     """Return a row for every vertex and rank; `distances` and `index` have shape (n, k)."""
-    pandas = imported("pandas", "geo")
+    pandas = import_extra("pandas", "geo")
     n, k = index.shape
     places, found = index.ravel(), distances.flatten()
     table = {
@@ -85,7 +85,7 @@ def facility_table(graph: Graph, facilities: Array, distances: Array, index: Arr
 
 def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> Any:
     """Return a row for every source and a column for every target; arguments as `long_table`."""
-    pandas = imported("pandas", "geo")
+    pandas = import_extra("pandas", "geo")
     missing = unreached(distances.dtype)
     if is_sparse(distances):
         values = np.full(distances.shape, missing, distances.dtype)
@@ -139,6 +139,6 @@ def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) ->
 def _missing_where(lost: Array, distances: Array) -> Any:
     """Return distances as a column of pandas that is missing where nothing is reached."""
     if distances.dtype.kind == "i":
-        return imported("pandas", "geo").arrays.IntegerArray(distances, lost)
+        return import_extra("pandas", "geo").arrays.IntegerArray(distances, lost)
     distances[lost] = np.nan
     return distances

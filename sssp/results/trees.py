@@ -562,10 +562,10 @@ class ShortestPaths:
         VertexError, TypeError
             No such row; limits that are not numbers.
         """
-        from sssp.results.plots import Style, checked_limits, draw_isochrones
+        from sssp.results.plots import Style, check_limits, draw_isochrones
 
         row, distances = self._distances_to_all(row)
-        bands = checked_limits(limits, self.limit)
+        bands = check_limits(limits, self.limit)
         style = Style(ax, extent, cmap, linewidth, unit)
         return draw_isochrones(self.graph, distances, self._sources_of(row), bands, style)
 

@@ -69,14 +69,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw, and write the picture."""
-    from sssp.graph.extras import imported
+    from sssp.graph.extras import import_extra
 
     output = choose_output(options)
     _check(options)
     g = options.graph.load(options.coordinates)
     require_coordinates(g)
     # a picture for a file needs no screen
-    imported("matplotlib", "plot").use("agg")
+    import_extra("matplotlib", "plot").use("agg")
     sources = find_vertices(g, options.sources, "source") if options.sources else None
     targets = find_vertices(g, options.targets, "target") if options.targets else None
     if targets is not None and targets.vertices.size != 1:
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         output.draw(axes.figure, options.dpi)
     finally:
-        imported("matplotlib.pyplot", "plot").close(axes.figure)
+        import_extra("matplotlib.pyplot", "plot").close(axes.figure)
     notes = [note for chosen in (sources, targets) if chosen is not None for note in chosen.notes]
     output.summarize([*notes, f"drew {g.n:,} vertices and {g.m:,} arcs to {output.name}"])
     return 0

@@ -120,9 +120,9 @@ def _open_client(address: str | None) -> Any:
     """Return a client of Dask to enter, or what enters None."""
     if address is None:
         return nullcontext()
-    from sssp.graph.extras import imported
+    from sssp.graph.extras import import_extra
 
-    distributed = imported("distributed", "jobs")
+    distributed = import_extra("distributed", "jobs")
     if address.endswith(".json"):
         if not os.path.exists(address):
             tell(f"waits for {address}, which the scheduler writes")

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import quote
-from sssp.graph.extras import imported, write_parquet
+from sssp.graph.extras import import_extra, write_parquet
 from sssp.kernels.dtypes import unreached
 from sssp.loaders._files import crc32
 
@@ -361,12 +361,14 @@ class ZarrStore:
         MissingExtraError
             The library is not installed.
         """
-        zarr = imported("zarr", "jobs")
+        zarr = import_extra("zarr", "jobs")
         # (made elsewhere, for the library removes the chunks of an array that it makes again)
         made = temporary / secrets.token_hex(8)
         group = zarr.open_group(str(made), mode="w", zarr_format=3)
         group.update_attributes(dict(attributes))
-        codec = imported("zarr.codecs", "jobs").ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
+        codec = (
+            import_extra("zarr.codecs", "jobs").ZstdCodec(level=ZSTD_LEVEL) if self.zstd else None
+        )
         create = partial(group.create_array, compressors=codec)
         for name, values in labels.items():
             array = create(
@@ -438,7 +440,7 @@ class ZarrStore:
 
     @cached_property
     def _codec(self) -> Any:
-        return imported("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL)
+        return import_extra("numcodecs", "jobs").Zstd(level=ZSTD_LEVEL)
 
 
 def names_in_store(lines: Iterable[str], tables: Iterable[str]) -> list[tuple[str, ...]]:
@@ -533,7 +535,7 @@ class ParquetParts:
         MissingExtraError
             The library is not installed.
         """
-        imported("pyarrow.parquet", "jobs")
+        import_extra("pyarrow.parquet", "jobs")
         self.path.mkdir(parents=True, exist_ok=True)
         if self.layout.blocks:
             return {}

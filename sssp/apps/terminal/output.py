@@ -177,9 +177,9 @@ def choose_output(options: argparse.Namespace) -> Output:
     if safe_csv and output.format != CSV:
         raise ValueError(f"--safe-csv is for .csv output, not .{output.format}")
     if output.format in EXTRAS:
-        from sssp.graph.extras import imported
+        from sssp.graph.extras import import_extra
 
-        imported(*EXTRAS[output.format])
+        import_extra(*EXTRAS[output.format])
     if output.is_stdout and output.format not in TEXTS and sys.stdout.isatty():
         raise ValueError(f"a .{output.format} file is not for a terminal: name a file with -o")
     return output

@@ -151,9 +151,9 @@ def _csv_table(name: str, text: io.TextIOWrapper) -> Table:
 
 
 def _parquet_table(name: str, stream: BinaryIO) -> Table:
-    from sssp.graph.extras import imported
+    from sssp.graph.extras import import_extra
 
-    arrow, parquet = imported("pyarrow", "parquet"), imported("pyarrow.parquet", "parquet")
+    arrow, parquet = import_extra("pyarrow", "parquet"), import_extra("pyarrow.parquet", "parquet")
     try:
         # (on no thread of Arrow's: one that lets go of our bytes while Python ends aborts it)
         table = parquet.ParquetFile(arrow.BufferReader(stream.read())).read(use_threads=False)

@@ -226,7 +226,7 @@ def _from_arc(lower, first, end, arc):
 
 
 @njit
-def _added(one, other, inf):
+def _add_weights(one, other, inf):
     """Return the sum of two weights, of which INF is no way; None: neither is negative."""
     if inf is None:
         return one + other
@@ -268,11 +268,11 @@ def _basic_kernel(
                 # both ways are read before one is written, so that the compiler makes one of them
                 far_climb, far_descent = weights[TWO * other], weights[TWO * other + ONE]
                 to_above, from_above = weights[up], weights[down]
-                weights[up] = min(to_above, number(_added(descent, far_climb, inf)))
-                weights[down] = min(from_above, number(_added(climb, far_descent, inf)))
+                weights[up] = min(to_above, number(_add_weights(descent, far_climb, inf)))
+                weights[down] = min(from_above, number(_add_weights(climb, far_descent, inf)))
         if inf is not None:
             for arc in range(first[x], first[x + ONE]):
-                if number(_added(weights[TWO * arc], weights[TWO * arc + ONE], inf)) < 0:
+                if number(_add_weights(weights[TWO * arc], weights[TWO * arc + ONE], inf)) < 0:
                     return True
     return False
 

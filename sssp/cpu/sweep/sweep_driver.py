@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.search_driver import Rows, Scratch, SingleRows
-from sssp.cpu.solved_rows import HostRows, reached_in_order
+from sssp.cpu.solved_rows import HostRows, list_reached
 from sssp.cpu.sweep.sweep_trips import solve_trips
 from sssp.cpu.sweep.sweeps import (
     LANES,
@@ -158,7 +158,7 @@ class _SweptRows(SingleRows):
         elif self.request.limit is None or self.request.nearest:
             count = sweep_kernel(*down, climbed, self.bound, structure.order, row, self.unseen)
             reached, swept = scratch.reached[:count], climbed.size
-            reached_in_order(row, self.unseen, reached)
+            list_reached(row, self.unseen, reached)
             climbed.fill(self.inf)
         else:
             if place is not None:

@@ -44,6 +44,6 @@ def slots_of(turn, first):
 
 
 @inline
-def rotated(slots):
+def rotate(slots):
     """Slots of the turn after that of `slots`."""
     return Slots(slots.after, slots.before, slots.now)

@@ -26,7 +26,7 @@ from sssp.cuda.compiler import (
 )
 from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
 from sssp.cuda.fill import fill
-from sssp.cuda.narrow_device import narrowed_device
+from sssp.cuda.narrow_device import narrow_on_device
 from sssp.cuda.pool import device_array
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_request import (
@@ -274,7 +274,7 @@ def solve_matrix(
             tails = _result(request, matrix.tails, request.n, number)
         elif request.predecessors:
             tails = _Trees(graph, request, matrix, number).found()
-        flat = narrowed_device(matrix.flat, request.dtype, matrix.stream, extremes)
+        flat = narrow_on_device(matrix.flat, request.dtype, matrix.stream, extremes)
         distances = _result(request, flat, request.n, number)
         return Answer(distances, tails, stats={"rounds": np.full(request.n, rounds, np.int64)})
 

@@ -289,14 +289,14 @@ def square(before: Any, after: Any, n: int, changed: Any, stream: Any) -> None:
     _square_kernel[grid, THREADS, stream](before, after, np.uint32(n), np.uint32(words), changed)
 
 
-def packed_matrix(request: ClosureRequest) -> Any:
+def pack_matrix(request: ClosureRequest) -> Any:
     """Bring the initial matrix of a request to the current device, row by row in one axis."""
     host: NDArray[np.uint64] = np.empty((request.n, request.words), np.uint64)
     request.fill(host, range(request.n))
     return upload(host.reshape(-1))
 
 
-def packed_result(request: ClosureRequest, reach: Any, number: int) -> Any:
+def pack_result(request: ClosureRequest, reach: Any, number: int) -> Any:
     """Return a packed matrix of the current device where the call wants it."""
     shape = request.n, request.words
     wait_for_device()
@@ -360,11 +360,11 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
         free = available_bytes(request.memory_limit)
         parts = {f"the closure of {request.n:,} vertices": needed}
         check_memory(parts, request.memory_limit, request.device, request.advice, free)
-        reach, stream = packed_matrix(request), cuda.stream()
+        reach, stream = pack_matrix(request), cuda.stream()
         if request.stream is not None:
             after(request.stream, [stream])
         if request.n and isinstance(method, ClosureBySquaring):
             reach = _square_all(request, reach, stream, early_stop=method.early_stop)
         elif request.n:
             reach = _sweep_all(request, reach, stream)
-        return packed_result(request, reach, number)
+        return pack_result(request, reach, number)

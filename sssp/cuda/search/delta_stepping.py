@@ -35,7 +35,7 @@ from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
 from sssp.cuda.device.bits import number_of_bits
 from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
-from sssp.cuda.device.slots import SLOTS, rotated, slots_of
+from sssp.cuda.device.slots import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.fill import THREADS, blocks_for
@@ -600,7 +600,7 @@ def _expand_of(dtype: np.dtype[Any]) -> Any:
             near = _near_of_hop(own, hop, slots.after, surplus)
             least = relax_queue(block, queue, limits, near, far, least)
             expanded += size
-            slots = rotated(slots)
+            slots = rotate(slots)
             shared = uint32(0)
             cuda.syncthreads()
         if least != unseen:

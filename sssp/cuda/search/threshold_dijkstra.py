@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
-from sssp.cuda.device.slots import SLOTS, rotated, slots_of
+from sssp.cuda.device.slots import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
@@ -225,7 +225,7 @@ def _entry(entries, i):
 
 
 @inline
-def _put(entries, i, entry):
+def _set_entry(entries, i, entry):
     """Set entry `i` of a list."""
     if i < uint32(entries.shared.size):
         entries.shared[i] = entry
@@ -289,7 +289,7 @@ def _take_over(block, slots, end, count, arrived):
         takes = end < count and i < arrived
         if takes:
             vertex = _entry(block.arrivals, i)
-            _put(open_vertices.vertices, end, vertex)
+            _set_entry(open_vertices.vertices, end, vertex)
             if end < uint32(open_vertices.vertices.shared.size):
                 _load_lightest(vertex, end, open_vertices, block.out_arcs)
             end = uint32(end + owner.threads)
@@ -368,7 +368,7 @@ def _close_ranks(vertex, place, kept, open_vertices, arcs):
     """Move an entry that stays open to the first free place of its owner."""
     heads, weights = open_vertices.heads, open_vertices.weights
     capacity = uint32(open_vertices.vertices.shared.size)
-    _put(open_vertices.vertices, kept, vertex)
+    _set_entry(open_vertices.vertices, kept, vertex)
     if kept < capacity:
         if place < capacity:
             for k in range(LIGHTEST):
@@ -429,7 +429,7 @@ def _seed_of(dtype: np.dtype[Any]) -> Any:
             source = uint32(sources[i])
             if cuda.atomic.min(block.state.bits, source, bits(zero)) == bits(block.unseen):
                 at = cuda.atomic.add(block.tallies.counts, ARRIVED, uint32(1))
-                _put(block.arrivals, at, source)
+                _set_entry(block.arrivals, at, source)
             i = uint32(i + block.owner.threads)
 
     return seed
@@ -451,7 +451,7 @@ def _evaluate_of(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             vertex = _entry(open_vertices.vertices, i)
             distance = block.state.distances[vertex]
             useful = _least_out(block, vertex, i)
-            _put(open_vertices.seen, i, distance)
+            _set_entry(open_vertices.seen, i, distance)
             if useful != unseen:
                 # saturated, for an arc may be too long to be useful at all
                 threshold = min(threshold, number(distance + min(useful, block.bound)))
@@ -513,7 +513,7 @@ def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
                     at = cuda.atomic.add(
                         block.tallies.counts, uint32(LONG + slots.after), uint32(1)
                     )
-                    _put(block.long, at, tail)
+                    _set_entry(block.long, at, tail)
                 head = uint32(head & VERTEX)
                 if weight != block.unseen:
                     arrives = reaches(block, head, number(start + weight))
@@ -522,7 +522,7 @@ def _relax_lightest_of(dtype: np.dtype[Any]) -> Any:
                 slot = uint32(ARRIVED + slots.after)
                 at = reserve(block.tallies.counts, slot, arriving, owner.lane)
                 if arrives:
-                    _put(block.arrivals, at, head)
+                    _set_entry(block.arrivals, at, head)
             first = uint32(first + WARP)
         warp_barrier()
 
@@ -582,7 +582,7 @@ def _relax_rest_of(dtype: np.dtype[Any]) -> Any:
                 head, candidate = arcs.ends[arc], number(start + arcs.weights[arc])
                 if reaches(block, head, candidate):
                     slot = uint32(ARRIVED + slots.after)
-                    _put(
+                    _set_entry(
                         block.arrivals, cuda.atomic.add(block.tallies.counts, slot, uint32(1)), head
                     )
                 arc = uint32(arc + GROUP)
@@ -722,7 +722,7 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
             if long_count > 0:
                 relax_rest(block, slots, long_count)
                 cuda.syncthreads()
-            slots = rotated(slots)
+            slots = rotate(slots)
         if owner.thread == 0:
             counters[row, 0], counters[row, 1] = phase, total_settled
             counters[row, 2], counters[row, 3] = most_open, total_open

@@ -526,7 +526,7 @@ def device_map(hierarchy: PreparedMap, dtype: np.dtype[Any], number: int) -> Dev
     """Return the weights of a map on a device, which is current; brought there once."""
 
     def make() -> DeviceMap:
-        return _customized(_tree(hierarchy._structure, number), [hierarchy], dtype, number)[0]
+        return _customize_all(_tree(hierarchy._structure, number), [hierarchy], dtype, number)[0]
 
     return hierarchy._cached(_key(dtype, number), make)
 
@@ -548,11 +548,11 @@ def customize_together(hierarchies: Sequence[PreparedMap], number: int) -> None:
             size = together(tree, dtype, len(versions))
             for first in range(0, len(versions), size):
                 some = versions[first : first + size]
-                for one, held in zip(some, _customized(tree, some, dtype, number), strict=True):
+                for one, held in zip(some, _customize_all(tree, some, dtype, number), strict=True):
                     one._cached(_key(dtype, number), partial(lambda made: made, held))
 
 
-def _customized(
+def _customize_all(
     tree: DeviceTree, hierarchies: Sequence[PreparedMap], dtype: np.dtype[Any], number: int
 ) -> list[DeviceMap]:
     """Customize versions together; one whose weights may be negative by itself."""

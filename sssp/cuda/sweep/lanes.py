@@ -104,7 +104,7 @@ class LanesSearch(Search):
         self.streams, self.size, self.held = on_device.streams, self.n, on_device.nbytes
         if packed is not None:
             self.pieces, self.streams = packed.selection, packed.streams
-            self.size = rounded_up(packed.selection.size)
+            self.size = round_up(packed.selection.size)
             self.held += packed.nbytes
         elif above is not None:
             self.pieces, self.size = above, above.size
@@ -328,7 +328,7 @@ def _fill(stream: Any, scratch: Scratch, search: LanesSearch, batch: Batch) -> N
     search.fill(replace(batch, sources=sources, counters=counters, stream=stream), scratch)
 
 
-def rounded_up(size: int) -> int:
+def round_up(size: int) -> int:
     """Return for how many places memory is taken: much the same for selections of a kind."""
     step = 1 << max(0, size.bit_length() - 4)
     return -(-size // step) * step

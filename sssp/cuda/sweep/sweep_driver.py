@@ -50,10 +50,10 @@ def solve(
         The device cannot be used, or one row does not fit into what it may take.
     """
     with select(device_number(request.device)):
-        return solve_by_sweeps(_swept, _fits, hierarchy, request, method, dtype)
+        return solve_by_sweeps(_sweep, _fits, hierarchy, request, method, dtype)
 
 
-def _swept(
+def _sweep(
     hierarchy: PreparedMap, request: Request, method: Method, dtype: np.dtype[Any]
 ) -> Answer | None:
     """Answer by sweeps, but for nearest sources and trips; the device is current."""
