@@ -229,7 +229,7 @@ def _entry(fields: Any) -> _Entry:
         and all(type(number) is int for number in (*shape, *numbers))
         and min(shape, default=0) >= 0
     ):
-        raise RefusedError("the header makes no sense: it describes something that is no array")
+        raise RefusedError("the header makes no sense: it describes something that is not an array")
     try:
         return _Entry(name, np.dtype(dtype), shape, known["offset"], known["checksum"])
     except (TypeError, ValueError, OverflowError):
@@ -268,7 +268,7 @@ def _check_values(entry: _Entry, raw: NDArray[np.uint8]) -> None:
         return
     greatest = raw.max() if kind == "b" else raw.view("<u4").max()
     if greatest > (1 if kind == "b" else _GREATEST_CHARACTER):
-        raise RefusedError(f"array {quote(entry.name)} holds what is no {entry.dtype}")
+        raise RefusedError(f"array {quote(entry.name)} holds what is not {entry.dtype}")
 
 
 class _Prefix(NamedTuple):

@@ -78,7 +78,7 @@ def random_matrix(n: int, density: float, seed: int = 0, negative: bool = False)
 
 
 def reference(matrix: Any) -> Any:
-    """Return SciPy's distances; 0 in the matrix is no arc."""
+    """Return SciPy's distances; 0 in the matrix is not an arc."""
     if len(matrix) == 0:
         return np.zeros((0, 0))
     return scipy_csgraph.floyd_warshall(matrix.astype(float))

@@ -211,7 +211,7 @@ def test_graphs_without_arcs_work_everywhere(n: int, tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"tails": [0, -1]}, VertexError, r"tail -1 in row 1 is no vertex .* n = 3"),
+        ({"tails": [0, -1]}, VertexError, r"tail -1 in row 1 is not a vertex .* n = 3"),
         ({"heads": [3, 1]}, VertexError, r"head 3 in row 0"),
         ({"tails": np.array([0, 2**64 - 1], "u8")}, VertexError, r"tail 18446744073709551615"),
         ({"tails": [0.0, 1.0]}, TypeError, "tails must be integers"),
@@ -280,7 +280,7 @@ def test_labels_given_as_vertices_are_refused_with_the_way_from_one_to_the_other
     names = Graph.from_arcs([], [], [], labels=labels)
     g = Graph.from_arcs(names.vertices(tails), names.vertices(heads), [5, 6], labels=labels)
     assert weight_of(g) == {(0, 1): 5, (1, 2): 6}
-    with pytest.raises(VertexError, match=r"head 99 in row 1 is no vertex [^;]*$"):
+    with pytest.raises(VertexError, match=r"head 99 in row 1 is not a vertex [^;]*$"):
         Graph.from_arcs([0, 1], [1, 99], [5, 6], labels=labels)
 
 

@@ -351,7 +351,7 @@ def _as_pattern(
         return pattern.shape[0], (pattern.indptr, pattern.indices), None
     matrix = as_matrix(g_or_matrix)
     if matrix.dtype.kind == "f":
-        weight_range(matrix)  # refuses what is no number
+        weight_range(matrix)  # refuses what is not a number
     return len(matrix), None, matrix
 
 

@@ -94,7 +94,7 @@ def shortest_paths(
     Raises
     ------
     VertexError
-        A source or target is no vertex.
+        A source or target is not a vertex.
     NegativeWeightError
         The method cannot take the graph's negative weights.
     NegativeCycleError

@@ -498,7 +498,7 @@ class _Failure:
     def explain(self, code: int, place: int, limit: float | None) -> NoReturn:
         """Raise the error for the kernel's `code` at a vertex or arc."""
         reason = {
-            BAD_NUMBER: lambda: f"{self._vertex(place)}, which is no distance",
+            BAD_NUMBER: lambda: f"{self._vertex(place)}, which is not a distance",
             BEYOND: lambda: f"{self._vertex(place)}, beyond the limit of {limit}",
             STRAY: lambda: self._explain_stray(place),
             BAD_SOURCE: lambda: f"source {place} is at distance {self._shown(place)}, not 0",

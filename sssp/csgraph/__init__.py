@@ -130,7 +130,7 @@ def shortest_path(
 
 
 def _check(csgraph: Any, directed: bool, *, overwrite: bool = False) -> None:
-    """Raise what SciPy raises for what is no graph, or cannot be overwritten."""
+    """Raise what SciPy raises for what is not a graph, or cannot be overwritten."""
     plain = isinstance(csgraph, np.ndarray) and csgraph.ndim == 2 and csgraph.dtype.kind in "iuf"
     if not plain or csgraph.shape[0] != csgraph.shape[1]:
         validate_graph(csgraph, directed, copy_if_dense=not overwrite)
@@ -209,7 +209,7 @@ def dijkstra(
     if arcs.least < 0 or (unweighted and np.any(matrix.data < 0)):
         return ask_scipy()
     sources, shape = _sources_of(indices, arcs.n)
-    reach = math.fsum([limit])  # refuses what is no number, as C does
+    reach = math.fsum([limit])  # refuses what is not a number, as C does
     if reach < 0:
         raise ValueError("limit must be >= 0")
     if math.isnan(reach):

@@ -74,7 +74,7 @@ class _CountedGraph(MatrixGraph):
 
 
 def dense_of(csgraph: Any, directed: bool, unweighted: bool, overwrite: bool) -> NDArray[Any]:
-    """Validate a matrix of distances as SciPy does; infinity for what is no arc.
+    """Validate a matrix of distances as SciPy does; infinity for what is not an arc.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def close_matrix(matrix: NDArray[Any], predecessors: bool, device: str) -> Found
     Returns
     -------
     Found or None
-        None: SciPy is to decide. The matrix holds what is no number, or has a negative cycle, or
+        None: SciPy is to decide. The matrix holds what is not a number, or has a negative cycle, or
         sums are beyond all floats.
 
     Raises

@@ -21,7 +21,7 @@ from sssp.kernels.dtypes import FLOAT64, INT64, distance_dtype
 if TYPE_CHECKING:
     from sssp.methods import Method
 
-#: what to call with what is no graph, by a method that tells such an object
+#: what to call with what is not a graph, by a method that tells such an object
 REMEDIES = (
     ("tocsr", "sssp.Graph.from_scipy(matrix) makes one"),
     ("adjacency", "sssp.Graph.from_networkx(G) makes one"),
@@ -48,7 +48,7 @@ def as_network(value: Any) -> Graph:
     Raises
     ------
     TypeError
-        It is no graph; the message says how to make one of it.
+        It is not a graph; the message says how to make one of it.
     """
     if hasattr(type(value), "_tree_graph"):
         return value  # type: ignore[no-any-return]  # whatever answers questions like a graph
@@ -162,7 +162,7 @@ def as_count(value: Any, name: str, least: int = 1) -> int:
     Raises
     ------
     ValueError
-        It is no integer of `least` or more.
+        It is not an integer of `least` or more.
     """
     if not is_integer(value) or value < least:
         raise ValueError(f"{name} must be an integer of {least} or more, not {value!r}")

@@ -189,7 +189,7 @@ class MatrixRequest(Resources):
 
 
 def _absent(block: NDArray[Any], zero_is_arc: bool) -> NDArray[np.bool_]:
-    """Mask of what is no arc in rows of a dense matrix (but for the diagonal)."""
+    """Mask of what is not an arc in rows of a dense matrix (but for the diagonal)."""
     absent = np.zeros(block.shape, np.bool_) if zero_is_arc else block == 0
     if block.dtype.kind == "f":
         absent |= block == np.inf

@@ -175,7 +175,7 @@ def ends_within(tails: Array, heads: Array, n: int) -> tuple[NDArray[np.int32], 
         if column.size and (column.min() < 0 or column.max() >= n):
             row = int(np.flatnonzero((column < 0) | (column >= n))[0])
             raise VertexError(
-                f"{name} {column[row]} in row {row} is no vertex of a graph with n = {n} "
+                f"{name} {column[row]} in row {row} is not a vertex of a graph with n = {n} "
                 "(vertices count from 0)"
             )
     return np.ascontiguousarray(tails, INDEX), np.ascontiguousarray(heads, INDEX)
@@ -205,7 +205,7 @@ def arc_column(values: ArrayLike, m: int) -> NDArray[np.int64]:
     outside = (column < 0) | (column >= m)
     if outside.any():
         place = int(np.argmax(outside))
-        none = " (-1 in g.row_arc says that a row is no arc)" if column[place] == -1 else ""
+        none = " (-1 in g.row_arc says that a row is not an arc)" if column[place] == -1 else ""
         raise IndexError(
             f"{column[place]} at place {place} of arcs is no position of an arc: the positions "
             f"of this graph are 0 to {m - 1}{none}"

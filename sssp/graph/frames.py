@@ -83,7 +83,7 @@ def arcs_of(
     Raises
     ------
     TypeError
-        `tail`, `head` or `weight` is no name.
+        `tail`, `head` or `weight` is not a name.
     GraphFormatError
         The frames do not hold what is needed; the message names the rows.
     """

@@ -642,7 +642,7 @@ class Graph:
         """Position of the kept arc of each input row: ndarray of int, shape (input_arcs,).
 
         The arc in the direction of the row; if parallel rows were reduced to one arc, all of
-        them have its position. -1 where a row is no arc of this graph: a self-loop that was
+        them have its position. -1 where a row is not an arc of this graph: a self-loop that was
         dropped, or what lies outside a `largest_component` or an `without_closed_arcs`.
 
         Raises
@@ -857,7 +857,7 @@ class Graph:
             a point that is not finite or no degrees (the message names its row); a negative
             `max_distance`.
         TypeError
-            A masked array; a `max_distance` that is no number.
+            A masked array; a `max_distance` that is not a number.
 
         Warns
         -----
@@ -1148,9 +1148,9 @@ class Graph:
         negative = rows[values[rows] < 0]
         if negative.size:
             raise NegativeWeightError(
-                f"row {negative[0]} gets the weight {values[negative[0]]}, but is no arc of this "
-                f"graph, which dropped {self.self_loops} self-loops as they were not negative: a "
-                "negative one is a negative cycle; make such a graph anew with from_arcs"
+                f"row {negative[0]} gets the weight {values[negative[0]]}, but is not an arc of "
+                f"this graph, which dropped {self.self_loops} self-loops as none was negative: "
+                "a negative one is a negative cycle: make such a graph anew with from_arcs"
             )
 
     def with_changes(self, arcs: ArrayLike, weights: ArrayLike) -> Graph:

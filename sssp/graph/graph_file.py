@@ -148,7 +148,7 @@ def _value_fault(
 ) -> str | None:
     """Say which array of the right shape holds what it must not hold."""
     if not _are_within(0, indptr.size - 1, indices):
-        return "a head is no vertex"
+        return "a head is not a vertex"
     if not _are_in_order(indptr, indices):
         return "indptr does not lead through arcs in order of head, none of them parallel"
     if weights.dtype == FLOAT64 and not _are_floats(weights):

@@ -143,7 +143,7 @@ def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
     if not all(issubclass(kind, Real) for kind in kinds):
         other = np.array([not isinstance(value, Real) for value in values])
         raise GraphFormatError(
-            f"the attribute {weight!r} of {edges.excerpt(other, with_values=True)} is no number"
+            f"the attribute {weight!r} of {edges.excerpt(other, with_values=True)} is not a number"
         )
     if all(issubclass(kind, Integral) for kind in kinds):
         try:

@@ -130,7 +130,7 @@ def are_labels(values: Array, labels: Labels, n: int) -> bool:
 
 
 def label_hint(graph: Any, value: Any) -> str:
-    """What to do about a value that is no vertex of a graph but its label; nothing if it is none.
+    """Return what to do about a value that is not a vertex but a label; empty if it is neither.
 
     To be put behind a message.
     """

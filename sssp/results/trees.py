@@ -794,7 +794,7 @@ class ShortestPaths:
         )
 
     def _refuse_sum(self, values: NDArray[Any], vertex: int, row: int) -> NoReturn:
-        """Say why the sum of values on the way to a vertex is no number of the result."""
+        """Say why the sum of values on the way to a vertex is not a number of the result."""
         arcs = self.path_arcs(vertex, row)
         where = f"on the path from {self._from(row)} to vertex {vertex}"
         odd = arcs[~np.isfinite(values[arcs])]
@@ -820,7 +820,7 @@ class ShortestPaths:
         return index % self.rows
 
     def _vertex(self, vertex: SupportsIndex) -> int:
-        """Return a vertex as an int; what is no vertex but a label is told so."""
+        """Return a vertex as an int; what is not a vertex but a label is told so."""
         g = self.graph
         try:
             index = _as_index(vertex, "a vertex")

@@ -547,7 +547,7 @@ def test_arcs_go_by_vertices_and_say_so() -> None:
         g.arc(10, 11)
     with pytest.raises(VertexError, match=r"head 12 in row 1 .* 12 is the label of vertex 2: "):
         g.arcs([0, 1], [1, 12])
-    with pytest.raises(VertexError, match=r"head 4 in row 0 is no vertex [^;]*$"):
+    with pytest.raises(VertexError, match=r"head 4 in row 0 is not a vertex [^;]*$"):
         g.arc(0, 4)
     with pytest.raises(VertexError, match=r"head 3 in row 1"):
         Graph.from_arcs([0], [1], [1], n=3).arcs([0, 1], [1, 3])

@@ -339,7 +339,7 @@ def find_between(
 ) -> tuple[Any, list[Any]] | None:
     """Return the distance of a vertex and, with `tree`, the path there; None if unreached.
 
-    There is no path from or to None, which is no vertex.
+    There is no path from or to None, which is not a vertex.
     """
     if target is None or None in sources:
         return None

@@ -206,7 +206,7 @@ def _read_labels(g: sssp.Graph, table: Table, column: str) -> NDArray[np.int64]:
             table.refuse(row, explain_no_number(value))
     try:
         return g.vertices(labels) if labels else np.empty(0, np.int64)
-    except (VertexError, TypeError):  # a number that is none of int64 is no integer to NumPy
+    except (VertexError, TypeError):  # a number that is none of int64 is not an integer to NumPy
         for row, label in enumerate(labels):
             try:
                 g.vertex(label)
