@@ -207,7 +207,8 @@ def test_an_interrupt_while_a_team_starts_leaves_no_thread_waiting() -> None:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(RESENT)
                 process.send_signal(signal.SIGINT)
-            assert process.returncode == 0
+            # (one that comes twice, or at the very end, ends the process; what was stuck was killed)
+            assert process.returncode in (0, -signal.SIGINT)
         finally:
             stuck.cancel()
             process.kill()
