@@ -207,7 +207,7 @@ def test_an_interrupt_while_a_team_starts_leaves_no_thread_waiting() -> None:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(RESENT)
                 process.send_signal(signal.SIGINT)
-            # (one that comes twice, or at the very end, ends the process; what was stuck was killed)
+            # (one that comes twice, or at the very end, ends the process; what is stuck is killed)
             assert process.returncode in (0, -signal.SIGINT)
         finally:
             stuck.cancel()
