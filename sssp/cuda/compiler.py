@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -170,6 +170,32 @@ def launch(kernel: Any, configuration: tuple[Any, ...], *arguments: Any) -> None
                 f"the CUDA driver refuses {nbytes:,} bytes of shared memory: {status}"
             )
     kernel[configuration](*arguments)
+
+
+def bind(kernel: Any, arrays: Mapping[str, Any], /, **others: Any) -> list[Any]:
+    """Return a kernel's arguments in its order, each found by the name of its parameter.
+
+    Parameters
+    ----------
+    kernel : kernel
+    arrays : mapping of device arrays by name
+        More than the kernel takes, perhaps.
+    others
+        Further arguments; they count before arrays of the same name.
+
+    Raises
+    ------
+    TypeError
+        The kernel has no parameter of this name, or nothing has the name of a parameter.
+    """
+    function = kernel.fn if SIMULATOR else kernel.py_func
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    if wrong := [
+        *(f"no parameter {name!r}" for name in others if name not in names),
+        *(f"no argument for {name!r}" for name in names if name not in {**arrays, **others}),
+    ]:
+        raise TypeError(f"launch of {function.__name__}: {', '.join(wrong)}")
+    return [others[name] if name in others else arrays[name] for name in names]
 
 
 #: while launches are recorded, nobody may wait for a whole device

@@ -147,9 +147,9 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _climb_kernel(
-        sources, rank_of, ranks, places, vertices, chain, leap, depth, arcs_first, arcs_stop,
-        depths, weights, first, upper, top, between, starts, stops, ways, source_ranks, counters,
-        lanes, distances,
+        sources, rank_of, ranks, places, vertices, chain, leap, depth, kept_first, up_stop,
+        up_depths, up_weights, first, upper, top, between, starts, stops, ways, source_ranks,
+        counters, lanes, distances,
     ):  # fmt: skip
         """Climb from a source, a block each, and write the distances of the top.
 
@@ -164,10 +164,10 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         chain        (n,)           int32  host: the last rank of the chain, below the top
         leap         (n,)           int32  host: the rank above it, -1 where the top begins
         depth        (n,)           int32  host: of ranks
-        arcs_first   (n,)           uint32 host: where the arcs up from every rank begin
-        arcs_stop    (n,)           uint32 customization: where they end
-        depths       (c,)           int32  customization: of their ends
-        weights      (c,)           number customization
+        kept_first   (n,)           uint32 host: where the kept arcs of every rank begin
+        up_stop      (n,)           uint32 customization: where those up from it end
+        up_depths    (c,)           int32  customization: of their ends
+        up_weights   (c,)           number customization
         first        (n + 1,)       uint32 host: where the chordal arcs of every rank begin
         upper        (chordal,)     int32  host: ranks above
         top          scalar         uint32 host: places of the top
@@ -207,9 +207,9 @@ def make_climb_kernel(dtype: np.dtype[Any]) -> Any:
         known, count = uint32(lengths[0]), uint32(lengths[1])
         if thread == 0:
             way[bottom] = number(0)
-        _note_arcs(count, known, chains, offsets, arcs_first, arcs_stop, start, stop, thread)
+        _note_arcs(count, known, chains, offsets, kept_first, up_stop, start, stop, thread)
         cuda.syncthreads()
-        climb(bottom, count, start, stop, depths, weights, way, thread)
+        climb(bottom, count, start, stop, up_depths, up_weights, way, thread)
         entered = uint32(0)
         if count == 0:  # the source is in the top
             entered = uint32(1)

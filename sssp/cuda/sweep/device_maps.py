@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, address, copy_bytes, cuda, launch, select
+from sssp.cuda.compiler import SIMULATOR, address, bind, copy_bytes, cuda, launch, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
 from sssp.cuda.device_memory import device_graph, free_bytes, upload
@@ -42,7 +42,7 @@ from sssp.cuda.sweep.customization import (
 )
 from sssp.cuda.sweep.device_tree import DeviceTree
 from sssp.cuda.sweep.graph_replay import Launches, key_of
-from sssp.cuda.sweep.packed_arcs import stream_words
+from sssp.cuda.sweep.packed_arcs import ArcStreams, stream_words
 from sssp.cuda.sweep.perfect_pass import (
     make_from_top_kernel,
     make_lengths_level_kernel,
@@ -50,14 +50,11 @@ from sssp.cuda.sweep.perfect_pass import (
     make_perfect_kernel,
     make_perfect_level_kernel,
 )
-from sssp.cuda.sweep.selection import Streams
+from sssp.cuda.sweep.selection import SelectedStreams
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT32, INDEX, INT64, infinity, largest_distance, safe_length
 from sssp.order.prepared_map import PreparedMap
 from sssp.order.structure import Structure
-
-if TYPE_CHECKING:
-    pass
 
 #: how often maps that are customized together leave memory for others when they are gone
 KEPT_MAPS = 2
@@ -85,6 +82,28 @@ class ArcWeights(NamedTuple):
     all: Any
     places: NDArray[np.int64]
     values: NDArray[Any]
+
+
+class KeptArcs(NamedTuple):
+    """The chordal arcs that the perfect pass keeps, by rank; of several maps with one axis more.
+
+    Attributes
+    ----------
+    up_stop, down_stop : device arrays, shape (n,), uint32
+        Where the arcs up from every rank end, and those down to it.
+    up_depths : device array, shape (c,), int32
+        Depths of the heads of arcs up.
+    down_ends : device array, shape (c,), int32
+        The ranks that arcs down come from.
+    up_weights, down_weights : device arrays, shape (c,)
+    """
+
+    up_stop: Any
+    up_depths: Any
+    up_weights: Any
+    down_stop: Any
+    down_ends: Any
+    down_weights: Any
 
 
 class Weights:
@@ -171,14 +190,10 @@ class DeviceMap:
     number : int
         No other has had it.
     tree : DeviceTree
-    up : tuple of device arrays
-        The arcs up that are kept: where those of every rank begin and end, depths of their heads,
-        weights.
-    down : tuple of device arrays
-        The same of the arcs down, with ranks of their heads.
-    stream_first, stream_stop, stream : device arrays
+    kept : KeptArcs
+    streams : ArcStreams
         Arcs down into bundles, as they are swept.
-    selected : Streams
+    selected : SelectedStreams
         The same of selections.
     between : device array, shape (top * top,)
         Distances within the top.
@@ -212,12 +227,9 @@ class DeviceMap:
         self.tree, self.dtype = tree, dtype
         self.shelf = tree.made.made(f"scratch {dtype.char}", lambda: Shelf(current_pool()))
         self.nothing = maps.nothing
-        self.up, self.down = (
-            (tree["up_first"], *(array[own] for array in arrays)) for arrays in (maps.up, maps.down)
-        )
-        self.stream_first = tree["stream_first"]
-        self.stream_stop, self.stream = maps.stream_stop[own], maps.stream[own]
-        self.selected = Streams(dtype, self.streams)
+        self.kept = KeptArcs(*(array[own] for array in maps.kept))
+        self.streams = ArcStreams(tree["stream_first"], maps.stream_stop[own], maps.stream[own])
+        self.selected = SelectedStreams(dtype, self.streams)
         self.between, self.shifts = maps.between[own], maps.shifts
         self.nbytes = tree.nbytes + maps.nbytes // maps.count
         self.joined = self.fits = False
@@ -227,11 +239,6 @@ class DeviceMap:
         own = copy(self)
         own.loan = loan
         return own
-
-    @property
-    def streams(self) -> tuple[Any, ...]:
-        """Where the stream of every bundle begins and ends, and all of them."""
-        return self.stream_first, self.stream_stop, self.stream
 
 
 class DeviceMaps:
@@ -244,9 +251,9 @@ class DeviceMaps:
         How many there may be.
     shifted : bool
         Whether weights are between potentials; then there is one map.
-    up, down : tuples of device arrays, shape (count, ...)
-        As of `DeviceMap`, without where the arcs begin; the same of `stream_stop`, `stream` and
-        `between`.
+    kept : KeptArcs
+    stream_stop, stream, between : device arrays, shape (count, ...)
+        As of `DeviceMap`.
     shifts : device array, shape (n,) or (0,)
     found : device array, shape (count, WORDS), int32
         What kernels note of every map.
@@ -261,14 +268,8 @@ class DeviceMaps:
         self.tree, self.dtype, self.count, self.shifted = tree, dtype, count, shifted
         bundles, n, arcs = tree.bundles, max(1, tree.bundles.rank.size), max(1, tree.arcs)
         self.nothing = cuda.to_device(np.zeros((1, 1, 1), INT64)), upload(np.empty(0, INT64))
-        self.up, self.down = (
-            (
-                device_array((count, n), np.uint32),
-                device_array((count, arcs), INDEX),
-                device_array((count, arcs), dtype),
-            )
-            for _ in range(2)
-        )
+        kinds = ((n, np.uint32), (arcs, INDEX), (arcs, dtype)) * 2
+        self.kept = KeptArcs(*(device_array((count, size), kind) for size, kind in kinds))
         self.stream_stop = device_array((count, max(1, bundles.lowest.size)), np.uint32)
         words = max(1, tree.stream_arcs) * stream_words(dtype)
         self.stream = device_array((count, words), INT64)
@@ -278,10 +279,10 @@ class DeviceMaps:
         self.between = self.matrix.flat.reshape((count, top * top))
         self.found = device_array((count, WORDS), INDEX)
         # (between what is kept stands anything, but always a rank; and nothing is negative)
-        for array in (self.down[1], self.matrix.flags):
+        for array in (self.kept.down_ends, self.matrix.flags):
             fill(array, INDEX.type(0), self.matrix.stream)
         self._launches = Launches()
-        own = *self.up, *self.down, self.stream_stop, self.stream, self.between
+        own = *self.kept, self.stream_stop, self.stream, self.between
         self.nbytes = sum(array.nbytes for array in own)
         self.maps = [DeviceMap(self, i) for i in range(count)]
 
@@ -361,88 +362,81 @@ class DeviceMaps:
             *((f"perfect pass, tier {tier}", partial(self._perfect_tier, tier)) for tier in tiers),
         ]
 
+    def _bind(self, kernel: Any, work: Work, **others: Any) -> list[Any]:
+        """Return a kernel's arguments: of the tree, of these maps, of what is worked in, others."""
+        memory = work.memory
+        own = {
+            "weights": memory.basic,
+            "perfect": memory.perfect,
+            "lengths": memory.lengths,
+            "spare": memory.spare,
+            "arc_weights": work.arc_weights,
+            "givers": work.givers,
+            "matrix": self.between,
+            "found": self.found,
+            "most": self.most,
+            "stream_stop": self.stream_stop,
+            "stream": self.stream,
+        }
+        return bind(kernel, self.tree.arrays | self.kept._asdict() | own, **others)
+
+    def _launch(
+        self, kernel: Any, grid: Any, threads: int, work: Work, stream: Any, **others: Any
+    ) -> None:
+        """Launch a kernel for some of the maps."""
+        kernel[grid, threads, stream](*self._bind(kernel, work, **others))
+
     def _first_weights(self, work: Work, stream: Any) -> None:
         given_first = self.tree.given_first
         entries = max(given_first, self.between.shape[1], WORDS)
-        grid = -(-entries // THREADS), work.versions
-        make_first_weights_kernel(self.dtype)[grid, THREADS, stream](
-            np.uint32(given_first), work.arc_weights, work.givers, work.memory.basic, self.between,
-            self.found,
-        )  # fmt: skip
+        grid, first = (-(-entries // THREADS), work.versions), make_first_weights_kernel(self.dtype)
+        self._launch(first, grid, THREADS, work, stream, count=np.uint32(given_first))
 
     def _basic_tier(self, tier: int, work: Work, stream: Any) -> None:
-        tree, memory = self.tree, work.memory
-        self._launch_tier(
-            make_basic_kernel, tier, work.versions, stream,
-            *tree[
-                "bundle_first step_first step_triangles arcs_first triangle_first legs thirds "
-                "pair_first pairs pair_arcs"
-            ],
-            np.uint32(tier + 1 == tree.tiers), work.arc_weights, work.givers, memory.basic,
-            self.found, memory.spare,
-        )  # fmt: skip
+        lowest = np.uint32(tier + 1 == self.tree.tiers)
+        self._launch_tier(make_basic_kernel, tier, work, stream, lowest=lowest)
 
     def _basic_level(self, low: int, high: int, work: Work, stream: Any) -> None:
         grid = _grid_of_level(high - low, work)
-        make_basic_level_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
-            np.uint32(low), *self.tree["places arcs_first heads"], work.memory.basic, self.found
-        )
+        basic = make_basic_level_kernel(self.dtype)
+        self._launch(basic, grid, VERTEX_THREADS, work, stream, first_place=np.uint32(low))
 
     def _close_top(self, work: Work, stream: Any) -> None:
         """Floyd-Warshall, and what brings arcs there and distances back."""
-        tree, memory, top = self.tree, work.memory, self.tree.bundles.top
+        top = self.tree.bundles.top
         if not top:
             return
-        size, grid = np.uint32(top), (top, work.versions)
-        make_to_top_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
-            *tree["places arcs_first heads"], memory.basic, size, self.between, self.found
-        )
+        grid, to_top = (top, work.versions), make_to_top_kernel(self.dtype)
+        self._launch(to_top, grid, VERTEX_THREADS, work, stream, size=np.uint32(top))
         matrix = copy(self.matrix)
         matrix.stream, matrix.count = stream, work.versions
         launch_rounds(matrix)
-        make_from_top_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
-            *tree["ranks places depth arcs_first heads"], size, self.between, memory.perfect,
-            memory.lengths, self.found, *self.up, *self.down,
-        )  # fmt: skip
+        from_top = make_from_top_kernel(self.dtype)
+        self._launch(from_top, grid, VERTEX_THREADS, work, stream, size=np.uint32(top))
 
     def _perfect_level(self, low: int, high: int, work: Work, stream: Any) -> None:
-        memory, ways = work.memory, (work.memory.basic, work.memory.perfect)
-        make_perfect_level_kernel(self.dtype)[
-            _grid_of_level(high - low, work), VERTEX_THREADS, stream
-        ](np.uint32(low), *self.tree["places arcs_first heads"], *ways)
-        grid = high - low, work.versions
-        make_lengths_level_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
-            np.uint32(low), self.most, *self.tree["ranks arcs_first heads"], *ways,
-            memory.lengths, self.found,
-        )  # fmt: skip
+        for make, grid in (
+            (make_perfect_level_kernel, _grid_of_level(high - low, work)),
+            (make_lengths_level_kernel, (high - low, work.versions)),
+        ):
+            kernel, first = make(self.dtype), np.uint32(low)
+            self._launch(kernel, grid, VERTEX_THREADS, work, stream, first_place=first)
 
     def _pack_levels(self, work: Work, stream: Any) -> None:
         low, high = self.tree.bundles.levels[[0, -1]].tolist()
         grid = -(-(high - low) // (VERTEX_THREADS // WARP)), work.versions
-        make_pack_levels_kernel(self.dtype)[grid, VERTEX_THREADS, stream](
-            np.uint32(low), np.uint32(high), *self.tree["ranks depth arcs_first heads"],
-            work.memory.basic, work.memory.perfect, self.found, *self.up, *self.down,
-        )  # fmt: skip
+        places = {"first_place": np.uint32(low), "last_place": np.uint32(high)}
+        pack = make_pack_levels_kernel(self.dtype)
+        self._launch(pack, grid, VERTEX_THREADS, work, stream, **places)
 
     def _perfect_tier(self, tier: int, work: Work, stream: Any) -> None:
-        tree, memory = self.tree, work.memory
-        self._launch_tier(
-            make_perfect_kernel, tier, work.versions, stream,
-            np.uint32(tree.group(tier).bit_length() - 1), self.most,
-            np.uint32(tier + 1 < tree.tiers),
-            *tree[
-                "ranks bundle_first boundary_first boundary step_first steps step_triangles "
-                "arcs_first heads depths rows triangle_first legs thirds pair_first pairs pair_arcs"
-            ],
-            memory.basic, memory.perfect, memory.lengths, self.found, *self.up, *self.down,
-            tree["stream_first"], self.stream_stop, self.stream, memory.spare,
-        )  # fmt: skip
+        feeds = np.uint32(tier + 1 < self.tree.tiers)
+        bits = np.uint32(self.tree.group(tier).bit_length() - 1)
+        self._launch_tier(make_perfect_kernel, tier, work, stream, group_bits=bits, feeds=feeds)
 
-    def _launch_tier(
-        self, make: Any, tier: int, versions: int, stream: Any, *arguments: Any
-    ) -> None:
+    def _launch_tier(self, make: Any, tier: int, work: Work, stream: Any, **others: Any) -> None:
         """Launch a kernel on the bundles of a tier, for some of the maps."""
-        tree, dtype = self.tree, self.dtype
+        tree, dtype, versions = self.tree, self.dtype, work.versions
         low, high = tree.bundles.tiers[tier : tier + 2].tolist()
         room, outside = tree.rooms[tier], tree.outside(tier, dtype) > 0
         packs = make is make_perfect_kernel
@@ -450,8 +444,11 @@ class DeviceMaps:
         threads, bundles = room.crew(versions, packs=packs)
         grid, block = (-(-(high - low) // bundles), versions), (threads, bundles)
         configuration = grid, block, stream, bundles * nbytes
-        own = map(np.uint32, (low, high, nbytes // UNIT, *room))
-        launch(make(dtype, outside=outside), configuration, *own, *arguments)
+        names = "first_bundle", "last_bundle", "units", "room", "arc_room", "ways_room"
+        numbers = map(np.uint32, (low, high, nbytes // UNIT, *room))
+        others |= dict(zip(names, numbers, strict=True))
+        kernel = make(dtype, outside=outside)
+        launch(kernel, configuration, *self._bind(kernel, work, **others))
 
 
 def _customize(stream: Any, maps: DeviceMaps, work: Work) -> None:

@@ -77,7 +77,7 @@ class DeviceTree(Arrays):
             )
         ]
         chain, leap = _chains(structure, bundles)
-        self._arrays = {
+        self.arrays = {
             "rank_of": _there(structure.rank),
             "ranks": _there(bundles.rank),
             "places": _there(bundles.place),
@@ -116,30 +116,28 @@ class DeviceTree(Arrays):
             Room(int(rows), int(arcs[low:high].max()), int(ways[low:high].max()))
             for rows, (low, high) in zip(bundles.rooms, pairwise(bundles.tiers), strict=True)
         ]
-        self.nbytes = sum(array.nbytes for array in self._arrays.values())
+        self.nbytes = sum(array.nbytes for array in self.arrays.values())
 
     def _place_arcs(
         self, owners_there: Any, levels: NDArray[np.int32], firsts: NDArray[np.int64]
     ) -> None:
         """Number the chordal arcs by place."""
         n, size = self.bundles.rank.size, max(1, self.arcs)
-        up_first = np.empty(n, np.uint32)
-        up_first[self.bundles.rank] = firsts[:-1]
-        heads, depths = device_array(size, INDEX), device_array(size, INDEX)
-        rows = device_array(size, np.uint32)
-        self._arrays |= {
+        kept_first = np.empty(n, np.uint32)
+        kept_first[self.bundles.rank] = firsts[:-1]
+        self.arrays |= {
             "arcs_first": _there(firsts.astype(np.uint32)),
-            "up_first": _there(up_first),
-            "heads": heads,
-            "depths": depths,
-            "rows": rows,
+            "kept_first": _there(kept_first),
+            "heads": device_array(size, INDEX),
+            "depths": device_array(size, INDEX),
+            "rows": device_array(size, np.uint32),
         }
         if n:
             placed_arcs_kernel[-(-n // THREADS), THREADS](
-                np.uint32(self.bundles.start), *self["ranks places depth"], owners_there,
-                _there(levels),
-                *self["bundle_first boundary_first boundary first upper arcs_first"],
-                heads, depths, rows,
+                *self.bind(
+                    placed_arcs_kernel, start=np.uint32(self.bundles.start), bundles=owners_there,
+                    levels=_there(levels),
+                )
             )  # fmt: skip
 
     def _find_steps(
@@ -153,7 +151,7 @@ class DeviceTree(Arrays):
         begins = new_bundle | (np.diff(depths, prepend=-1) != 0)
         steps = np.flatnonzero(begins) + self.bundles.start
         passed = np.cumsum(begins, dtype=INDEX)
-        self._arrays |= {
+        self.arrays |= {
             "steps": _there(steps.astype(np.uint32)),
             "step_first": _there(np.searchsorted(steps, self.bundles.first).astype(np.uint32)),
         }
@@ -172,18 +170,20 @@ class DeviceTree(Arrays):
         roots = np.flatnonzero(above < bundles.first[owners]).astype(INDEX) + INDEX.type(start)
         root_pairs = offsets(degrees[roots] * (degrees[roots] - 1) // 2)
         pair_first = root_pairs[np.searchsorted(roots, bundles.first)]
-        pairs, pair_arcs = (device_array(max(1, int(root_pairs[-1])), np.uint32) for _ in range(2))
+        size = max(1, int(root_pairs[-1]))
+        self.arrays |= {
+            "pair_first": _there(pair_first.astype(np.uint32)),
+            "pairs": device_array(size, np.uint32),
+            "pair_arcs": device_array(size, np.uint32),
+        }
         if roots.size:
             pairs_kernel[roots.size, PAIR_THREADS](
-                np.uint32(start), _there(roots), _there(root_pairs.astype(np.uint32)), owners_there,
-                *self["places bundle_first boundary_first arcs_first heads rows"], pairs, pair_arcs,
+                *self.bind(
+                    pairs_kernel, start=np.uint32(start), roots=_there(roots),
+                    root_pairs=_there(root_pairs.astype(np.uint32)), bundles=owners_there,
+                )
             )  # fmt: skip
         wait_for_device()
-        self._arrays |= {
-            "pair_first": _there(pair_first.astype(np.uint32)),
-            "pairs": pairs,
-            "pair_arcs": pair_arcs,
-        }
 
     def _list_triangles(
         self,
@@ -196,21 +196,21 @@ class DeviceTree(Arrays):
         start, firsts = self.bundles.start, offsets(degrees * (degrees - 1) // 2)
         triangle_first = firsts[self.bundles.first - start]
         size = max(1, int(firsts[-1]))
-        legs, thirds = device_array(size, np.uint32), device_array(size, np.uint16)
-        if degrees.size:
-            triangles_kernel[-(-degrees.size // THREADS), THREADS](
-                np.uint32(start), owners_there,
-                *self["places bundle_first boundary_first arcs_first heads rows"],
-                _there(firsts), legs, thirds,
-            )  # fmt: skip
-        wait_for_device()
         in_bundles = firsts[steps - start] - triangle_first[owners[steps - start]]
-        self._arrays |= {
+        self.arrays |= {
             "step_triangles": _there(in_bundles.astype(np.uint32)),
             "triangle_first": _there(triangle_first),
-            "legs": legs,
-            "thirds": thirds,
+            "legs": device_array(size, np.uint32),
+            "thirds": device_array(size, np.uint16),
         }
+        if degrees.size:
+            triangles_kernel[-(-degrees.size // THREADS), THREADS](
+                *self.bind(
+                    triangles_kernel, start=np.uint32(start), bundles=owners_there,
+                    triangles_first=_there(firsts),
+                )
+            )  # fmt: skip
+        wait_for_device()
 
     def _lay_streams(self, degrees: NDArray[np.int64]) -> None:
         """Give the stream of every bundle a place, for as many groups as members may have."""
@@ -221,7 +221,7 @@ class DeviceTree(Arrays):
             sizes[own] = group * np.maximum(1, -(-degrees[own] // group))
         stream_first = offsets(sizes)[places]
         self.stream_arcs = int(stream_first[-1])
-        self._arrays["stream_first"] = _there(stream_first.astype(np.uint32))
+        self.arrays["stream_first"] = _there(stream_first.astype(np.uint32))
 
     @property
     def tiers(self) -> int:
@@ -241,7 +241,7 @@ class DeviceTree(Arrays):
             fill(givers, np.uint32(NO_SLOT), cuda.default_stream())
             if slots.size:
                 placed_givers_kernel[-(-slots.size // THREADS), THREADS](
-                    _there(slots), *self["ranks places first arcs_first"], givers
+                    *self.bind(placed_givers_kernel, slots=_there(slots), givers=givers)
                 )
             wait_for_device()
             return givers
@@ -284,7 +284,7 @@ class Above(Arrays):
             "boundary_vertices": _there(bundles.place[bundles.boundary]),
         }
         self.nbytes = sum(array.nbytes for array in own.values())
-        self._arrays = tree._arrays | own | {"order": tree["places"]}
+        self.arrays = tree.arrays | own | {"order": tree["places"]}
 
 
 def _there(array: NDArray[Any]) -> Any:

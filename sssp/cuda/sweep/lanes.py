@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sssp.cuda.batch import COUNTERS, Batch, Search
-from sssp.cuda.compiler import SHARED, SIMULATOR, cuda
+from sssp.cuda.compiler import SHARED, SIMULATOR, bind, cuda
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import move
 from sssp.cuda.fill import fill
@@ -121,6 +121,11 @@ class LanesSearch(Search):
         self.finds_trees = trees is not None
 
     @property
+    def arrays(self) -> dict[str, Any]:
+        """What is swept: arrays by the names that kernels have for them."""
+        return self.pieces.arrays | self.map.kept._asdict() | self.streams._asdict()
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of scratch for one row."""
         height: int = self.tree.height
@@ -197,50 +202,41 @@ class LanesSearch(Search):
         self, batch: Batch, scratch: Any, lanes: int, swept: Any, totals: Any = None
     ) -> None:
         """Climb and sweep; `lanes` of `swept` there are in all, of which the first are filled."""
-        source_ranks, ways = scratch.source_ranks, scratch.ways
         if self.lanes(batch.rows) != batch.rows:
-            batch.fill(source_ranks, -1)
-        self.climb(batch, scratch, lanes, swept)
-        self.sweep(batch, (source_ranks, ways, np.uint32(lanes), swept), totals)
+            batch.fill(scratch.source_ranks, -1)
+        arrays = self.arrays | {
+            "source_ranks": scratch.source_ranks,
+            "ways": scratch.ways,
+            "lanes": np.uint32(lanes),
+            "distances": swept,
+        }
+        climb = make_climb_kernel(self.dtype)
+        climb[batch.rows, CLIMB_THREADS, batch.stream](
+            *bind(
+                climb, arrays, sources=batch.sources, counters=batch.counters,
+                top=np.uint32(self.tree.bundles.top), between=self.map.between,
+                starts=scratch.starts, stops=scratch.stops,
+            )
+        )  # fmt: skip
+        self.sweep(batch, arrays, totals)
 
-    def climb(self, batch: Batch, scratch: Any, lanes: int, swept: Any) -> None:
-        """Climb from the sources."""
-        pieces, on_device = self.pieces, self.map
-        make_climb_kernel(self.dtype)[batch.rows, CLIMB_THREADS, batch.stream](
-            batch.sources,
-            *pieces["rank_of ranks places vertices chain leap depth"],
-            *on_device.up,
-            *pieces["first upper"],
-            np.uint32(self.tree.bundles.top),
-            on_device.between,
-            scratch.starts,
-            scratch.stops,
-            scratch.ways,
-            scratch.source_ranks,
-            batch.counters,
-            np.uint32(lanes),
-            swept,
-        )
-
-    def sweep(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
-        """Sweep levels and bundles; with `totals` fold what is found."""
-        width, stream = self.lanes(batch.rows), batch.stream
+    def sweep(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
+        """Sweep levels and bundles, by arrays and lanes; with `totals` fold what is found."""
+        width, stream, level = self.lanes(batch.rows), batch.stream, make_level_kernel(self.dtype)
         together = width if batch.rows <= self.few else LANES
         slices = 1 << (LEVEL_THREADS // together).bit_length() - 1
         for low, high in pairwise(self.tree.bundles.levels.tolist()):
             grid, block = (high - low, width // together), (together, slices)
-            make_level_kernel(self.dtype)[grid, block, stream](
-                np.uint32(low), *self.pieces["ranks order size depth"], *self.map.down, *lanes
-            )
+            level[grid, block, stream](*bind(level, arrays, first_place=np.uint32(low)))
         if batch.rows <= self.few:
-            self._sweep_few(width, lanes, stream)
+            self._sweep_few(width, arrays, stream)
         else:
-            self._sweep_many(batch, lanes, totals)
+            self._sweep_many(batch, arrays, totals)
 
-    def _sweep_few(self, width: int, lanes: tuple[Any, ...], stream: Any) -> None:
+    def _sweep_few(self, width: int, arrays: dict[str, Any], stream: Any) -> None:
         """Sweep bundles, a thread an arc."""
-        pieces, sweep = self.pieces, make_few_kernel(self.dtype)
-        for low, high, room, group, lowest in pieces.passes:
+        sweep = make_few_kernel(self.dtype)
+        for low, high, room, group, lowest in self.pieces.passes:
             arcs = FEW_GROUPS * group * room
             threads = FEW_THREADS[0] if lowest else FEW_THREADS[1]
             together = self._few_together(width, high - low, room, arcs, threads)
@@ -248,11 +244,10 @@ class LanesSearch(Search):
                 (high - low, width // together), (together, threads // together), stream,
                 few_bytes(self.dtype, room, together, arcs),
             ](
-                *map(np.uint32, (low, room, arcs)),
-                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
-                *pieces["vertices ranks size depth"],
-                *self.streams,
-                *lanes,
+                *bind(
+                    sweep, arrays, first_bundle=np.uint32(low), room=np.uint32(room),
+                    most_arcs=np.uint32(arcs),
+                )
             )  # fmt: skip
 
     def _few_together(self, width: int, bundles: int, room: int, arcs: int, threads: int) -> int:
@@ -265,34 +260,30 @@ class LanesSearch(Search):
         most = blocks_at_once(FEW_BLOCKS)
         return next((few for few in fitting if bundles * width // few <= most), fitting[-1])
 
-    def _sweep_many(self, batch: Batch, lanes: tuple[Any, ...], totals: Any) -> None:
+    def _sweep_many(self, batch: Batch, arrays: dict[str, Any], totals: Any) -> None:
         """Sweep bundles, a thread a lane."""
-        pieces, width, stream = self.pieces, self.lanes(batch.rows), batch.stream
-        if totals is not None:
-            above, (_, _, pitch, swept) = self.tree.bundles.start, lanes
-            self.fold(batch, pieces["vertices"][:above], pitch, swept, totals)
-        for low, high, room, group, lowest in pieces.passes:
+        width, stream, folds = self.lanes(batch.rows), batch.stream, totals is not None
+        if folds:
+            above = self.pieces["vertices"][: self.tree.bundles.start]
+            self.fold(batch, above, arrays["lanes"], arrays["distances"], totals)
+        for low, high, room, group, lowest in self.pieces.passes:
             threads = self._together(width, room, lowest=lowest)
-            folds = totals is not None
-            make_sweep_kernel(
+            sweep = make_sweep_kernel(
                 self.dtype,
                 group,
                 folds=folds,
                 stores=not (folds and lowest),
                 weighs=folds and self.values.size > 0,
-            )[
+            )
+            sweep[
                 (high - low, width // threads), threads, stream,
                 shared_bytes(self.dtype, room, threads),
             ](
-                np.uint32(low),
-                np.uint32(room),
-                *pieces["bundle_first boundary_first boundary_vertices lowest highest"],
-                *pieces["vertices ranks size depth"],
-                *self.streams,
-                *lanes,
-                batch.bound,
-                self.values,
-                totals if folds else self.totals,
+                *bind(
+                    sweep, arrays, first_bundle=np.uint32(low), room=np.uint32(room),
+                    bound=batch.bound, values=self.values,
+                    totals=totals if folds else self.totals,
+                )
             )  # fmt: skip
 
     def fold(self, batch: Batch, places: Any, lanes: np.uint32, swept: Any, totals: Any) -> None:

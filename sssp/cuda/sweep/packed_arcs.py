@@ -10,7 +10,7 @@ weight has 32 bits, both are one word of 64 bits, else two.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int64, uint32
@@ -24,6 +24,21 @@ STREAM_ROW, MEMBER, LEVEL = (1 << ROW_BITS) - 1, (1 << MEMBER_BITS) - 1, (1 << (
 ENDS = 0x80000000
 #: largest group
 MOST_GROUPED = 4
+
+
+class ArcStreams(NamedTuple):
+    """The streams of all bundles of a tree or a selection.
+
+    Attributes
+    ----------
+    stream_first, stream_stop : device arrays, shape (b,), uint32
+        Where the stream of every bundle begins and ends.
+    stream : device array, int64
+    """
+
+    stream_first: Any
+    stream_stop: Any
+    stream: Any
 
 
 def stream_words(dtype: np.dtype[Any]) -> int:

@@ -23,7 +23,7 @@ import numpy as np
 from numba import int16, int32, uint32, uint64
 from numpy.typing import NDArray
 
-from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
+from sssp.cuda.compiler import SIMULATOR, bind, cuda, inline, kernel
 from sssp.cuda.fill import THREADS, blocks_for, fill
 from sssp.cuda.pool import device_array
 from sssp.cuda.sweep.graph_replay import Launches
@@ -33,6 +33,7 @@ from sssp.cuda.sweep.packed_arcs import (
     MEMBER,
     ROW_BITS,
     STREAM_ROW,
+    ArcStreams,
     arc_reader,
     arc_writer,
     stream_words,
@@ -369,11 +370,10 @@ def make_pack_kernel(dtype: np.dtype[Any]) -> Any:
 
 
 class Arrays:
-    """Device arrays by name."""
-
-    _arrays: dict[str, Any]
+    """Device arrays by name, in `arrays`."""
 
     def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
         #: no others have it
         self.serial = next(_serials)
 
@@ -382,10 +382,13 @@ class Arrays:
         """Its arrays are always the same."""
         return Arrays, self.serial
 
-    def __getitem__(self, names: str) -> Any:
-        """Return arrays by name, one or several with blanks between them."""
-        found = [self._arrays[name] for name in names.split()]
-        return found[0] if len(found) == 1 else found
+    def __getitem__(self, name: str) -> Any:
+        """Return an array by name."""
+        return self.arrays[name]
+
+    def bind(self, kernel: Any, **others: Any) -> list[Any]:
+        """Return the arguments of a kernel: arrays by name, and others."""
+        return bind(kernel, self.arrays, **others)
 
 
 class Selection(Arrays):
@@ -421,15 +424,17 @@ class Selection(Arrays):
         self.wanted = cuda.to_device(self.targets)
         #: first bundle of the lowest tier, arcs of a group above it, and in it
         lowest_tier = int(tree.bundles.tiers[-2]) if tree.tiers else 0
-        self.groups = tuple(
-            map(np.uint32, (lowest_tier, tree.group(0), tree.group(tree.tiers - 1)))
-        )
+        groups = lowest_tier, tree.group(0), tree.group(tree.tiers - 1)
+        names = "lowest_tier", "group", "lowest_group"
+        self.groups = dict(zip(names, map(np.uint32, groups), strict=True))
         bundles, stream = tree.bundles, cuda.default_stream()
         start, n = bundles.start, bundles.rank.size
         marks = device_array(n, np.uint8)
         fill(marks, np.uint8(0), stream)
         _mark_above_kernel[targets.size, MARK_THREADS](
-            self.wanted, *tree["rank_of places chain leap"], np.uint32(bundles.top), marks
+            *tree.bind(
+                _mark_above_kernel, targets=self.wanted, top=np.uint32(bundles.top), marks=marks
+            )
         )
         room = 4 * int(bundles.rooms.max(initial=1))
         counts = self._count(tree, marks, room)
@@ -465,7 +470,7 @@ class Selection(Arrays):
         )
         self.columns = device_array(targets.size, INT64)
         self.renumbered = device_array(max(1, int(renumbered[-1])), np.int16)
-        self._arrays = tree._arrays | {
+        self.arrays = tree.arrays | {
             "chosen": chosen_there,
             "renumbered_first": renumbered_first,
             "bundle_first": own_first,
@@ -479,19 +484,23 @@ class Selection(Arrays):
             "vertices": names,
             "order": tree["places"],
         }
+        places = {
+            "own_places": own_places, "own_boundary": own_boundary, "own_ranks": own_ranks,
+        }  # fmt: skip
         if chosen.size:
             _renumber_kernel[chosen.size, MARK_THREADS, stream, room](
-                marks, chosen_there, *self.groups,
-                *tree[
-                    "bundle_first boundary_first boundary lowest highest places ranks arcs_first "
-                    "rows"
-                ],
-                own_first, own_boundary_first, renumbered_first, own_places, own_ranks,
-                own_boundary, lowest, highest, self.renumbered,
+                *tree.bind(
+                    _renumber_kernel, marks=marks, chosen=chosen_there, own_first=own_first,
+                    own_boundary_first=own_boundary_first, renumbered_first=renumbered_first,
+                    own_lowest=lowest, own_highest=highest, renumbered=self.renumbered,
+                    **self.groups, **places,
+                )
             )  # fmt: skip
         _name_kernel[blocks_for(max(self.size, own_boundary.size, targets.size)), THREADS](
-            np.uint32(start), np.uint32(boundaries[-1]), self.wanted,
-            *tree["rank_of places ranks"], own_places, own_boundary, own_ranks, names, self.columns,
+            *tree.bind(
+                _name_kernel, start=np.uint32(start), bounded=np.uint32(boundaries[-1]),
+                targets=self.wanted, names=names, columns=self.columns, **places,
+            )
         )  # fmt: skip
         own = laid, own_boundary, own_ranks, names, lowest, highest, self.columns, self.renumbered
         self.nbytes = self.wanted.nbytes + sum(array.nbytes for array in own)
@@ -502,10 +511,7 @@ class Selection(Arrays):
         counts = device_array((COUNTS, max(1, count)), INDEX)
         if count:
             _count_kernel[count, MARK_THREADS, cuda.default_stream(), room](
-                marks,
-                *self.groups,
-                *tree["bundle_first boundary_first arcs_first rows"],
-                counts,
+                *tree.bind(_count_kernel, marks=marks, counts=counts, **self.groups)
             )
         found: NDArray[np.int32] = counts.copy_to_host()[:, :count]
         return found
@@ -554,8 +560,7 @@ class Packed:
     ----------
     serial : int
         No other has it.
-    streams : tuple of device arrays
-        Where the stream of every bundle begins, where it ends, and all of them.
+    streams : ArcStreams
     version : int
         Of the weights that they have; 0: none yet.
     """
@@ -564,14 +569,14 @@ class Packed:
         self.selection, self.dtype, self.serial, self.version = selection, dtype, next(_serials), 0
         self._launches = Launches()
         bundles = max(1, selection["chosen"].size)
-        self.streams = (
+        self.streams = ArcStreams(
             selection["stream_first"],
             device_array(bundles, np.uint32),
             device_array(max(1, selection.stream_arcs) * stream_words(dtype), INT64),
         )
         self.nbytes = selection.nbytes + sum(array.nbytes for array in self.streams)
 
-    def pack(self, streams: tuple[Any, ...]) -> None:
+    def pack(self, streams: ArcStreams) -> None:
         """Pack them from those of all arcs, always the same arrays.
 
         All other streams wait for the default stream: what they get from now on finds them packed.
@@ -583,33 +588,36 @@ class Packed:
         """Its arrays are always the same."""
         return Packed, self.serial
 
-    def launch(self, streams: tuple[Any, ...], stream: Any) -> None:
+    def launch(self, streams: ArcStreams, stream: Any) -> None:
         """Launch what packs them."""
         selection, (first, stop, arcs) = self.selection, self.streams
-        size = selection["chosen"].size
+        size, pack = selection["chosen"].size, make_pack_kernel(self.dtype)
         if size:
-            make_pack_kernel(self.dtype)[size, PACK_THREADS, stream, 3 * 4 * selection.room](
-                selection["chosen"], *selection.groups, np.uint32(selection.room),
-                selection["renumbered_first"], selection.renumbered, *streams,
-                selection["bundle_first"], first, stop, arcs,
+            pack[size, PACK_THREADS, stream, 3 * 4 * selection.room](
+                *selection.bind(
+                    pack, room=np.uint32(selection.room), renumbered=selection.renumbered,
+                    own_first=selection["bundle_first"], own_stream_first=first,
+                    own_stream_stop=stop, own_stream=arcs,
+                    **selection.groups, **streams._asdict(),
+                )
             )  # fmt: skip
 
 
-def _pack(stream: Any, packed: Packed, streams: tuple[Any, ...]) -> None:
+def _pack(stream: Any, packed: Packed, streams: ArcStreams) -> None:
     packed.launch(streams, stream)
 
 
-class Streams:
+class SelectedStreams:
     """Streams of selections that a map keeps, packed when its weights are new.
 
     Parameters
     ----------
     dtype : dtype
-    streams : tuple of device arrays
+    streams : ArcStreams
         Those of all arcs.
     """
 
-    def __init__(self, dtype: np.dtype[Any], streams: tuple[Any, ...]) -> None:
+    def __init__(self, dtype: np.dtype[Any], streams: ArcStreams) -> None:
         self._dtype, self._all = dtype, streams
         self._kept: OrderedDict[Selection, Packed] = OrderedDict()
         self._version = 1

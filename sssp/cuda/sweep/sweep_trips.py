@@ -324,7 +324,7 @@ class _Trips:
         sources, targets, distances, climbed = trips
         rows, counts, ranks, *labels = scratch
         on_device, height = self.map, np.uint32(self.height)
-        rank_of, depth = on_device.tree["rank_of depth"]
+        rank_of, depth = on_device.tree["rank_of"], on_device.tree["depth"]
         size = distances.size
         fill(rows, INDEX.type(0), stream)
         fill(counts, np.uint32(0), stream)
@@ -334,8 +334,10 @@ class _Trips:
         together = min(WARPS, SHARED // label)
         grid, block = -(-min(self.most, size) // (together or WARPS)), (WARP, together or WARPS)
         climb = _make_climb_kernel(self.dtype, shares=together > 0)
-        first, stop, _, weights = on_device.down
-        for side, arcs in enumerate((on_device.up, (first, stop, self.depths_down, weights))):
+        kept, first = on_device.kept, on_device.tree["kept_first"]
+        up = first, kept.up_stop, kept.up_depths, kept.up_weights
+        down = first, kept.down_stop, self.depths_down, kept.down_weights
+        for side, arcs in enumerate((up, down)):
             climb[grid, block, stream, together * label](
                 ranks, counts, np.uint32(side), self.parent, depth, *arcs, height,
                 labels[side],
@@ -348,7 +350,7 @@ class _Trips:
 
 def _upload_depths_down(on_device: DeviceMap) -> Any:
     """Return how deep the arcs down begin, in their order."""
-    ends = on_device.down[2]
+    ends = on_device.kept.down_ends
     depths = device_array(max(1, ends.size), INDEX)
     stream = cuda.stream()
     _depths_kernel[blocks_for(ends.size), THREADS, stream](ends, on_device.tree["depth"], depths)

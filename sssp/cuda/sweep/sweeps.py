@@ -112,8 +112,8 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
 
     @kernel
     def _level_kernel(
-        first_place, ranks, order, size, depth, arcs_first, arcs_stop, ends, weights,
-        source_ranks, ways, lanes, distances,
+        first_place, ranks, order, size, depth, kept_first, down_stop, down_ends,
+        down_weights, source_ranks, ways, lanes, distances,
     ):  # fmt: skip
         """Sweep vertices of one depth, a block a vertex and some lanes, the arcs in slices.
 
@@ -127,10 +127,10 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
         order        (n,)           int32  host: vertices of ranks
         size         (n,)           int32  host: of the subtrees of ranks
         depth        (n,)           int32  host: of ranks
-        arcs_first   (n,)           uint32 host: where the arcs of every rank begin
-        arcs_stop    (n,)           uint32 customization: where those down to it end
-        ends         (c,)           int32  customization: ranks that they come from
-        weights      (c,)           number customization
+        kept_first   (n,)           uint32 host: where the kept arcs of every rank begin
+        down_stop    (n,)           uint32 customization: where those down to it end
+        down_ends    (c,)           int32  customization: ranks that they come from
+        down_weights (c,)           number customization
         source_ranks (lanes,)       int32  `_climb_kernel`
         ways         (rows, height) number `_climb_kernel`
         lanes        scalar         uint32 host
@@ -148,19 +148,20 @@ def make_level_kernel(dtype: np.dtype[Any]) -> Any:
             source = source_ranks[lane]
             if has_passed(source, rank, size):
                 least = ways[lane, depth[rank]]
-        arc, stop = uint32(arcs_first[rank] + slice_here), arcs_stop[rank]
+        arc, stop = uint32(kept_first[rank] + slice_here), down_stop[rank]
         # several at a time, for they come from far
         while arc < stop:
             last = uint32(stop - 1)
             arc1, arc2 = min(uint32(arc + slices), last), min(uint32(arc + 2 * slices), last)
             arc3 = min(uint32(arc + 3 * slices), last)
             v0, v1, v2, v3 = (
-                order[ends[arc]],
-                order[ends[arc1]],
-                order[ends[arc2]],
-                order[ends[arc3]],
+                order[down_ends[arc]],
+                order[down_ends[arc1]],
+                order[down_ends[arc2]],
+                order[down_ends[arc3]],
             )
-            w0, w1, w2, w3 = weights[arc], weights[arc1], weights[arc2], weights[arc3]
+            w0, w1 = down_weights[arc], down_weights[arc1]
+            w2, w3 = down_weights[arc2], down_weights[arc3]
             d0, d1 = _far_away(v0, distances, lanes, lane), _far_away(v1, distances, lanes, lane)
             d2, d3 = _far_away(v2, distances, lanes, lane), _far_away(v3, distances, lanes, lane)
             least = min(number(d0 + w0), least)
