@@ -21,7 +21,8 @@ from sssp.engine.matrix_request import (
     unpack_bits,
 )
 from sssp.engine.memory import NO_MATRIX, check_memory
-from sssp.engine.network import methods_of
+from sssp.engine.narrow import narrow
+from sssp.engine.network import methods_of, reversed_graph
 from sssp.engine.plan import Plan, run_placed, solver_of
 from sssp.engine.progress import check_progress
 from sssp.engine.request import Answer, Request
@@ -31,7 +32,16 @@ from sssp.graph.graph import Graph
 from sssp.graph.interop import entries_of
 from sssp.graph.matrix import MatrixGraph, as_matrix, weight_range
 from sssp.graph.weights import closed_weight
-from sssp.kernels.dtypes import INDEX, INT64, distance_dtype
+from sssp.kernels.dtypes import (
+    INDEX,
+    INT16,
+    INT32,
+    INT64,
+    SHORT,
+    distance_dtype,
+    infinity,
+    unreached,
+)
 from sssp.methods import (
     CLOSURE_METHODS,
     DENSE_METHODS,
@@ -86,8 +96,9 @@ def all_pairs(
     predecessors : bool
         Also find the trees, for `path`.
     dtype : dtype, optional
-        int32, int64, float32 or float64 for the distances. By default int32 if every distance
-        fits, else int64; float64 for floats.
+        int16, int32, int64, float32 or float64 for the distances. By default int32 if every
+        distance fits, else int64; float64 for floats. int16 takes half of the memory, for
+        distances up to 32,766.
     output : {"host", "device"}
         Where the result is left.
     threads : int, optional
@@ -141,14 +152,20 @@ def all_pairs(
     source = _as_source(g_or_matrix)
     graph = source if isinstance(source, Graph) else MatrixGraph.of(source, zero_is_arc)
     chosen = _choose_method(graph, method)
+    asked = distance_dtype(dtype, graph._weight_range.dtype, short=True)
     if chosen.task == "search":
+        if asked == INT16 and output == "device":
+            raise ValueError(
+                "dtype='int16' with output='device' takes method='floyd-warshall' or "
+                "'repeated-squaring'"
+            )
         plan = make_plan(
             graph,
             np.arange(graph.n),
             method=chosen,
             device=device,
             predecessors=predecessors,
-            dtype=dtype,
+            dtype=INT32 if asked == INT16 else dtype,
             output=_check_output(output),
             threads=threads,
             memory_limit=memory_limit,
@@ -156,11 +173,13 @@ def all_pairs(
             progress=progress,
             advice=NO_MATRIX,
         )
-        return solve_plan(plan)
-    weights = graph._weight_range
+        result = solve_plan(plan)
+        if asked == INT16:
+            result.distances = narrow(result.distances, INT16)
+        return result
     request = Request(
         sources=np.arange(graph.n),
-        dtype=distance_dtype(dtype, weights.dtype),
+        dtype=asked,
         predecessors=as_flag(predecessors, "predecessors"),
         output=_check_output(output),
         advice=NO_MATRIX,
@@ -204,6 +223,7 @@ def _by_matrix(
         advice=request.advice,
         stream=request.stream,
         progress=request.progress,
+        short=_may_be_short(graph, source, request.dtype),
     )
     try:
         answer = Plan(graph, on_matrix, method).run()
@@ -215,9 +235,35 @@ def _by_matrix(
     if answer is not None:
         return answer
     search = BellmanFord() if graph.least_weight < 0 else DeltaStepping()
-    answer = run_plan(Plan(graph, request, search))
+    asked = INT32 if request.dtype == INT16 else request.dtype
+    answer = run_plan(Plan(graph, replace(request, dtype=asked), search))
+    if asked != request.dtype:
+        answer.distances = narrow(answer.distances, request.dtype)
     answer.stats = {name: np.zeros(graph.n, np.int64) for name in method.statistics}
     return answer
+
+
+def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[Any] | None) -> bool:
+    """Whether distances may all be below the infinity of `SHORT`.
+
+    They are not if the eccentricity of a vertex, outward or inward, and the heaviest arc come to
+    it: that is how solvers tell that their dtype was too narrow. Where searches from a vertex and
+    to it would take a good part of the time of the call, the solver finds out.
+    """
+    weights, far = graph._weight_range, int(infinity(SHORT))
+    whole = weights.dtype.kind == "i" and asked in (None, INT16, INT32)
+    if not whole or weights.least < 0 or weights.greatest >= far:
+        return False
+    if graph.n < thresholds.SHORT_VERTICES:
+        return False
+    if isinstance(source, Graph) and graph.m * thresholds.SHORT_ARCS <= graph.n * graph.n:
+        vertex = Request(np.zeros(1, INT64), threads=1)
+        for towards in (graph, reversed_graph(graph)):
+            distances = run_plan(Plan(towards, vertex, DeltaStepping())).distances
+            farthest = distances[distances != unreached(distances.dtype)].max()
+            if int(farthest) + int(weights.greatest) >= far:
+                return False
+    return True
 
 
 def transitive_closure(

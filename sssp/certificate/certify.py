@@ -36,7 +36,7 @@ from sssp.errors import DistanceOverflowError, VerificationError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.csr import arc_position
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, largest_distance, unreached
+from sssp.kernels.dtypes import FLOAT64, INDEX, INT16, INT32, INT64, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import METHODS, BreadthFirst
 from sssp.results.check_result import check_form
@@ -282,7 +282,7 @@ class Certifier:
         if distances.dtype.kind == "i":
             if weights.dtype.kind == "f":
                 raise VerificationError("integer distances cannot be right over float weights")
-            if weights.dtype == INT64:
+            if weights.dtype == INT64 or distances.dtype == INT16:
                 distances = _comparable(distances)
             heaviest = max(abs(self.graph.least_weight), abs(self.graph.greatest_weight))
             if heaviest > largest_distance(INT64):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import int32, int64
+from numba import int64
 
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.fill import THREADS
@@ -19,29 +19,29 @@ BLOCKS = 1 if SIMULATOR else 512
 
 @kernel
 def _magnitude_kernel(values, missing, greatest):
-    """Find the greatest absolute value of int64 distances."""
+    """Find the greatest absolute value of integer distances."""
     own = int64(0)
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
     while i < values.size:
         if values[i] != missing:
-            own = max(own, abs(values[i]))
+            own = max(own, abs(int64(values[i])))
         i += stride
     cuda.atomic.max(greatest, 0, own)
 
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy int64 distances that fit to int32."""
+    """Copy distances to a narrower dtype, in which they fit."""
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
     while i < values.size:
-        narrow[i] = narrow_missing if values[i] == missing else int32(values[i])
+        narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
         i += stride
 
 
 def narrow_on_device(
     flat: Any, asked: np.dtype[Any] | None, stream: Any, extremes: tuple[Any, Any] | None = None
 ) -> Any:
-    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit.
+    """Bring integers to what the call asks for, or to int32 where it leaves it open and all fit.
 
     Parameters
     ----------
@@ -57,20 +57,21 @@ def narrow_on_device(
     DistanceOverflowError
         A distance does not fit int32, which the call asks for.
     """
-    if flat.dtype != INT64 or asked == INT64:
+    wide, target = np.dtype(flat.dtype), asked or INT32
+    if wide.kind == "f" or wide.itemsize <= target.itemsize:
         return flat
     if extremes is None:
         found = cuda.to_device(np.zeros(1, INT64))
-        _magnitude_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), found)
+        _magnitude_kernel[BLOCKS, THREADS, stream](flat, unreached(wide), found)
         magnitude = int(found.copy_to_host(stream=stream)[0])
         stream.synchronize()
     else:
         magnitude = max(int(extremes[1]), -int(extremes[0]))
-    if magnitude >= unreached(INT32):
+    if magnitude >= unreached(target):
         if asked is None:
             return flat
-        raise refuse_narrow(magnitude)
-    narrow = device_array(flat.size, INT32)
-    _narrow_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), narrow, unreached(INT32))
+        raise refuse_narrow(magnitude, target)
+    narrow = device_array(flat.size, target)
+    _narrow_kernel[BLOCKS, THREADS, stream](flat, unreached(wide), narrow, unreached(target))
     stream.synchronize()
     return narrow

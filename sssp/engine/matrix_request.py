@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.request import Resources
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INT64, WeightRange, infinity, largest_distance
+from sssp.kernels.dtypes import INT16, INT32, INT64, SHORT, WeightRange, infinity, largest_distance
 
 #: share of the greatest float up to which sums, in whatever order, are sure not to overflow
 SURE = 0.999
@@ -127,6 +127,9 @@ class MatrixRequest(Resources):
     dtype : dtype or None
         What the distances must be; None leaves it to the solver (int32 if all fit).
     predecessors : bool
+    short : bool
+        Whether distances may all be below the infinity of `SHORT`, and integers none negative:
+        then a solver that works in int32 tries that first.
     """
 
     n: int
@@ -135,6 +138,7 @@ class MatrixRequest(Resources):
     weights: WeightRange
     dtype: Number | None = None
     predecessors: bool = False
+    short: bool = False
 
     @property
     def negative(self) -> bool:
@@ -161,6 +165,17 @@ class MatrixRequest(Resources):
         """Whether a solver working in `dtype` carries tails along: few float arcs are tight."""
         return self.predecessors and dtype.kind == "f"
 
+    def bytes_of_matrices(self, dtype: Number, copies: int) -> int:
+        """Bytes of the matrices that a solver works in, and of what it makes of the last one."""
+        converted = 0
+        if dtype == SHORT:
+            converted = INT32.itemsize
+            if self.dtype == INT16 and not self.predecessors:
+                converted = self.n % 2 * INT16.itemsize
+        elif dtype.kind == "i" and self.dtype != dtype:
+            converted = 0 if dtype == (self.dtype or INT32) else INT32.itemsize
+        return self.n * self.n * (dtype.itemsize + max((copies - 1) * dtype.itemsize, converted))
+
     def fill(self, out: NDArray[Any], rows: range) -> None:
         """Write rows of the initial matrix.
 
@@ -177,7 +192,8 @@ class MatrixRequest(Resources):
             arcs = slice(int(g.indptr[rows.start]), int(g.indptr[rows.stop]))
             out[...] = infinity(out.dtype)
             place = (g.tails[arcs].astype(INT64) - rows.start) * self.n + g.indices[arcs]
-            out.reshape(-1)[place] = g.weights_as(out.dtype)[arcs]
+            kind = INT32 if out.dtype == SHORT else out.dtype
+            out.reshape(-1)[place] = g.weights_as(kind)[arcs]
         else:
             block = self.source[rows.start : rows.stop]
             np.copyto(out, block, casting="unsafe")

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import DistanceOverflowError
-from sssp.kernels.dtypes import INT32, INT64, unreached
+from sssp.kernels.dtypes import INT16, INT32, INT64, SHORT, unreached
 from sssp.kernels.jit import njit
 
-#: what to do about a distance that does not fit int32
+#: what to do about a distance that does not fit the dtype that a call asks for
 REMEDY = "use dtype='int64', or None to let the call choose"
 
 
@@ -42,9 +42,9 @@ def _convert(values: NDArray[Any], converted: NDArray[Any]) -> Any:
     return None if misfit == missing else misfit
 
 
-def refuse_narrow(value: object) -> DistanceOverflowError:
-    """Return the error for a distance that does not fit an int32 that the call asks for."""
-    return DistanceOverflowError(f"a distance of {value} does not fit int32; {REMEDY}")
+def refuse_narrow(value: object, asked: np.dtype[Any] = INT32) -> DistanceOverflowError:
+    """Return the error for a distance that does not fit the dtype that the call asks for."""
+    return DistanceOverflowError(f"a distance of {value} does not fit {asked}; {REMEDY}")
 
 
 def convert_into(values: NDArray[Any], out: NDArray[Any]) -> None:
@@ -74,19 +74,22 @@ def bytes_of_entry(dtype: np.dtype[Any], asked: np.dtype[Any] | None) -> int:
 
 
 def narrow(values: NDArray[Any], asked: np.dtype[Any] | None) -> NDArray[Any]:
-    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit.
+    """Bring integers to what the call asks for, or to int32 where it leaves it open and all fit.
 
     Raises
     ------
     DistanceOverflowError
-        A distance does not fit int32, which the call asks for.
+        A distance does not fit the dtype that the call asks for.
     """
-    if values.dtype != INT64 or asked == INT64:
+    target = asked or INT32
+    if values.dtype.kind == "f" or values.dtype == target:
         return values
-    narrow = np.empty(values.shape, INT32)
+    if values.dtype == SHORT and target == INT16:
+        return values.view(INT16)
+    narrow = np.empty(values.shape, target)
     misfit = _convert(values, narrow)
     if misfit is None:
         return narrow
-    if asked == INT32:
-        raise refuse_narrow(misfit)
+    if asked is not None:
+        raise refuse_narrow(misfit, asked)
     return values

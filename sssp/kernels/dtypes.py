@@ -10,8 +10,12 @@ from numpy.typing import DTypeLike
 
 from sssp.errors import DistanceOverflowError
 
-INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+INT16, INT32, INT64 = np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64)
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+
+#: what dense solvers work in before int32, for results that fit int16: unsigned sums of two
+#: numbers up to `infinity` do not wrap
+SHORT = np.dtype(np.uint16)
 
 #: dtype of ``indptr`` (counts arcs) and of ``indices`` (names vertices)
 OFFSET, INDEX = INT64, INT32
@@ -27,11 +31,13 @@ def infinity(dtype: Number) -> Any:
     """Bound of a solver's arithmetic: every distance it holds is below this.
 
     2^30 - 1 and 2^62 - 1, so that the sum of a distance and a weight, both below it, never
-    wraps; infinity for floats.
+    wraps; 2^15 - 1 for `SHORT`; infinity for floats.
     """
     kind: Number = np.dtype(dtype)
     if kind.kind == "f":
         return kind.type(np.inf)
+    if kind == SHORT:
+        return kind.type(np.iinfo(INT16).max)
     return kind.type((1 << (8 * kind.itemsize - 2)) - 1)
 
 
@@ -58,13 +64,17 @@ def safe_length(dtype: Number) -> float:
 def unreached(dtype: Number) -> Any:
     """Return what stands for the distance of an unreached vertex: ``iinfo.max`` or ``inf``."""
     kind: Number = np.dtype(dtype)
-    if kind.kind == "f":
-        return kind.type(np.inf)
+    if kind.kind == "f" or kind == SHORT:
+        return infinity(kind)
     return kind.type(np.iinfo(kind).max)
 
 
-def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
+def distance_dtype(
+    dtype: DTypeLike | None, weights: Number, *, short: bool = False
+) -> Number | None:
     """Check the ``dtype`` argument of a call against the dtype of the weights.
+
+    `short`: whether the call knows int16 too.
 
     Returns
     -------
@@ -79,8 +89,9 @@ def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
     if dtype is None:
         return None
     asked = np.dtype(dtype)
-    if asked not in (INT32, INT64, FLOAT32, FLOAT64):
-        raise TypeError(f"dtype must be int32, int64, float32 or float64, not {asked}")
+    if asked not in (INT32, INT64, FLOAT32, FLOAT64) and not (short and asked == INT16):
+        names = "int16, int32" if short else "int32"
+        raise TypeError(f"dtype must be {names}, int64, float32 or float64, not {asked}")
     if asked.kind == "i" and weights.kind == "f":
         raise TypeError(
             f"distances over {weights} weights cannot be {asked}; scale the weights to integers "

@@ -8,7 +8,7 @@ import numpy as np
 
 from sssp.errors import VerificationError
 from sssp.graph.check_arrays import is_sparse
-from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64, unreached
+from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT16, INT32, INT64, unreached
 
 if TYPE_CHECKING:
     from sssp.graph.graph import Graph
@@ -64,7 +64,7 @@ def _check_question(g: Graph, result: ShortestPaths) -> None:
 def _check_distances(g: Graph, result: ShortestPaths) -> None:
     columns = g.n if result.targets is None else result.targets.size
     matrix = result.distances
-    dtypes: list[np.dtype[Any]] = [INT32, INT64, FLOAT32, FLOAT64]
+    dtypes: list[np.dtype[Any]] = [INT16, INT32, INT64, FLOAT32, FLOAT64]
     if is_sparse(matrix):
         if result.targets is not None:
             raise VerificationError("distances to targets are never sparse")

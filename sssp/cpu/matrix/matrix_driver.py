@@ -30,7 +30,7 @@ from sssp.engine.request import Answer, Request
 from sssp.engine.workers import ordered_map
 from sssp.graph.arc_orders import unsigned_arcs
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, INT32, INT64, infinity, largest_distance, unreached
+from sssp.kernels.dtypes import INDEX, INT32, SHORT, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
 from sssp.methods import BellmanFord
 
@@ -196,7 +196,12 @@ def solve_matrix(
     DeviceError
         The call needs more memory than it may take.
     """
-    _plan_memory(request, dtype, copies)
+    if dtype == INT32 and request.short and _needed(request, SHORT, copies) <= request.memory_limit:
+        answer = solve_matrix(graph, request, SHORT, close, copies=copies)
+        if answer is not None:
+            return answer
+    parts = {f"a matrix of {request.n:,} vertices in {dtype}": _needed(request, dtype, copies)}
+    check_memory(parts, request.memory_limit, request.device, request.advice)
     matrix = Matrix.of(request, dtype)
     rounds = close(matrix)
     vertex = matrix.negative_vertex()
@@ -204,24 +209,22 @@ def solve_matrix(
         raise NegativeDiagonalError(vertex)
     if not _settled(request, matrix.distances):
         return None
-    tails = matrix.tails
+    distances, tails = matrix.distances, matrix.tails
     if tails is not None:
-        _mend(graph, request, matrix.distances, tails)
+        _mend(graph, request, distances, tails)
     elif request.predecessors:
-        tails = tight_tails(graph, request, matrix.distances)
+        # (in `SHORT` a sum with infinity may be infinity)
+        distances = narrow(distances, INT32) if dtype == SHORT else distances
+        tails = tight_tails(graph, request, distances)
     stats = {"rounds": np.full(request.n, rounds, np.int64)}
-    return Answer(narrow(matrix.distances, request.dtype), tails, stats=stats)
+    return Answer(narrow(distances, request.dtype), tails, stats=stats)
 
 
-def _plan_memory(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> None:
-    entries = request.n * request.n
+def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
+    """Return the bytes of distances and of tails."""
     tails = copies if request.carries_tails(dtype) else int(request.predecessors)
-    matrices = copies * dtype.itemsize
-    if dtype == INT64 and request.dtype != INT64:
-        matrices = max(matrices, dtype.itemsize + INT32.itemsize)
-    needed = entries * (matrices + tails * INDEX.itemsize)
-    parts = {f"a matrix of {request.n:,} vertices in {dtype}": needed}
-    check_memory(parts, request.memory_limit, request.device, request.advice)
+    matrices = request.bytes_of_matrices(dtype, copies)
+    return matrices + request.n * request.n * tails * INDEX.itemsize
 
 
 def _settled(request: MatrixRequest, distances: NDArray[Any]) -> bool:

@@ -18,7 +18,7 @@ from sssp.kernels.jit import njit
 #: greatest number of rows of B that a panel holds
 BLOCK = 64
 #: columns of C in a tile, and stride of a panel
-TILE = 128
+TILE = 256
 #: rows of C in a tile
 SPAN = 128
 #: rows of B that are gone through at a time

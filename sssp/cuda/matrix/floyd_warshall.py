@@ -24,11 +24,13 @@ from numba import from_dtype, int32, int64, uint32
 from sssp.cuda.compiler import cuda, kernel, part
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import ALIGNMENT, SIDE, SMALL_TILE, THREADS, make_product, tile_side
+from sssp.cuda.matrix.min_plus_short import TILE as SHORT_TILE
+from sssp.cuda.matrix.min_plus_short import launch_short_round
 from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import infinity
+from sssp.kernels.dtypes import SHORT, infinity
 from sssp.methods import FloydWarshall
 
 #: updates that are queued before the host looks at the flags: a fraction of a second
@@ -305,11 +307,16 @@ def solve(
 
     def close(matrix: Matrix) -> tuple[Matrix, int]:
         n, dtype = matrix.n, np.dtype(matrix.flat.dtype)
-        tile = tile_side(dtype, with_tails=matrix.tails is not None)
+        tile = (
+            SHORT_TILE if dtype == SHORT else tile_side(dtype, with_tails=matrix.tails is not None)
+        )
         looked = 0
         with progress_bar(n, request.progress, "vertex") as advance:
             for first in range(0, n, tile):
-                launch_round(matrix, first, tile)
+                if dtype == SHORT:
+                    launch_short_round(matrix, first)
+                else:
+                    launch_round(matrix, first, tile)
                 done = min(first + tile, n)
                 if (done - looked) * n * n >= QUEUED:
                     if matrix.negative_vertex() is not None:

@@ -7,6 +7,7 @@ is given, for its arcs are few beside n^2 entries; a matrix of the user's travel
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,15 @@ from sssp.engine.matrix_request import (
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
+from sssp.kernels.dtypes import (
+    INDEX,
+    INT16,
+    INT32,
+    SHORT,
+    infinity,
+    largest_distance,
+    unreached,
+)
 
 THREADS = 32 if SIMULATOR else 256
 #: blocks of a pass over the matrix
@@ -53,11 +62,10 @@ NEGATIVE, CHANGED, BROKEN = 0, 1, 2
 
 
 @kernel
-def _scatter_kernel(indptr, indices, weights, matrix):
-    """Write the arcs of a graph, a block a tail."""
-    n = indptr.size - 1
+def _scatter_kernel(indptr, indices, weights, n, matrix):
+    """Write the arcs of a graph to a matrix of n columns, a block a tail."""
     tail = cuda.blockIdx.x
-    while tail < n:
+    while tail < indptr.size - 1:
         arc = indptr[tail] + cuda.threadIdx.x
         while arc < indptr[tail + 1]:
             matrix[int64(tail) * n + indices[arc]] = weights[arc]
@@ -138,13 +146,25 @@ def _settle_kernel(matrix, above, missing, greatests):
     greatests[cuda.grid(1)] = own
 
 
+@kernel
+def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
+    """Copy the entries between the first `rows` of n vertices to a matrix of another dtype."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < unpacked.size:
+        row = i // rows
+        found = matrix[row * n + (i - row * rows)]
+        unpacked[i] = unpacked_missing if found == missing else unpacked.dtype.type(found)
+        i += stride
+
+
 class Matrix:
     """The matrix that a solver works in, or several of one size.
 
     Attributes
     ----------
     n, count : int
-        Rows of a matrix, and how many matrices there are, one after the other.
+        Rows of a matrix, and how many matrices there are, one after the other. In `SHORT`, where
+        entries go by twos, n is even: there is a vertex without arcs if need be.
     flat : device array, shape (count * n * n,)
         Row by row.
     tails : device array, shape (count * n * n,), int32, or None
@@ -159,6 +179,7 @@ class Matrix:
     def __init__(
         self, n: int, dtype: np.dtype[Any], stream: Any, *, with_tails: bool, count: int = 1
     ) -> None:
+        n += n % 2 if dtype == SHORT else 0
         self.n, self.count, self.stream = n, count, stream
         self.flat = device_array(count * n * n, dtype)
         self.tails = device_array(count * n * n, INDEX) if with_tails else None
@@ -171,13 +192,14 @@ class Matrix:
         if request.stream is not None:
             after(request.stream, [matrix.stream])
         fill(matrix.flags, INDEX.type(0), matrix.stream)
+        fill(matrix.flat, infinity(dtype), matrix.stream)
         if not isinstance(request.source, Graph):
             matrix._travel(request)
         else:
-            arcs = device_graph(request.source, number).arcs(request.source, dtype)
-            fill(matrix.flat, infinity(dtype), matrix.stream)
+            kind = INT32 if dtype == SHORT else dtype
+            arcs = device_graph(request.source, number).arcs(request.source, kind)
             blocks = 1 if SIMULATOR else min(matrix.n, 1 << 16)
-            _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.flat)
+            _scatter_kernel[blocks, 32, matrix.stream](*arcs, matrix.n, matrix.flat)
         blocks = -(-matrix.n // THREADS)
         _diagonal_kernel[blocks, THREADS, matrix.stream](matrix.flat, matrix.n, matrix.flags)
         if matrix.tails is not None:
@@ -190,10 +212,10 @@ class Matrix:
         """Bring the rows of the request's matrix here, block by block."""
         dtype, n = np.dtype(self.flat.dtype), self.n
         step = max(1, TRAVELLING // (n * dtype.itemsize))
-        for first in range(0, n, step):
-            rows = range(first, min(first + step, n))
-            block = np.empty((len(rows), n), dtype)
-            request.fill(block, rows)
+        for first in range(0, request.n, step):
+            rows = range(first, min(first + step, request.n))
+            block = np.full((len(rows), n), infinity(dtype))
+            request.fill(block[:, : request.n], rows)
             part = self.flat[first * n : rows.stop * n]
             part.copy_to_device(upload(block.reshape(-1)), stream=self.stream)
             self.stream.synchronize()
@@ -203,6 +225,19 @@ class Matrix:
         dtype, with_tails = np.dtype(self.flat.dtype), self.tails is not None
         other = Matrix(self.n, dtype, self.stream, with_tails=with_tails)
         other.flags = self.flags
+        return other
+
+    def unpacked(self, n: int, dtype: np.dtype[Any]) -> Matrix:
+        """Return this matrix, in `SHORT`, of n vertices in another dtype."""
+        if self.n == n and dtype == INT16:
+            other = copy(self)
+            other.flat = self.flat.view(INT16)
+            return other
+        other = Matrix(n, dtype, self.stream, with_tails=False)
+        other.flags = self.flags
+        _unpack_kernel[BLOCKS, THREADS, self.stream](
+            self.flat, self.n, unreached(SHORT), other.flat, n, unreached(dtype)
+        )
         return other
 
     def flag(self, which: int) -> int:
@@ -256,7 +291,13 @@ def solve_matrix(
     """
     number = device_number(request.device)
     with select(number):
-        _plan_memory(request, dtype, copies)
+        if dtype == INT32 and _is_short(request, copies):
+            answer = solve_matrix(graph, request, SHORT, close, copies=copies)
+            if answer is not None:
+                return answer
+        parts = {f"a matrix of {request.n:,} vertices in {dtype}": _needed(request, dtype, copies)}
+        room = available_bytes(request.memory_limit)
+        check_memory(parts, request.memory_limit, request.device, request.advice, room)
         if request.n == 0:
             return _empty(request, dtype, number)
         matrix, rounds = close(Matrix.of(request, dtype, number))
@@ -266,6 +307,9 @@ def solve_matrix(
         extremes = _settled(request, matrix)
         if extremes is None:
             return None
+        if dtype == SHORT:
+            stays = request.dtype == INT16 and not request.predecessors
+            matrix = matrix.unpacked(request.n, INT16 if stays else INT32)
         tails = None
         if matrix.tails is not None:
             row = _broken_row(matrix)
@@ -279,18 +323,24 @@ def solve_matrix(
         return Answer(distances, tails, stats={"rounds": np.full(request.n, rounds, np.int64)})
 
 
-def _plan_memory(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> None:
-    entries = request.n * request.n
-    tails = trees = 0
+def _is_short(request: MatrixRequest, copies: int) -> bool:
+    """Whether a request is tried in `SHORT` on the current device."""
+    from sssp.cuda.matrix.min_plus_short import has_short_arithmetic
+
+    room = min(available_bytes(request.memory_limit), request.memory_limit)
+    fits = _needed(request, SHORT, copies) <= room
+    return request.short and fits and has_short_arithmetic()
+
+
+def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
+    """Return the bytes of distances, of tails, and of what finds trees."""
+    entries, tails, trees = request.n * request.n, 0, 0
     if request.carries_tails(dtype):
         tails = copies * INDEX.itemsize
     elif request.predecessors:
         tails = INDEX.itemsize if request.output == "device" else 0
         trees = request.n * ROW_WORDS * INDEX.itemsize
-    needed = entries * (copies * dtype.itemsize + tails) + trees
-    parts = {f"a matrix of {request.n:,} vertices in {dtype}": needed}
-    room = available_bytes(request.memory_limit)
-    check_memory(parts, request.memory_limit, request.device, request.advice, room)
+    return request.bytes_of_matrices(dtype, copies) + entries * tails + trees
 
 
 def _empty(request: MatrixRequest, dtype: np.dtype[Any], number: int) -> Answer:

@@ -17,11 +17,12 @@ from sssp.cuda.compiler import cuda, kernel
 from sssp.cuda.fill import fill
 from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
+from sssp.cuda.matrix.min_plus_short import multiply_short
 from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX
+from sssp.kernels.dtypes import INDEX, SHORT
 from sssp.methods import RepeatedSquaring
 
 #: updates that are queued before the host looks at the flags: a fraction of a second
@@ -74,6 +75,9 @@ def _make_kernel(dtype: np.dtype[Any], *, with_tails: bool = False) -> Any:
 def launch_square(matrix: Matrix, after: Matrix) -> None:
     """Queue a squaring of `matrix` into `after`."""
     dtype, n = np.dtype(matrix.flat.dtype), matrix.n
+    if dtype == SHORT:
+        multiply_short(after, matrix, matrix, matrix)
+        return
     with_tails = matrix.tails is not None
     tails = (matrix.tails, after.tails) if with_tails else (matrix.flat, after.flat)
     tiles = -(-n // tile_side(dtype, with_tails=with_tails))
