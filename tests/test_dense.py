@@ -22,6 +22,7 @@ from sssp.bench.papers.baselines import (
     BaselineFloydWarshall,
     BaselineSquaring,
 )
+from sssp.cpu.matrix.matrix_driver import Matrix
 from sssp.engine.matrix_request import MatrixRequest, squarings
 from sssp.engine.plan import solver_of
 from sssp.errors import (
@@ -31,6 +32,7 @@ from sssp.errors import (
     NegativeWeightError,
 )
 from sssp.graph.matrix import MatrixGraph
+from sssp.kernels.dtypes import SHORT
 
 INF = math.inf
 MATRIX_METHODS = ["floyd-warshall", "repeated-squaring"]
@@ -576,6 +578,119 @@ def test_methods_agree_with_searches(n: int, density: float, seed: int, scale: i
         assert r.distances.dtype == expected.distances.dtype
         np.testing.assert_array_equal(r.distances, expected.distances)
         np.testing.assert_array_equal(r.predecessors, expected.predecessors)
+
+
+# -- in 16 bits ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Try 16 bits for the smallest matrices too; return the dtypes of the matrices."""
+    monkeypatch.setattr("sssp.engine.thresholds.SHORT_VERTICES", 0)
+    tried: list[Any] = []
+    make = Matrix.__init__
+
+    def noted(matrix: Matrix, n: int, dtype: Any, with_tails: bool) -> None:
+        tried.append(dtype)
+        make(matrix, n, dtype, with_tails)
+
+    monkeypatch.setattr(Matrix, "__init__", noted)
+    return tried
+
+
+@pytest.mark.parametrize("method", [*ALL, "dijkstra"], ids=str)
+def test_int16_is_a_dtype_of_all_pairs(method: Any) -> None:
+    for n, negative in ((33, False), (129, True)):
+        negative = negative and method != "dijkstra"
+        matrix = random_matrix(n, 0.1, n, negative)
+        r = sssp.all_pairs(matrix, method=method, dtype="int16", predecessors=True)
+        assert r.distances.dtype == np.int16
+        np.testing.assert_array_equal(r.to_float(), reference(matrix))
+        sssp.verify(r.graph, r)
+
+
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+@pytest.mark.parametrize("n", [*SIZES, 300])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_distances_in_16_bits_are_those_of_scipy(
+    method: Any, n: int, kind: str, short: list[Any]
+) -> None:
+    matrix = random_matrix(n, 0.9 if kind == "dense" else 2 / max(n, 2), n)
+    for dtype in (None, "int16"):
+        r = sssp.all_pairs(matrix, method=method, dtype=dtype)
+        assert r.distances.dtype == (dtype or np.int32)
+        np.testing.assert_array_equal(r.to_float(), reference(matrix))
+    assert short[0] == SHORT
+    trees = sssp.all_pairs(matrix, method=method, predecessors=True)
+    expected = sssp.all_pairs(matrix, method="dijkstra", predecessors=True)
+    np.testing.assert_array_equal(trees.predecessors, expected.predecessors)
+
+
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_the_longest_short_distance_is_32_766(method: Any, short: list[Any]) -> None:
+    for last, heaviest in ((1, 0), (1, 1), (0, 0)):
+        weights = np.array([16_000, 32_766 - heaviest - 16_000 - last, last])
+        path = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], weights)
+        short.clear()
+        r = sssp.all_pairs(path, method=method, dtype="int16")
+        assert r.distances[0].tolist() == [0, *np.cumsum(weights)]
+        assert r.distances[3].tolist() == [32_767] * 3 + [0]
+    one_more = sssp.Graph.from_arcs([0, 1], [1, 2], [16_384, 16_383])
+    assert sssp.all_pairs(one_more, method=method).distances[0].tolist() == [0, 16_384, 32_767]
+    with pytest.raises(DistanceOverflowError, match="32767 does not fit int16"):
+        sssp.all_pairs(one_more, method=method, dtype="int16")
+
+
+def test_16_bits_are_left_out_where_an_eccentricity_rules_them_out(short: list[Any]) -> None:
+    for tails, heads in (([*range(99)], [*range(1, 100)]), ([*range(1, 100)], [*range(99)])):
+        path = sssp.Graph.from_arcs(tails, heads, np.full(99, 400))
+        sssp.all_pairs(path, method="floyd-warshall")
+        assert short == [np.int32]
+        short.clear()
+    # of two parts one is far, but vertex 0 is in the other: int32 takes over
+    tails, heads = [0, *range(2, 100)], [1, *range(3, 101)]
+    apart = sssp.Graph.from_arcs(tails, heads, np.full(99, 400))
+    assert sssp.all_pairs(apart, method="floyd-warshall").distances[2, 100] == 98 * 400
+    assert short == [SHORT, np.int32]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.integers(1, 12),
+    density=st.floats(0, 1),
+    seed=st.integers(0, 2**32 - 1),
+    scale=st.sampled_from([1, 11, 33, 40]),
+    nudge=st.integers(-3, 3),
+)
+def test_matrices_in_16_bits_agree_with_searches(
+    n: int, density: float, seed: int, scale: int, nudge: int
+) -> None:
+    matrix = random_matrix(n, density, seed)
+    matrix = np.where(matrix > 0, np.maximum(matrix * scale + nudge, 0), 0)
+    expected = sssp.all_pairs(matrix, method="bellman-ford", zero_is_arc=False).distances
+    fits = expected[expected != np.iinfo(np.int32).max].max() < 32_767
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sssp.engine.thresholds.SHORT_VERTICES", 0)
+        for method in MATRIX_METHODS:
+            found = sssp.all_pairs(matrix, method=method).distances
+            np.testing.assert_array_equal(found, expected)
+            if fits:
+                found = sssp.all_pairs(matrix, method=method, dtype="int16").distances
+                np.testing.assert_array_equal(found, np.minimum(expected, 32_767))
+            else:
+                with pytest.raises(DistanceOverflowError):
+                    sssp.all_pairs(matrix, method=method, dtype="int16")
+
+
+def test_what_int16_cannot_be_is_refused() -> None:
+    with pytest.raises(TypeError, match="dtype must be int16, int32, int64"):
+        sssp.all_pairs([[0]], dtype=np.int8)
+    with pytest.raises(TypeError, match="dtype must be int32, int64"):
+        sssp.shortest_paths(sssp.Graph.from_arcs([0], [1], [1]), 0, dtype="int16")
+    with pytest.raises(TypeError, match="scale the weights"):
+        sssp.all_pairs([[0.5]], dtype="int16")
+    with pytest.raises(ValueError, match="takes method='floyd-warshall'"):
+        sssp.all_pairs([[1]], dtype="int16", output="device", method="dijkstra")
 
 
 # -- transitive closure ------------------------------------------------------------------------

@@ -52,6 +52,7 @@ from sssp.methods import (
     FloydWarshall,
     Johnson,
     Method,
+    RepeatedSquaring,
     as_method,
     is_auto,
 )
@@ -59,6 +60,10 @@ from sssp.results.trees import ShortestPaths
 
 if TYPE_CHECKING:
     from scipy.sparse import sparray, spmatrix
+
+
+#: what may solve in 16 bits; the papers' methods do not
+SHORT_METHODS = FloydWarshall, RepeatedSquaring
 
 
 def all_pairs(
@@ -223,7 +228,7 @@ def _by_matrix(
         advice=request.advice,
         stream=request.stream,
         progress=request.progress,
-        short=_may_be_short(graph, source, request.dtype),
+        short=type(method) in SHORT_METHODS and _may_be_short(graph, source, request.dtype),
     )
     try:
         answer = Plan(graph, on_matrix, method).run()

@@ -201,6 +201,7 @@ def ask_with_weights_there(dtype: np.dtype[Any]) -> None:
 def ask_matrices(dtype: np.dtype[Any]) -> None:
     import sssp
     from sssp.bench.papers import baselines
+    from sssp.engine import thresholds
 
     common: dict[str, Any] = {"device": "cuda", "dtype": dtype}
     # 33 vertices are more than a tile; tails travel along with floats, where trees are asked for
@@ -209,6 +210,11 @@ def ask_matrices(dtype: np.dtype[Any]) -> None:
     sssp.all_pairs(g, method="floyd-warshall", **trees, **common)
     if dtype != np.int32:  # a product takes long to type, and this one has been typed above
         sssp.all_pairs(g, method="repeated-squaring", **trees, **common)
+    if dtype == np.int32:
+        thresholds.SHORT_VERTICES = 0
+        for method in ("floyd-warshall", "repeated-squaring"):
+            sssp.all_pairs(g, method=method, **common)
+        sssp.all_pairs(g, method="floyd-warshall", device="cuda", dtype="int16")
     for baseline in (
         baselines.BaselineFloydWarshall(),
         baselines.BaselineBlockedFloydWarshall(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,12 @@ from tests.test_dense import (
     random_matrix,
     reference,
 )
+
+pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
+
+from sssp.cuda.compiler import cuda, kernel
+from sssp.cuda.device import ptx
+from sssp.cuda.matrix import min_plus_short
 
 pytestmark = pytest.mark.gpu
 
@@ -144,7 +152,7 @@ def test_float_paths_are_as_long_as_their_distances(method, negative, dtype, dev
 
 
 def test_rows_of_tails_that_are_no_tree_are_noticed(device):
-    from sssp.cuda.compiler import cuda
+
     from sssp.cuda.matrix.matrix_driver import BROKEN, Matrix, _broken_row
 
     matrix = Matrix(3, np.dtype(np.float64), cuda.stream(), with_tails=True)
@@ -202,7 +210,7 @@ def test_memory_is_planned_and_refused_with_numbers(method, device):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_product_of_rectangles_inside_larger_matrices(dtype, device):
-    from sssp.cuda.compiler import cuda
+
     from sssp.cuda.matrix.min_plus import View, multiply
 
     random = np.random.default_rng(0)
@@ -226,6 +234,103 @@ def test_a_product_of_rectangles_inside_larger_matrices(dtype, device):
     two = View.of(cuda.device_array((2, 1), dtype))
     with pytest.raises(ValueError, match=r"\(1, 1\) times \(2, 1\) is not \(1, 1\)"):
         multiply(one, one, two, stream)
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try 16 bits for the smallest matrices too."""
+    monkeypatch.setattr("sssp.engine.thresholds.SHORT_VERTICES", 0)
+
+
+SHORT_SIZES = [1, 2, 3, 17, 33] if SIMULATOR else [*SIZES, 255, 256, 257]
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("n", SHORT_SIZES)
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_distances_in_16_bits_are_those_of_scipy(method, n, device):
+    for density in (2 / max(n, 2), 0.9)[: 1 if SIMULATOR else 2]:
+        matrix = random_matrix(n, density, seed=n)
+        for dtype in (None, "int16"):
+            found = all_pairs(matrix, device, method, dtype=dtype)
+            assert found.distances.dtype == (dtype or np.int32)
+            np.testing.assert_array_equal(found.to_float(), reference(matrix))
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("dtype", [None, "int16"])
+def test_short_results_stay_on_the_device_and_have_trees(dtype, device):
+    matrix = random_matrix(5 if SIMULATOR else 257, 0.5)
+    options: dict[str, Any] = {"predecessors": True, "dtype": dtype}
+    found = all_pairs(matrix, device, "floyd-warshall", output="device", **options).to_host()
+    expected = all_pairs(matrix, "cpu", "floyd-warshall", **options)
+    assert found.distances.dtype == expected.distances.dtype
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    np.testing.assert_array_equal(found.predecessors, expected.predecessors)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_the_longest_short_distance_is_32_766(method, device):
+    for middle in (10_766, 10_767):
+        path = sssp.Graph.from_arcs([0, 1, 2], [1, 2, 3], [11_000, middle, 11_000])
+        found = all_pairs(path, device, method).distances
+        assert found[0].tolist() == [0, 11_000, 11_000 + middle, 22_000 + middle]
+        if middle == 10_766:
+            found = all_pairs(path, device, method, dtype="int16").distances
+            assert found[0, 3] == 32_766
+            assert found[3, 0] == 32_767
+        else:
+            with pytest.raises(sssp.DistanceOverflowError, match="32767 does not fit int16"):
+                all_pairs(path, device, method, dtype="int16")
+
+
+def test_negative_weights_are_narrowed_to_int16(device):
+    matrix = random_matrix(5 if SIMULATOR else 200, 0.5, negative=True)
+    found = all_pairs(matrix, device, "floyd-warshall", dtype="int16")
+    assert found.distances.dtype == np.int16
+    np.testing.assert_array_equal(found.to_float(), reference(matrix))
+
+
+@kernel
+def _halves_kernel(a, b, c, least, lower, low, high):
+    """Apply every instruction to words."""
+    i = cuda.grid(1)
+    if i < a.size:
+        least[i], lower[i] = ptx.least_halves(a[i], b[i]), ptx.lower_halves(a[i], b[i], c[i])
+        low[i], high[i] = ptx.low_twice(a[i]), ptx.high_twice(a[i])
+
+
+@pytest.mark.usefixtures("device")
+def test_instructions_do_what_their_twins_do():
+    random = np.random.default_rng(0)
+    size = 8 if SIMULATOR else 1024
+    edges = [0, 1, 0x7FFF, 0x8000, 0xFFFF]
+    words = random.integers(0, 1 << 32, (3, size)).astype(np.uint32)
+    halves = words.view(np.uint16)
+    halves[:, ::3] = random.choice(edges, halves[:, ::3].shape)
+    found = [cuda.device_array(size, np.uint32) for _ in range(4)]
+    given = [cuda.to_device(row) for row in words]
+    _halves_kernel[1, size](*given, *found)
+    least, lower, low, high = (each.copy_to_host() for each in found)
+    for i, (a, b, c) in enumerate(words.T):
+        assert least[i] == ptx.least_halves_twin(a, b)
+        assert lower[i] == ptx.lower_halves_twin(a, b, c)
+        assert low[i] == int(a) % 0x10000 * 0x10001
+        assert high[i] == int(a) // 0x10000 * 0x10001
+
+
+@on_gpu_only
+def test_a_slice_takes_as_many_instructions_as_it_has_words(device):
+    if shutil.which("nvdisasm") is None:
+        pytest.skip("nvdisasm is not installed")
+    if not ptx.has_short_arithmetic():
+        pytest.skip("this GPU has no instruction for two sums and minima")
+    all_pairs(random_matrix(600, 0.1), device, "repeated-squaring", dtype="int16")
+    (code,) = min_plus_short._product_kernel.inspect_sass().values()
+    words = min_plus_short.DEPTH * min_plus_short.PER**2
+    assert len(re.findall(r"VIADDMNMX\.U16x2", code)) == words
+    assert not re.search(r"\b(STL|LDL)\b", code)
 
 
 @pytest.mark.parametrize("reflexive", [True, False])

@@ -25,6 +25,7 @@ from sssp.cuda.compiler import (
     select,
     wait_for_device,
 )
+from sssp.cuda.device.ptx import has_short_arithmetic
 from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
 from sssp.cuda.fill import fill
 from sssp.cuda.narrow_device import narrow_on_device
@@ -63,7 +64,18 @@ NEGATIVE, CHANGED, BROKEN = 0, 1, 2
 
 @kernel
 def _scatter_kernel(indptr, indices, weights, n, matrix):
-    """Write the arcs of a graph to a matrix of n columns, a block a tail."""
+    """Write the arcs of a graph to a matrix, a block a tail.
+
+    ======== ======== ====== =========================================
+    argument shape    dtype  written by
+    ======== ======== ====== =========================================
+    indptr   (v + 1,) int32  upload of the graph
+    indices  (m,)     int32  upload of the graph
+    weights  (m,)     number upload of the graph
+    n        scalar   int64  host: columns of the matrix, v or more
+    matrix   (n * n,) number host: infinity; here: weights
+    ======== ======== ====== =========================================
+    """
     tail = cuda.blockIdx.x
     while tail < indptr.size - 1:
         arc = indptr[tail] + cuda.threadIdx.x
@@ -148,7 +160,19 @@ def _settle_kernel(matrix, above, missing, greatests):
 
 @kernel
 def _unpack_kernel(matrix, n, missing, unpacked, rows, unpacked_missing):
-    """Copy the entries between the first `rows` of n vertices to a matrix of another dtype."""
+    """Copy the entries between the first `rows` of n vertices to a matrix of another dtype.
+
+    ================ ============== ====== ==================================
+    argument         shape          dtype  written by
+    ================ ============== ====== ==================================
+    matrix           (n * n,)       uint16 the solver, `_settle_kernel`
+    n                scalar         int64  host
+    missing          scalar         uint16 host: what stands for none there
+    unpacked         (rows * rows,) number here
+    rows             scalar         int64  host
+    unpacked_missing scalar         number host: what stands for none here
+    ================ ============== ====== ==================================
+    """
     i, stride = cuda.grid(1), cuda.gridsize(1)
     while i < unpacked.size:
         row = i // rows
@@ -325,8 +349,6 @@ def solve_matrix(
 
 def _is_short(request: MatrixRequest, copies: int) -> bool:
     """Whether a request is tried in `SHORT` on the current device."""
-    from sssp.cuda.matrix.min_plus_short import has_short_arithmetic
-
     room = min(available_bytes(request.memory_limit), request.memory_limit)
     fits = _needed(request, SHORT, copies) <= room
     return request.short and fits and has_short_arithmetic()

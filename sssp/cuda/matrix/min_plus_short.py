@@ -151,7 +151,8 @@ def _product_kernel(out, old, a, b, n, flags):
     ======== ============ ====== ========================================
     out      (n * n / 2,) uint32 here: ``min(old, A (+) B)``
     old      (n * n / 2,) uint32 caller; may be `out`
-    a, b     (n * n / 2,) uint32 caller
+    a        (n * n / 2,) uint32 caller
+    b        (n * n / 2,) uint32 caller
     n        scalar       uint32 host: even
     flags    (3,)         int32  host: 0; here: `CHANGED`
     ======== ============ ====== ========================================
@@ -279,14 +280,6 @@ def _tiles_kernel(matrix, n, first, cross):
         matrix, int64(int64(first) * int64(stride) + int64(word)),
         min(uint32(TILE), uint32(n - row)), words, uint32(depth // 2),
     )  # fmt: skip
-
-
-def has_short_arithmetic() -> bool:
-    """Whether the current device lowers two numbers of 16 bits by one instruction.
-
-    That is measured on compute capability 9.0, and so in machine code for 10; 12.0 takes two.
-    """
-    return SIMULATOR or cuda.get_current_device().compute_capability[0] in (9, 10)
 
 
 def multiply_short(out: Matrix, old: Matrix, a: Matrix, b: Matrix) -> None:
