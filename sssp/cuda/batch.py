@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from sssp.cuda.fill import fill
+from sssp.cuda.pool import fill
 
 #: int64 words of a row in ``Batch.counters``: what the method counts, in the order of its
 #: ``statistics``; last a status code (`sssp.kernels.status`)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, kernel, select
 from sssp.cuda.device_memory import available_bytes, device_graph
-from sssp.cuda.fill import blocks_for, fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import blocks_for, device_array, fill
 from sssp.engine.memory import check_memory
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, unreached

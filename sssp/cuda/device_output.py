@@ -1,18 +1,83 @@
-"""The form of an answer that stays on the device; the others are `sssp.engine.outputs`."""
+"""Answers that stay on the device, and their dtype; other forms are in `sssp.engine.outputs`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba import int32, int64
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import cuda
-from sssp.cuda.narrow_device import narrow_on_device
-from sssp.cuda.pool import device_array
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows, gather
+from sssp.engine.narrow import refuse_narrow
 from sssp.engine.request import Answer, Request
-from sssp.kernels.dtypes import INDEX, INT32, INT64
+from sssp.kernels.dtypes import INDEX, INT32, INT64, unreached
+
+#: blocks of a kernel that leaves one number for a whole matrix
+BLOCKS = 1 if SIMULATOR else 512
+
+
+@kernel
+def _magnitude_kernel(values, missing, greatest):
+    """Find the greatest absolute value of int64 distances."""
+    own = int64(0)
+    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
+    while i < values.size:
+        if values[i] != missing:
+            own = max(own, abs(values[i]))
+        i += stride
+    cuda.atomic.max(greatest, 0, own)
+
+
+@kernel
+def _narrow_kernel(values, missing, narrow, narrow_missing):
+    """Copy int64 distances that fit to int32."""
+    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
+    while i < values.size:
+        narrow[i] = narrow_missing if values[i] == missing else int32(values[i])
+        i += stride
+
+
+def narrow_on_device(
+    flat: Any, asked: np.dtype[Any] | None, stream: Any, extremes: tuple[Any, Any] | None = None
+) -> Any:
+    """Bring int64 distances to int32 where the call asks for it, or leaves it open and all fit.
+
+    The twin of `sssp.engine.narrow`.
+
+    Parameters
+    ----------
+    flat : device array, one axis
+    asked : dtype or None
+        What the distances must be.
+    stream : stream
+    extremes : tuple, optional
+        Least and greatest distance, where they are known.
+
+    Raises
+    ------
+    DistanceOverflowError
+        A distance does not fit int32, which the call asks for.
+    """
+    if flat.dtype != INT64 or asked == INT64:
+        return flat
+    if extremes is None:
+        found = cuda.to_device(np.zeros(1, INT64))
+        _magnitude_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), found)
+        magnitude = int(found.copy_to_host(stream=stream)[0])
+        stream.synchronize()
+    else:
+        magnitude = max(int(extremes[1]), -int(extremes[0]))
+    if magnitude >= unreached(INT32):
+        if asked is None:
+            return flat
+        raise refuse_narrow(magnitude)
+    narrow = device_array(flat.size, INT32)
+    _narrow_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), narrow, unreached(INT32))
+    stream.synchronize()
+    return narrow
 
 
 class DeviceForm:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
 from sssp.cuda.device_memory import device_graph, fetch
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64

@@ -17,8 +17,7 @@ from sssp.cuda import reduce
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
 from sssp.cuda.device_memory import download
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries

@@ -20,8 +20,7 @@ from numba import int32
 
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.request import Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX

@@ -1,41 +1,73 @@
-"""Numbers as integers that order alike: what atomic minima of the hardware need."""
+"""Bits of numbers, and integers that order like them: what atomic minima of the hardware need."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import int32, int64
+from numba import from_dtype, int32, int64
 
-from sssp.cuda.compiler import SIMULATOR, bits_of, inline
+from sssp.cuda.compiler import SIMULATOR, inline
 
 
-def number_of_bits(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives the number of the same bits as an integer."""
-    if SIMULATOR:
+def bits_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives a number as the integer of the same bits.
 
-        def value_of(bits):
-            return np.dtype(f"u{dtype.itemsize}").type(bits).view(dtype)
+    Floats that are not negative order like their bits.
+    """
+    if dtype.kind == "i":
 
-    elif dtype.kind == "i":
-        integer = int32 if dtype.itemsize == 4 else int64
+        def bits(value):
+            return value
 
-        def value_of(bits):
-            return integer(bits)
+    elif SIMULATOR:
+        integer = np.dtype(f"i{dtype.itemsize}")
 
-    elif dtype.itemsize == 4:
+        def bits(value):
+            return dtype.type(value).view(integer)
+
+    elif dtype == np.float32:
+        from numba.cuda.libdevice import float_as_int
+
+        def bits(value):
+            return float_as_int(value)
+
+    else:
+        from numba.cuda.libdevice import double_as_longlong
+
+        def bits(value):
+            return double_as_longlong(value)
+
+    return inline(bits)
+
+
+def number_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives an integer as the number of the same bits."""
+    if dtype.kind == "i":
+        kind = from_dtype(dtype)
+
+        def number(bits):
+            return kind(bits)
+
+    elif SIMULATOR:
+        integer = np.dtype(f"i{dtype.itemsize}")
+
+        def number(bits):
+            return integer.type(bits).view(dtype)
+
+    elif dtype == np.float32:
         from numba.cuda.libdevice import int_as_float
 
-        def value_of(bits):
+        def number(bits):
             return int_as_float(int32(bits))
 
     else:
         from numba.cuda.libdevice import longlong_as_double
 
-        def value_of(bits):
+        def number(bits):
             return longlong_as_double(int64(bits))
 
-    return inline(value_of)
+    return inline(number)
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -47,7 +79,7 @@ def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if dtype.kind == "i":
         same = bits_of(dtype)
         return same, same
-    bits, plain_number_of = bits_of(dtype), number_of_bits(dtype)
+    bits, plain_value_of = bits_of(dtype), number_of(dtype)
     integer = np.int32 if dtype.itemsize == 4 else np.int64
     but_sign = integer(np.iinfo(integer).max)
     zero = integer(0)
@@ -58,7 +90,7 @@ def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
         return plain if plain >= zero else integer(plain ^ but_sign)
 
     @inline
-    def number_of(key):
-        return plain_number_of(key if key >= zero else integer(key ^ but_sign))
+    def value_of(key):
+        return plain_value_of(key if key >= zero else integer(key ^ but_sign))
 
-    return ordered, number_of
+    return ordered, value_of

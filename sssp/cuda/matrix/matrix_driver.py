@@ -25,9 +25,8 @@ from sssp.cuda.compiler import (
     wait_for_device,
 )
 from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
-from sssp.cuda.fill import fill
-from sssp.cuda.narrow_device import narrow_on_device
-from sssp.cuda.pool import device_array
+from sssp.cuda.device_output import narrow_on_device
+from sssp.cuda.pool import device_array, fill
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_request import (
     MatrixRequest,

@@ -14,9 +14,9 @@ import numpy as np
 from numba import int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel
-from sssp.cuda.fill import fill
 from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
+from sssp.cuda.pool import fill
 from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer

@@ -38,8 +38,7 @@ from sssp.cuda.compiler import (
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import from_lane
 from sssp.cuda.device_memory import available_bytes, download, upload
-from sssp.cuda.fill import fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import device_array, fill
 from sssp.engine.matrix_request import WORD, ClosureRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar

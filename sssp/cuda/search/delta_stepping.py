@@ -31,15 +31,13 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
-from sssp.cuda.device.bits import number_of_bits
-from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
-from sssp.cuda.device.slots import SLOTS, rotate, slots_of
+from sssp.cuda.device.bits import bits_of, number_of
+from sssp.cuda.device.grid import SLOTS, barrier_of, blocks_at_once, rotate, slots_of, worker_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.device_memory import DeviceGraph
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
@@ -359,7 +357,7 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     leave one bit free. In the word of an unreached vertex all bits are set but, of an integer
     dtype, the highest: then it has the same bits as what stands for an unreached distance.
     """
-    bits, value_of = bits_of(dtype), number_of_bits(dtype)
+    bits, number = bits_of(dtype), number_of(dtype)
     unsigned = np.dtype(f"u{dtype.itemsize}").type if SIMULATOR else UNSIGNED[dtype.itemsize]
 
     @inline
@@ -367,10 +365,10 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
         return unsigned((unsigned(bits(value)) << unsigned(1)) | unsigned(queued))
 
     @inline
-    def number_of(word):
-        return value_of(unsigned(word >> unsigned(1)))
+    def value_of(word):
+        return number(unsigned(word >> unsigned(1)))
 
-    return word_of, number_of
+    return word_of, value_of
 
 
 def _unreached_word(dtype: np.dtype[Any]) -> Any:
@@ -383,7 +381,7 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
 
     An arc is one word where both fit 64 bits, else two.
     """
-    weight_of = number_of_bits(dtype)
+    weight_of = number_of(dtype)
     if dtype.itemsize == 4:
 
         def arc_of(table, vertex, k):

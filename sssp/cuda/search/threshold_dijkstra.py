@@ -32,9 +32,10 @@ from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
-from sssp.cuda.device.slots import SLOTS, rotate, slots_of
+from sssp.cuda.device.bits import bits_of
+from sssp.cuda.device.grid import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array

@@ -18,8 +18,7 @@ from numba import from_dtype, int32, uint32
 from sssp.cuda.batch import CLIPPED_ROW, Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import barrier_of, worker_of
-from sssp.cuda.device.slots import SLOTS, slots_of
+from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (

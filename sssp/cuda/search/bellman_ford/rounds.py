@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device.slots import SLOTS
+from sssp.cuda.device.grid import SLOTS, blocks_at_once
 from sssp.engine.cycles import (
     error_of,
     has_cycle,

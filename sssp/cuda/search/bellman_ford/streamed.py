@@ -14,7 +14,7 @@ from numba import uint32
 
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
-from sssp.cuda.device.slots import slots_of
+from sssp.cuda.device.grid import slots_of
 from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
