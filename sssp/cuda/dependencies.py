@@ -32,22 +32,9 @@ SIZE, REACHED = 0, 1
 
 @kernel
 def _dependencies_kernel(
-    in_indptr,
-    tails,
-    in_weights,
-    indptr,
-    heads,
-    weights,
-    distances,
-    unseen,
-    sources,
-    left,
-    order,
-    levels,
-    paths,
-    shares,
-    status,
-):
+    in_indptr, tails, in_weights, indptr, heads, weights, distances, unseen, sources, left, order,
+    levels, paths, shares, status,
+):  # fmt: skip
     """Add up, for every vertex, the shares of shortest paths from the source that pass it.
 
     ========== =========== ======= ==========================================================
@@ -215,13 +202,9 @@ class Dependencies:
             status = cuda.to_device(np.full(rows, DONE, np.int64))
             if rows and n:
                 _dependencies_kernel[rows, THREADS](
-                    *self._arcs,
-                    distances.for_kernels(),
-                    unreached(distances.dtype),
-                    cuda.to_device(sources),
-                    *scratch,
-                    status,
-                )
+                    *self._arcs, distances.for_kernels(), unreached(distances.dtype),
+                    cuda.to_device(sources), *scratch, status,
+                )  # fmt: skip
                 _add_rows_kernel[blocks_for(n), THREADS](scratch[-1], self._total)
             found: NDArray[np.int64] = status.copy_to_host()
         return found

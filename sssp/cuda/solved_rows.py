@@ -74,15 +74,7 @@ def _count_kernel(distances, unseen, counts):
 
 @kernel
 def _compact_kernel(
-    distances,
-    unseen,
-    predecessors,
-    with_tails,
-    with_numbers,
-    offsets,
-    vertices,
-    numbers,
-    tails,
+    distances, unseen, predecessors, with_tails, with_numbers, offsets, vertices, numbers, tails
 ):
     """Write down what a tile has reached, in order of vertex, from its offset on.
 
@@ -362,16 +354,9 @@ class DeviceRows:
         ends = np.cumsum(found).reshape(found.shape)
         offsets.copy_to_device(ends - found, stream=batch.stream)
         _compact_kernel[launch](
-            matrix,
-            absent,
-            matrix.view(INDEX) if self.predecessors is None else self.predecessors,
-            tails,
-            numbers,
-            offsets,
-            scratch.vertices,
-            scratch.numbers,
-            scratch.tails,
-        )
+            matrix, absent, matrix.view(INDEX) if self.predecessors is None else self.predecessors,
+            tails, numbers, offsets, scratch.vertices, scratch.numbers, scratch.tails,
+        )  # fmt: skip
         size = int(ends[-1, -1])
         columns = [
             on_host(column[:size], batch.stream) if wanted else None

@@ -116,22 +116,9 @@ def _is_tight(start, weight, end, tolerance):
 
 @kernel
 def _fewest_arcs_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    first_sources,
-    finals,
-    tolerances,
-    distances,
-    origin,
-    has_origin,
-    ties,
-    every_row,
-    predecessors,
-    hops,
-    queue,
-):
+    indptr, indices, weights, sources, first_sources, finals, tolerances, distances, origin,
+    has_origin, ties, every_row, predecessors, hops, queue,
+):  # fmt: skip
     """Breadth-first search over the tight arcs of a row, level by level, one block a row.
 
     ============= =========== ======= ===============================================
@@ -433,12 +420,7 @@ class Tree:
         for _ in range(passes):
             batch.fill(changed, 0)
             _spread_kernel[launch](
-                *self.arcs,
-                scratch.finals,
-                scratch.tolerances,
-                batch.distances,
-                origin,
-                changed,
+                *self.arcs, scratch.finals, scratch.tolerances, batch.distances, origin, changed
             )
         moved = changed.copy_to_host(stream=batch.stream)
         batch.stream.synchronize()
@@ -449,15 +431,10 @@ class Tree:
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](
-            batch.distances,
-            self.scratch.finals,
-            found,
-            found if hops is None else hops,
-            hops is not None,
-            batch.unseen,
-            kind.type(4 * self.graph.n * np.finfo(kind).eps),
+            batch.distances, self.scratch.finals, found, found if hops is None else hops,
+            hops is not None, batch.unseen, kind.type(4 * self.graph.n * np.finfo(kind).eps),
             tolerances,
-        )
+        )  # fmt: skip
         host = tolerances.copy_to_host(stream=batch.stream)
         batch.stream.synchronize()
         return bool(host[: batch.rows].any())
@@ -480,32 +457,17 @@ class Tree:
         has_origin = origin is not None
         origin = origin if has_origin else scratch.ties
         _smallest_tails_kernel[(BLOCKS, batch.rows), THREADS, batch.stream](
-            *self.arcs,
-            scratch.finals,
-            batch.distances,
-            origin,
-            has_origin,
-            predecessors,
+            *self.arcs, scratch.finals, batch.distances, origin, has_origin, predecessors,
             scratch.ties,
-        )
+        )  # fmt: skip
         every_row = fewest_arcs or self.graph.least_weight < 0
 
         def take_fewest_arcs() -> None:
             _fewest_arcs_kernel[batch.rows, THREADS, batch.stream](
-                *self.arcs,
-                batch.sources,
-                batch.first_sources,
-                scratch.finals,
-                scratch.tolerances,
-                batch.distances,
-                origin,
-                has_origin,
-                scratch.ties,
-                every_row,
-                predecessors,
-                scratch.hops,
-                scratch.queue,
-            )
+                *self.arcs, batch.sources, batch.first_sources, scratch.finals, scratch.tolerances,
+                batch.distances, origin, has_origin, scratch.ties, every_row, predecessors,
+                scratch.hops, scratch.queue,
+            )  # fmt: skip
 
         take_fewest_arcs()
         if self.may_be_inexact and self._widen(predecessors, scratch.hops):

@@ -28,12 +28,7 @@ from sssp.cuda.device_memory import available_bytes, device_graph, download, upl
 from sssp.cuda.device_output import narrow_on_device
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
-from sssp.engine.matrix_request import (
-    MatrixRequest,
-    NegativeDiagonalError,
-    overflowed,
-    threshold,
-)
+from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, overflowed, threshold
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph

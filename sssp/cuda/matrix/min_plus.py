@@ -292,23 +292,11 @@ def _make_kernel(dtype: np.dtype[Any]) -> Any:
         row, column = uint32(cuda.blockIdx.y * tile), uint32(cuda.blockIdx.x * tile)
         start = int64(out_start + int64(row) * int64(out_stride) + int64(column))
         product(
-            out,
-            start,
-            out,
-            start,
-            out_stride,
-            a,
-            int64(a_start + int64(row) * int64(a_stride)),
-            a_stride,
-            b,
-            int64(b_start + int64(column)),
-            b_stride,
-            min(uint32(tile), uint32(rows - row)),
-            min(uint32(tile), uint32(columns - column)),
-            depth,
-            out,
-            out,
-        )
+            out, start, out, start, out_stride, a, int64(a_start + int64(row) * int64(a_stride)),
+            a_stride, b, int64(b_start + int64(column)), b_stride,
+            min(uint32(tile), uint32(rows - row)), min(uint32(tile), uint32(columns - column)),
+            depth, out, out,
+        )  # fmt: skip
 
     return _product_kernel
 

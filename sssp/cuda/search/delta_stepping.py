@@ -767,23 +767,9 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
     def _delta_stepping_kernel(
-        indptr,
-        indices,
-        weights,
-        table,
-        sources,
-        first_sources,
-        targets,
-        bound,
-        width,
-        first_row,
-        all_words,
-        all_common_near,
-        all_common_far,
-        all_common_sizes,
-        all_common_least,
-        counters,
-    ):
+        indptr, indices, weights, table, sources, first_sources, targets, bound, width, first_row,
+        all_words, all_common_near, all_common_far, all_common_sizes, all_common_least, counters,
+    ):  # fmt: skip
         """Search from the sources of one row with all blocks, or from those of a row with each.
 
         ================ =============== ======== ================================================
@@ -945,17 +931,9 @@ class _DeltaSearch(Search):
             blocks, threads = batch.rows, self._threads_alone(batch.rows)
         for first_row in range(batch.rows if together else 1):
             search[blocks, threads, batch.stream](
-                *self.arcs,
-                batch.sources,
-                batch.first_sources,
-                batch.targets,
-                batch.bound,
-                width,
-                first_row,
-                words,
-                *scratch,
-                batch.counters,
-            )
+                *self.arcs, batch.sources, batch.first_sources, batch.targets, batch.bound, width,
+                first_row, words, *scratch, batch.counters,
+            )  # fmt: skip
 
     def _blocks_together(self) -> int:
         """Blocks for one source: as many as its frontier keeps busy, at most all that fit."""

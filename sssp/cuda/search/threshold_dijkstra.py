@@ -604,31 +604,11 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=MAX_REGISTERS[dtype.itemsize])
     def _threshold_dijkstra_kernel(
-        indptr,
-        heads,
-        weights,
-        lightest_heads,
-        lightest_weights,
-        in_indptr,
-        tails,
-        in_weights,
-        lightest_tails,
-        lightest_in_weights,
-        sources,
-        first_sources,
-        targets,
-        bound,
-        unseen,
-        all_distances,
-        all_distance_bits,
-        counters,
-        all_settled,
-        all_pointers,
-        all_in_pointers,
-        all_in_least,
-        all_seen,
-        spilled,
-    ):
+        indptr, heads, weights, lightest_heads, lightest_weights, in_indptr, tails, in_weights,
+        lightest_tails, lightest_in_weights, sources, first_sources, targets, bound, unseen,
+        all_distances, all_distance_bits, counters, all_settled, all_pointers, all_in_pointers,
+        all_in_least, all_seen, spilled,
+    ):  # fmt: skip
         """Search from the sources of a row with each block.
 
         =================== ================== ======= =========================================
@@ -809,23 +789,11 @@ class _ThresholdSearch(Search):
             batch.fill(array, 0)
         threads = THREADS_ALONE if batch.rows == 1 else THREADS
         _make_kernel(self.dtype, in_out=self.in_out)[batch.rows, threads, batch.stream](
-            *self.out_arcs,
-            *self.in_arcs,
-            batch.sources,
-            batch.first_sources,
-            batch.targets,
-            batch.bound,
-            batch.unseen,
-            batch.distances,
-            batch.distances.view(np.dtype(f"i{self.dtype.itemsize}")),
-            batch.counters,
-            settled,
-            pointers.view(np.uint32),
-            in_pointers.view(np.uint32),
-            in_least,
-            seen,
-            lists,
-        )
+            *self.out_arcs, *self.in_arcs, batch.sources, batch.first_sources, batch.targets,
+            batch.bound, batch.unseen, batch.distances,
+            batch.distances.view(np.dtype(f"i{self.dtype.itemsize}")), batch.counters, settled,
+            pointers.view(np.uint32), in_pointers.view(np.uint32), in_least, seen, lists,
+        )  # fmt: skip
 
 
 def solve(

@@ -210,19 +210,9 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
     @kernel(max_registers=65536 // THREADS // (1 if together else 2))
     def _pull_kernel(
-        indptr,
-        indices,
-        weights,
-        bound,
-        lowest,
-        allowance,
-        first_row,
-        keys,
-        other_keys,
-        changes,
-        predecessors,
-        counters,
-    ):
+        indptr, indices, weights, bound, lowest, allowance, first_row, keys, other_keys, changes,
+        predecessors, counters,
+    ):  # fmt: skip
         """Run rounds on one row with all blocks, or on a row with each.
 
         Until nothing changes, or `allowance` vertices have been expanded.
@@ -308,19 +298,10 @@ class PullSearch(BellmanFordSearch):
         def launch(allowance: int) -> None:
             for first_row in first_rows:
                 pull[blocks, THREADS, batch.stream](
-                    indptr.view(np.uint32),
-                    indices.view(np.uint32),
-                    weights,
-                    batch.bound,
-                    self.lowest,
-                    allowance,
-                    first_row,
-                    self.keys(batch),
-                    other_keys,
-                    changes,
-                    predecessors,
-                    batch.counters,
-                )
+                    indptr.view(np.uint32), indices.view(np.uint32), weights, batch.bound,
+                    self.lowest, allowance, first_row, self.keys(batch), other_keys, changes,
+                    predecessors, batch.counters,
+                )  # fmt: skip
 
         # after a round without changes both generations are the same
         self.run_rounds(batch, changes, self.keys(batch), predecessors, launch)

@@ -323,26 +323,9 @@ def _make_push_kernel(
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=65536 // THREADS // (1 if together else 2))
     def _push_kernel(
-        indptr,
-        indices,
-        weights,
-        places,
-        chunk_bits,
-        pending,
-        wanted,
-        group_bits,
-        negative,
-        bound,
-        lowest,
-        allowance,
-        first_row,
-        words,
-        marks,
-        lists,
-        counts,
-        predecessors,
-        counters,
-    ):
+        indptr, indices, weights, places, chunk_bits, pending, wanted, group_bits, negative, bound,
+        lowest, allowance, first_row, words, marks, lists, counts, predecessors, counters,
+    ):  # fmt: skip
         """Run rounds on one row with all blocks, or on a row with each.
 
         Until a list is empty, or `allowance` vertices have been expanded.
@@ -467,13 +450,9 @@ class PushSearch(BellmanFordSearch):
         else:
             batch.fill(marks, 0)
         _make_start_kernel(self.dtype)[batch.rows, THREADS, batch.stream](
-            batch.sources,
-            batch.first_sources,
-            self.indptr,
-            self.words(batch, scratch),
-            lists,
+            batch.sources, batch.first_sources, self.indptr, self.words(batch, scratch), lists,
             counts,
-        )
+        )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
         """Where the kernels keep distances: those of 64 bits in place."""
@@ -490,24 +469,9 @@ class PushSearch(BellmanFordSearch):
         def launch(allowance: int) -> None:
             for first_row in first_rows:
                 push[blocks, THREADS, batch.stream](
-                    self.indptr,
-                    *arcs,
-                    chunks.places,
-                    chunks.bits,
-                    chunks.pending,
-                    chunks.wanted,
-                    self.group_bits,
-                    self.negative,
-                    batch.bound,
-                    self.lowest,
-                    allowance,
-                    first_row,
-                    self.words(batch, scratch),
-                    marks,
-                    lists,
-                    counts,
-                    predecessors,
-                    batch.counters,
-                )
+                    self.indptr, *arcs, chunks.places, chunks.bits, chunks.pending, chunks.wanted,
+                    self.group_bits, self.negative, batch.bound, self.lowest, allowance, first_row,
+                    self.words(batch, scratch), marks, lists, counts, predecessors, batch.counters,
+                )  # fmt: skip
 
         return launch

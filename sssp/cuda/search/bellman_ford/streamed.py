@@ -290,17 +290,11 @@ class _Traffic:
         vertices = 1 << int(search.chunk_bits)
         grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)
         _admit_kernel[grid, THREADS, batch.stream](
-            np.uint32(chunk),
-            search.chunk_bits,
-            np.int32(search.place(chunk, slot) - search.bounds(chunk)[0]),
-            search.indptr,
-            batch.counters,
-            self.chunks.places,
-            self.chunks.wanted,
-            self.chunks.pending,
-            self.lists,
+            np.uint32(chunk), search.chunk_bits,
+            np.int32(search.place(chunk, slot) - search.bounds(chunk)[0]), search.indptr,
+            batch.counters, self.chunks.places, self.chunks.wanted, self.chunks.pending, self.lists,
             self.counts,
-        )
+        )  # fmt: skip
         self.residents.append((slot, chunk))
         # about as much work as the chunk brings: more, and what it has not got is done in vain
         self.launch(vertices)
