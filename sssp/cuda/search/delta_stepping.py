@@ -42,7 +42,7 @@ from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.dtypes import unreached
 from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
@@ -901,22 +901,9 @@ class _DeltaSearch(Search):
         bits = weights.view(self.unsigned)
         table = on_device.array(f"first arcs, {dtype}", lambda: _first_arcs(indptr, indices, bits))
         self.arcs = (indptr, indices, weights, table)
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        piles = 4 * self.graph.n * INDEX.itemsize
-        return piles + COMMON_SIZES * INDEX.itemsize + SLOTS * self.dtype.itemsize
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: common near and far piles, their sizes, least far distances."""
-        n = self.graph.n
-        return (
-            device_array((rows, 2, n), np.uint32),
-            device_array((rows, 2, n), np.uint32),
-            device_array((rows, COMMON_SIZES), np.uint32),
-            device_array((rows, SLOTS), self.unsigned),
-        )
+        # common near and far piles, their sizes, least far distances
+        pile = (2, graph.n), np.uint32
+        self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources: a block each, or few of them one after the other."""

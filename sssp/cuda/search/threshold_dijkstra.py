@@ -38,7 +38,6 @@ from sssp.cuda.device.bits import bits_of
 from sssp.cuda.device.grid import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.device_memory import DeviceGraph
-from sssp.cuda.pool import device_array
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_weight
@@ -737,10 +736,18 @@ class _ThresholdSearch(Search):
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], *, in_out: bool
     ) -> None:
-        self.n, self.dtype, self.in_out = graph.n, dtype, in_out
+        self.dtype, self.in_out = dtype, in_out
         self.out_arcs = self._arcs(graph, on_device, reverse=False)
         # unused without the IN test: then any arcs will do
         self.in_arcs = self._arcs(graph, on_device, reverse=True) if in_out else self.out_arcs
+        # threads own one open vertex more or less than others
+        n, places = graph.n, graph.n + THREADS_ALONE
+        n_in, places_in = (n, places) if in_out else (1, 1)
+        # settled flags, pointers, lightest arcs in, distances seen, lists
+        self.row_arrays = (
+            ((n,), np.uint8), ((n,), INDEX), ((n_in,), INDEX), ((places_in,), dtype),
+            ((places,), dtype), ((3, places), np.uint32),
+        )  # fmt: skip
 
     def _arcs(self, graph: Graph, on_device: DeviceGraph, *, reverse: bool) -> tuple[Any, ...]:
         side = "reverse " if reverse else ""
@@ -756,30 +763,6 @@ class _ThresholdSearch(Search):
             weights,
             on_device.array(f"{side}lightest ends, {self.dtype}", lambda: table()[0]),
             on_device.array(f"{side}lightest weights, {self.dtype}", lambda: table()[1]),
-        )
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        pointers = INDEX.itemsize * (2 if self.in_out else 1)
-        numbers = self.dtype.itemsize * (2 if self.in_out else 1)
-        return self.n * (1 + pointers) + self._entries * (numbers + 3 * INDEX.itemsize)
-
-    @property
-    def _entries(self) -> int:
-        """Places for the open vertices, for threads own one more or less."""
-        return self.n + THREADS_ALONE
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch: settled flags, pointers, lightest arcs in, distances seen, lists."""
-        n_in, entries_in = (self.n, self._entries) if self.in_out else (1, 1)
-        return (
-            device_array((rows, self.n), np.uint8),
-            device_array((rows, self.n), INDEX),
-            device_array((rows, n_in), INDEX),
-            device_array((rows, entries_in), self.dtype),
-            device_array((rows, self._entries), self.dtype),
-            device_array((rows, 3, self._entries), np.uint32),
         )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:

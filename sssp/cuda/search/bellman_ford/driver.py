@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from sssp.cuda.batch import Search
+from sssp.cuda.batch import Search, row_bytes
 from sssp.cuda.device_memory import DeviceGraph, available_bytes
 from sssp.cuda.search.bellman_ford.pull import PullSearch
-from sssp.cuda.search.bellman_ford.push import PushSearch, push_bytes
+from sssp.cuda.search.bellman_ford.push import PushSearch, row_arrays
 from sssp.cuda.search.bellman_ford.streamed import StreamedSearch
 from sssp.cuda.search_driver import solve_rows
 from sssp.cuda.tree import tree_bytes
@@ -66,7 +66,7 @@ def solve(
 
 def _budget(graph: Graph, request: Request, on_device: DeviceGraph, dtype: np.dtype[Any]) -> int:
     """Bytes for arcs beside one row with all its scratch."""
-    row = graph.n * (dtype.itemsize + 1) + push_bytes(graph, dtype)
+    row = graph.n * (dtype.itemsize + 1) + row_bytes(row_arrays(graph, dtype))
     row += tree_bytes(graph, request)
     row += (graph.n + 1) * INDEX.itemsize  # indptr, which all rows share
     return available_bytes(request.memory_limit, on_device.nbytes) - row

@@ -20,7 +20,6 @@ from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph
-from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
@@ -268,20 +267,9 @@ class PullSearch(BellmanFordSearch):
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
         self.arcs = on_device.arcs(graph, dtype, reverse=True)
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        return self.graph.n * (self.dtype.itemsize + INDEX.itemsize)
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: the other generation, whether anything changed, predecessors."""
-        n = self.graph.n
-        return (
-            device_array((rows, n), self.integer),
-            device_array((rows, SLOTS), np.uint32),
-            device_array((rows, n), INDEX),
-        )
+        # the other generation, whether anything changed, predecessors
+        n = graph.n
+        self.row_arrays = ((n,), self.integer), ((SLOTS,), np.uint32), ((n,), INDEX)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources."""

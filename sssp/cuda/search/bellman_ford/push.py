@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import from_dtype, int64, uint32
 
-from sssp.cuda.batch import CLIPPED_ROW, Batch
+from sssp.cuda.batch import CLIPPED_ROW, Batch, RowArrays
 from sssp.cuda.compiler import cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
@@ -389,11 +389,16 @@ def _make_push_kernel(
     return _push_kernel
 
 
-def push_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
-    """Scratch of a row: words or marks, lists, predecessors."""
-    stamps = 8 if dtype.itemsize == 4 else INDEX.itemsize
-    trees = INDEX.itemsize if graph.least_weight < 0 else 0
-    return graph.n * (stamps + 2 * PARTS * INDEX.itemsize + trees)
+def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
+    """Return the scratch of a row: words and marks, lists and their sizes, predecessors."""
+    n, narrow = graph.n, dtype.itemsize == 4
+    return (
+        ((n if narrow else 1,), np.int64),
+        ((1 if narrow else n,), np.uint32),
+        ((2, PARTS, n), np.uint32),
+        ((SLOTS,), np.uint32),
+        ((n if graph.least_weight < 0 else 1,), INDEX),
+    )
 
 
 class PushSearch(BellmanFordSearch):
@@ -403,6 +408,7 @@ class PushSearch(BellmanFordSearch):
 
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
+        self.row_arrays = row_arrays(graph, dtype)
         average = math.log2(max(graph.m / max(graph.n, 1), 1))
         bits = min(max(math.ceil(average), LEAST_GROUP_BITS), MOST_GROUP_BITS)
         self.group_bits = np.uint32(bits)
@@ -411,22 +417,6 @@ class PushSearch(BellmanFordSearch):
         if not self.arcs_travel:
             _, indices, weights = on_device.arcs(graph, dtype)
             self.arcs = indices.view(np.uint32), weights
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        return push_bytes(self.graph, self.dtype)
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: words and marks, lists and their sizes, predecessors."""
-        n, narrow = self.graph.n, self.dtype.itemsize == 4
-        return (
-            device_array((rows, n if narrow else 1), np.int64),
-            device_array((rows, 1 if narrow else n), np.uint32),
-            device_array((rows, 2, PARTS, n), np.uint32),
-            device_array((rows, SLOTS), np.uint32),
-            device_array((rows, n if self.negative else 1), INDEX),
-        )
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources."""

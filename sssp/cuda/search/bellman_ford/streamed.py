@@ -116,6 +116,7 @@ class StreamedSearch(PushSearch):
         self.arc_bytes = INDEX.itemsize + dtype.itemsize
         self._cut(graph, budget)
         super().__init__(graph, on_device, dtype)
+        self.row_arrays += (((graph.n,), np.uint8),)  # whether vertices are pending
         self.device_number = on_device.number
 
     def _cut(self, graph: Graph, budget: int) -> None:
@@ -138,11 +139,6 @@ class StreamedSearch(PushSearch):
         self.slots = self.chunks if self.all_fit else min(self.chunks, slots)
         #: arcs that there is room for
         self.room = max(graph.m, 1) if self.all_fit else self.slots * self.slot_size
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        return super().row_bytes + self.graph.n
 
     @property
     def fixed_bytes(self) -> int:
@@ -168,7 +164,6 @@ class StreamedSearch(PushSearch):
         """Return the scratch of a batch; pending flags and the slots last."""
         return (
             *super().allocate(rows),
-            device_array((rows, self.graph.n), np.uint8),
             device_array(self.room, np.uint32),
             device_array(self.room, self.dtype),
         )
