@@ -314,7 +314,7 @@ class _Rows:
                 self.test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
                 for row in distances[suspects]
             )
-        return overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
+        return _overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
 
     def _complete(self, lane: _Lane, batch: Batch) -> DeviceRows:
         """Return a finished batch with origins and trees, where wanted."""
@@ -392,21 +392,12 @@ def _make_leads_on_kernel(integral: bool) -> Any:
     return _leads_on_kernel
 
 
-def overflowed(
+def _overflowed(
     test: OverflowTest, arcs: tuple[Any, ...], batch: Batch, suspects: np.ndarray[Any, Any]
 ) -> bool:
     """Whether a wanted vertex of a batch may be unreached only because the dtype is too narrow.
 
-    Parameters
-    ----------
-    test : OverflowTest
-        Of the request.
-    arcs : tuple of device arrays
-        ``indptr``, ``indices``, ``weights``.
-    batch : Batch
-        Solved.
-    suspects : ndarray, shape (rows,), bool
-        Rows to be looked at.
+    The exact test of `sssp.engine.overflow`, which explains it, in the rows that are `suspects`.
     """
     stream = batch.stream
     on_device = cuda.to_device(suspects.astype(INDEX), stream=stream)
