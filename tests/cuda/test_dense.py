@@ -202,8 +202,8 @@ def test_memory_is_planned_and_refused_with_numbers(method, device):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_product_of_rectangles_inside_larger_matrices(dtype, device):
+    from bench.products import View, multiply
     from sssp.cuda.compiler import cuda
-    from sssp.cuda.matrix.min_plus import View, multiply
 
     random = np.random.default_rng(0)
     stream = cuda.stream()

@@ -75,10 +75,9 @@ def launch_square(matrix: Matrix, after: Matrix) -> None:
     """Queue a squaring of `matrix` into `after`."""
     dtype, n = np.dtype(matrix.flat.dtype), matrix.n
     with_tails = matrix.tails is not None
-    tails = (matrix.tails, after.tails) if with_tails else (matrix.flat, after.flat)
     tiles = -(-n // tile_side(dtype, with_tails=with_tails))
     _make_kernel(dtype, with_tails=with_tails)[(tiles, tiles), THREADS, matrix.stream](
-        matrix.flat, after.flat, *tails, np.uint32(n), matrix.flags
+        matrix.flat, after.flat, matrix.any_tails, after.any_tails, np.uint32(n), matrix.flags
     )
 
 
@@ -121,7 +120,7 @@ def solve(
                 if not looks:
                     continue
                 stops = method.early_stop and not matrix.flag(CHANGED)
-                if stops or matrix.negative_vertex() is not None:
+                if stops or matrix.flag(NEGATIVE):
                     return matrix, finished
                 advance(1)
         return matrix, rounds
