@@ -33,7 +33,7 @@ def _magnitude_kernel(values, missing, greatest):
 
 @kernel
 def _narrow_kernel(values, missing, narrow, narrow_missing):
-    """Copy int64 distances that fit to int32."""
+    """Copy int64 distances or weights that fit to int32; what stands for none, or closed, too."""
     i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
     while i < values.size:
         narrow[i] = narrow_missing if values[i] == missing else int32(values[i])
@@ -74,6 +74,11 @@ def narrow_on_device(
         if asked is None:
             return flat
         raise refuse_narrow(magnitude)
+    return copy_to_int32(flat, stream)
+
+
+def copy_to_int32(flat: Any, stream: Any) -> Any:
+    """Return int64 distances or weights that fit as int32."""
     narrow = device_array(flat.size, INT32)
     _narrow_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), narrow, unreached(INT32))
     stream.synchronize()

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
 from sssp.cuda.device_memory import device_graph, fetch
+from sssp.cuda.device_output import copy_to_int32
 from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
@@ -26,8 +27,6 @@ BLOCKS = 2 if SIMULATOR else 256
 #: what each of them finds: the least and the greatest open weight, the number of closed arcs, and
 #: whether some weight is one that a graph does not store
 LEAST, GREATEST, CLOSED, ODD, WORDS = 0, 1, 2, 3, 4
-#: what a closed arc weighs in the narrow dtype, above any open one
-CLOSED_NARROW = int(closed_weight(INT32))
 
 
 @cache
@@ -120,13 +119,6 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
 
 
 @kernel
-def _narrow_kernel(wide, narrow):
-    """Copy 64-bit weights into 32 bits, where all open ones fit."""
-    for arc in range(cuda.grid(1), wide.size, cuda.gridsize(1)):
-        narrow[arc] = min(wide[arc], CLOSED_NARROW)
-
-
-@kernel
 def _directions_kernel(weights, twins, differ):
     """Note in ``differ[0]`` that an arc does not weigh what its twin weighs."""
     for arc in range(cuda.grid(1), weights.size, cuda.gridsize(1)):
@@ -204,8 +196,7 @@ def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
         return None
     extremes = _extremes(found, graph.m)
     if there.dtype == INT64 and integer_dtype(extremes.least, extremes.greatest) == INT32:
-        wide, there = there, device_array(graph.m, INT32)
-        _narrow_kernel[blocks_for(graph.m), THREADS, stream](wide, there)
+        there = copy_to_int32(there, stream)
     directed = graph.directed
     if not directed:
         differ = cuda.to_device(np.zeros(1, INDEX))

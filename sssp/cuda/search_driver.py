@@ -145,10 +145,8 @@ class _Rows:
         self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
         self.on_host = request.output != "device"
         columns = graph.n if search.columns is None else search.columns
-        self.columns, self.targeted = (
-            columns,
-            request.targets is not None and search.columns is None,
-        )
+        self.columns = columns
+        self.targeted = request.targets is not None and search.columns is None
         self.form: Any
         if self.on_host:
             self.form = make_form(graph.n, request, dtype)
@@ -179,7 +177,10 @@ class _Rows:
         self.firsts = upload(np.array(firsts, np.int64))
         # (whose views cost less than to cut the array)
         sources = [whole] if request.nearest else whole.split(self.size)
-        self.vertex_weights = self._upload_vertex_weights()
+        reduction = request.reduction
+        if reduction is not None and self.columns == 0:  # (the search has them)
+            reduction = replace(reduction, vertex_weights=None)
+        self.vertex_weights = reduction and reduce.on_device(reduction, self.dtype)
         idle = [self._lane() for _ in range(lanes)]
         if request.stream is not None:
             after(request.stream, [lane.stream for lane in idle])
@@ -202,12 +203,6 @@ class _Rows:
         answer: Answer = self.form.answer()
         answer.stats = self.stats
         return answer
-
-    def _upload_vertex_weights(self) -> Any:
-        reduction = self.request.reduction
-        if reduction is not None and self.columns == 0:  # (the search has them)
-            reduction = replace(reduction, vertex_weights=None)
-        return None if reduction is None else reduce.on_device(reduction, self.dtype)
 
     def _plan(self) -> tuple[int, int]:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""

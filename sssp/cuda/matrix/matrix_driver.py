@@ -28,7 +28,13 @@ from sssp.cuda.device_memory import available_bytes, device_graph, download, upl
 from sssp.cuda.device_output import narrow_on_device
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
-from sssp.engine.matrix_request import MatrixRequest, NegativeDiagonalError, overflowed, threshold
+from sssp.engine.matrix_request import (
+    ClosureRequest,
+    MatrixRequest,
+    NegativeDiagonalError,
+    overflowed,
+    threshold,
+)
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Request
 from sssp.graph.graph import Graph
@@ -258,7 +264,7 @@ def solve_matrix(
         _plan_memory(request, dtype, copies)
         if request.n == 0:
             nothing = (device_array(0, kind) for kind in (request.dtype or dtype, INDEX))
-            distances, tails = (_result(request, flat, number) for flat in nothing)
+            distances, tails = (deliver(request, flat, (0, 0), number) for flat in nothing)
             tails = tails if request.predecessors else None
             return Answer(distances, tails, stats={"rounds": np.zeros(0, np.int64)})
         matrix, rounds = close(Matrix.of(request, dtype, number))
@@ -268,16 +274,16 @@ def solve_matrix(
         extremes = _settled(request, matrix)
         if extremes is None:
             return None
-        tails = None
+        tails, shape = None, (request.n, request.n)
         if matrix.tails is not None:
             row = _broken_row(matrix)
             if row is not None:
                 raise NegativeDiagonalError(row)
-            tails = _result(request, matrix.tails, number)
+            tails = deliver(request, matrix.tails, shape, number)
         elif request.predecessors:
             tails = _find_trees(graph, request, matrix, number)
         flat = narrow_on_device(matrix.flat, request.dtype, matrix.stream, extremes)
-        distances = _result(request, flat, number)
+        distances = deliver(request, flat, shape, number)
         return Answer(distances, tails, stats={"rounds": np.full(request.n, rounds, np.int64)})
 
 
@@ -316,16 +322,16 @@ def _broken_row(matrix: Matrix) -> int | None:
     return matrix.vertex(BROKEN)
 
 
-def _result(request: MatrixRequest, flat: Any, number: int) -> Any:
-    """Return a matrix where the call wants it."""
-    n = request.n
-    if request.output == "device":
-        wait_for_device()
-        return DeviceArray(flat, (n, n), number)
-    host: NDArray[Any] = np.empty(n * n, flat.dtype)
+def deliver(
+    request: MatrixRequest | ClosureRequest, flat: Any, shape: tuple[int, int], number: int
+) -> Any:
+    """Return a matrix of the current device where the call wants it."""
     wait_for_device()
-    download(flat, host, cuda.stream())
-    return host.reshape(n, n)
+    if request.output == "device":
+        return DeviceArray(flat, shape, number)
+    host: NDArray[Any] = np.empty(shape, flat.dtype)
+    download(flat, host.reshape(flat.size), cuda.stream())
+    return host
 
 
 def _find_trees(graph: Graph, request: MatrixRequest, matrix: Matrix, number: int) -> Any:

@@ -610,22 +610,6 @@ def _expand_of(dtype: np.dtype[Any]) -> Any:
     return expand
 
 
-def _next_threshold_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: the threshold of the next phase, from the least far word."""
-    number_of = _word_functions(dtype)[1]
-    number = from_dtype(dtype)
-
-    @inline
-    def next_threshold(least, bound, width):
-        threshold, first = bound, number_of(least)
-        # saturated
-        if first < number(bound - width):
-            threshold = min(bound, number(first + width))
-        return threshold
-
-    return next_threshold
-
-
 def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     """Return a device function that divides a far pile: into the near one, and a new far one.
 
@@ -721,7 +705,8 @@ def _write_out_of(dtype: np.dtype[Any]) -> Any:
 
 def _end_of_phase_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     """Return a device function that raises the threshold and divides the far pile by it."""
-    next_threshold, split = _next_threshold_of(dtype), _split_of(dtype, together=together)
+    number_of, split = _word_functions(dtype)[1], _split_of(dtype, together=together)
+    number = from_dtype(dtype)
     nothing = _unreached_word(dtype)
 
     @part
@@ -729,7 +714,10 @@ def _end_of_phase_of(dtype: np.dtype[Any], *, together: bool) -> Any:
         worker, own, common = block.worker, block.own, block.common
         hop, expanded, slots, least = progress
         far_slots, least_slots = slots_of(phase, COMMON_FAR), slots_of(phase, 0)
-        threshold = next_threshold(common.least[least_slots.now], bound, width)
+        threshold, first = bound, number_of(common.least[least_slots.now])
+        # saturated
+        if first < number(bound - width):
+            threshold = min(bound, number(first + width))
         size = common.sizes[far_slots.now]
         if worker.block == 0 and worker.thread == 0:
             common.sizes[far_slots.before] = 0
@@ -913,7 +901,9 @@ class _DeltaSearch(Search):
         together = batch.rows <= FEW_SOURCES + self.graph.n // VERTICES_A_SOURCE
         width = self._width(WIDTH_TOGETHER if together else WIDTH, batch.bound)
         search = _make_kernel(self.dtype, together=together)
-        blocks, threads = self._blocks_together(), THREADS_TOGETHER
+        # as many as the frontier of one source keeps busy, at most all that fit
+        blocks = max(1, min(self.graph.n // VERTICES_A_BLOCK, blocks_at_once()))
+        threads = THREADS_TOGETHER
         if not together:
             blocks, threads = batch.rows, self._threads_alone(batch.rows)
         for first_row in range(batch.rows if together else 1):
@@ -921,10 +911,6 @@ class _DeltaSearch(Search):
                 *self.arcs, batch.sources, batch.first_sources, batch.targets, batch.bound, width,
                 first_row, words, *scratch, batch.counters,
             )  # fmt: skip
-
-    def _blocks_together(self) -> int:
-        """Blocks for one source: as many as its frontier keeps busy, at most all that fit."""
-        return max(1, min(self.graph.n // VERTICES_A_BLOCK, blocks_at_once()))
 
     def _threads_alone(self, rows: int) -> int:
         """Threads of each of `rows` blocks, a power of two, so that as many as may be fit."""

@@ -229,7 +229,8 @@ class BellmanFordSearch(Search):
                 distances = self._distances_of(words[row].copy_to_host())
                 cycle = negative_cycle_below(self.graph, distances, batch.bound, self.lowest)
             if cycle.size:
-                raise error_of(self._source(batch, int(row)), cycle)
+                first = batch.first_sources.copy_to_host()[row]
+                raise error_of(int(batch.sources.copy_to_host()[first]), cycle)
         if overflowed.any():
             return True
         # rounding can lower the distances around a cycle of length zero for ever
@@ -276,7 +277,3 @@ class BellmanFordSearch(Search):
             distances = batch.distances[row].copy_to_host()
             settle_sources(distances, own, self.graph.n)
             batch.distances[row].copy_to_device(distances)
-
-    def _source(self, batch: Batch, row: int) -> int:
-        first = batch.first_sources.copy_to_host()[row]
-        return int(batch.sources.copy_to_host()[first])

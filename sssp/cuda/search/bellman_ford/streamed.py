@@ -224,7 +224,12 @@ class _Traffic:
                 wave = wanted[: max(1, search.slots // 2)].tolist()
                 if search.all_fit:
                     wave = np.roll(np.arange(search.chunks), -wanted[0]).tolist()
-                slots = [self._vacate() for _ in wave]
+                # those that have been in use longest
+                freed, self.residents = self.residents[: len(wave)], self.residents[len(wave) :]
+                for _, chunk in freed:
+                    if chunk >= 0:
+                        self.batch.fill(self.chunks.places[chunk : chunk + 1], ABSENT)
+                slots = [slot for slot, _ in freed]
                 self.batch.stream.synchronize()
                 for chunk, slot in zip(wave, executor.map(self._send, wave, slots), strict=True):
                     self._admit(chunk, slot)
@@ -253,13 +258,6 @@ class _Traffic:
         batch.stream.synchronize()
         unfinished = self.chunks.pending[: batch.rows].copy_to_host().any(axis=1)
         return self.search.look(batch, counters, unfinished, self.words, self.predecessors)
-
-    def _vacate(self) -> int:
-        """Free the slot that has been in use longest."""
-        slot, chunk = self.residents.pop(0)
-        if chunk >= 0:
-            self.batch.fill(self.chunks.places[chunk : chunk + 1], ABSENT)
-        return slot
 
     def _send(self, chunk: int, slot: int) -> int:
         """Copy the arcs of a chunk into a slot; runs in a thread of the pool."""
