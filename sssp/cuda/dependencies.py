@@ -185,14 +185,9 @@ class Dependencies:
             self.nbytes = self.rows * row
             self._total = device_array(n, FLOAT64)
             fill(self._total, 0.0, cuda.default_stream())
-            shape = self.rows, n
-            self._scratch = (
-                device_array(shape, INDEX),
-                device_array(shape, INDEX),
-                device_array((self.rows, n + 2), INDEX),
-                device_array(shape, FLOAT64),
-                device_array(shape, FLOAT64),
-            )
+            # of `_dependencies_kernel`: left, order, levels, paths, shares
+            arrays = (n, INDEX), (n, INDEX), (n + 2, INDEX), (n, FLOAT64), (n, FLOAT64)
+            self._scratch = [device_array((self.rows, size), kind) for size, kind in arrays]
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:
         """Add the dependencies of at most `rows` rows; return a status of each."""

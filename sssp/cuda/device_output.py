@@ -9,6 +9,7 @@ from numba import int32, int64
 
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.device_memory import on_host
 from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows, gather
 from sssp.engine.narrow import refuse_narrow
@@ -66,8 +67,7 @@ def narrow_on_device(
     if extremes is None:
         found = cuda.to_device(np.zeros(1, INT64))
         _magnitude_kernel[BLOCKS, THREADS, stream](flat, unreached(INT64), found)
-        magnitude = int(found.copy_to_host(stream=stream)[0])
-        stream.synchronize()
+        magnitude = int(on_host(found, stream)[0])
     else:
         magnitude = max(int(extremes[1]), -int(extremes[0]))
     if magnitude >= unreached(INT32):
@@ -138,23 +138,25 @@ class DeviceForm:
 
     def place(self, rows: range) -> Any:
         """Where a search writes its distances, if those are what is wanted: into the matrix."""
-        if self.pitch is not None:
-            return self._distances[rows.start :]
-        return _part(self._distances, self.shape, rows)
+        return self._part(self._distances, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
-        """Rows of the matrix of predecessors."""
-        if self._predecessors is None:
+        """Rows of the matrix of predecessors; None if those are not wanted."""
+        return self._part(self._predecessors, self.tree_shape[1], rows)
+
+    def _part(self, flat: Any, columns: int, rows: range) -> Any:
+        """Return some rows of a matrix as a matrix; where rows stand side by side, all behind."""
+        if flat is None:
             return None
         if self.pitch is not None:
-            return self._predecessors[rows.start :]
-        return _part(self._predecessors, self.tree_shape, rows)
+            return flat[rows.start :]
+        return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
         """Gather the columns of targets; all else is in place."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
-            gather(found.batch, _part(self._distances, self.shape, found.rows))
+            gather(found.batch, self.place(found.rows))
 
     def answer(self) -> Answer:
         """Return the matrices, in the dtype that the call fixed or in the narrowest that fits."""
@@ -172,9 +174,3 @@ class DeviceForm:
             wrapped(self._predecessors, self.tree_shape, self.pitch),
             wrapped(origin, () if origin is None else origin.shape),
         )
-
-
-def _part(flat: Any, shape: tuple[int, int], rows: range) -> Any:
-    """Some rows of a matrix as a matrix."""
-    columns = shape[1]
-    return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)

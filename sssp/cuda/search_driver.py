@@ -24,15 +24,16 @@ from sssp.cuda import reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, upload
+from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, on_host, upload
 from sssp.cuda.device_output import DeviceForm
-from sssp.cuda.own_targets import solve_by_tables
 from sssp.cuda.pool import THREADS, device_array
-from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes, on_host
+from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
+from sssp.engine.plan import merge_answers
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
@@ -49,6 +50,8 @@ LARGEST_BATCH = 1024
 BATCH_BYTES = 256 << 20
 #: sources for every multiprocessor that fill the GPU
 FILLING = 3
+#: bytes of a table on the host, and most sources of one
+BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
 #: blocks that share the vertices of one row
 BLOCKS = 1 if SIMULATOR else 64
 
@@ -303,8 +306,7 @@ class _Rows:
         if self.search.arcs_travel:
             # there may be no room for all arcs: look at those of the host
             arcs = unsigned_arcs(self.graph, self.dtype)
-            distances = batch.distances.copy_to_host(stream=batch.stream)
-            batch.stream.synchronize()
+            distances = on_host(batch.distances, batch.stream)
             return any(
                 self.test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
                 for row in distances[suspects]
@@ -405,6 +407,62 @@ def _overflowed(
     _make_leads_on_kernel(integral)[(BLOCKS, batch.rows), THREADS, stream](
         *arcs, batch.distances, batch.unseen, test.limit, on_device, found
     )
-    result = found.copy_to_host(stream=stream)
-    stream.synchronize()
-    return bool(result[0])
+    return bool(on_host(found, stream)[0])
+
+
+def solve_by_tables(
+    solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Find distances to the targets of every source; None if one may be too long for a dtype.
+
+    A block of sources is searched at once, all of them to the targets of any, and each keeps its
+    own.
+
+    Parameters
+    ----------
+    solve : callable
+        Answers a request without target offsets in this dtype.
+    n : int
+        Vertices of the graph that it searches.
+    request : Request
+    dtype : dtype
+    """
+    firsts = range(0, max(request.rows, 1), LARGEST_BLOCK)
+    left = [request.part(slice(first, first + LARGEST_BLOCK)) for first in reversed(firsts)]
+    answers = []
+    with progress_bar(request.rows, request.progress) as advance:
+        while left:
+            part = left.pop()
+            size, columns = part.rows, min(part.columns(n), n)
+            fits = size * columns * dtype.itemsize <= BLOCK_BYTES
+            answer = _solve_block(solve, part, dtype) if fits or size <= 1 else None
+            if answer is not None:
+                answers.append(answer)
+                advance(size)
+            elif size > 1:
+                # (the distance that is too long may belong to no trip)
+                left += [part.part(slice(size // 2, None)), part.part(slice(size // 2))]
+            else:
+                return None
+    whole = merge_answers(answers)
+    whole.distances = narrow(whole.distances, request.dtype)
+    return whole
+
+
+def _solve_block(
+    solve: Callable[[Request], Answer | None], request: Request, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Find a table from all sources to the targets of any, and keep each row's own entries."""
+    assert request.target_offsets is not None
+    assert request.targets is not None
+    targets, columns = np.unique(request.targets, return_inverse=True)
+    # (other distances may be too long for the dtype of the call)
+    asked = None if dtype.kind == "i" else dtype
+    table = replace(request, targets=targets, target_offsets=None, dtype=asked, progress=False)
+    answer = solve(table)
+    if answer is None:
+        return None
+    row_of = np.repeat(np.arange(request.rows), np.diff(request.target_offsets))
+    distances = np.empty(columns.size, dtype)
+    convert_into(answer.distances[row_of, columns], distances)
+    return Answer(distances, stats=answer.stats)

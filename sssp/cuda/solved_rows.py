@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda import reduce
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
-from sssp.cuda.device_memory import download
+from sssp.cuda.device_memory import download, on_host
 from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
@@ -306,9 +306,8 @@ class DeviceRows:
         batch = self.batch
         if reduction.decay is not None:
             return self._reduce_on_host(reduction)
-        exact = reduction.is_exact(batch.distances.dtype)
-        make = reduce.fold if exact else reduce.add_in_order
-        found = make(reduction, batch, self.targeted, self.scratch.weights, self.scratch.words)
+        given = self.targeted, self.scratch.weights, self.scratch.words
+        found = reduce.reduce_rows(reduction, batch, *given)
         numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
         if reduction.what == "count":
             numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
@@ -367,10 +366,3 @@ def _bring(array: Any, out: NDArray[Any], stream: Any) -> None:
         download(array, out, stream)
     else:
         convert_into(on_host(array, stream), out)
-
-
-def on_host(array: Any, stream: Any) -> Any:
-    """Return a copy of a device array."""
-    host: NDArray[Any] = np.empty(array.shape, array.dtype)
-    download(array, host, stream)
-    return host

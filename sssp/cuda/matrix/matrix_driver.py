@@ -24,7 +24,7 @@ from sssp.cuda.compiler import (
     select,
     wait_for_device,
 )
-from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
+from sssp.cuda.device_memory import available_bytes, device_graph, download, on_host, upload
 from sssp.cuda.device_output import narrow_on_device
 from sssp.cuda.pool import device_array, fill
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
@@ -207,9 +207,7 @@ class Matrix:
 
     def flag(self, which: int) -> int:
         """Return a flag, when all work so far is done."""
-        flags = self.flags.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
-        return int(flags[which])
+        return int(on_host(self.flags, self.stream)[which])
 
     def vertex(self, which: int) -> int | None:
         """Return the vertex that a flag notes."""
@@ -225,8 +223,7 @@ class Matrix:
         """Return what the threads of a pass over the matrix found, an entry each."""
         found = device_array(BLOCKS * THREADS, self.flat.dtype)
         look[BLOCKS, THREADS, self.stream](self.flat, *arguments, found)
-        host: NDArray[Any] = found.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
+        host: NDArray[Any] = on_host(found, self.stream)
         return host
 
 

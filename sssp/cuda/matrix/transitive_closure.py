@@ -35,7 +35,7 @@ from sssp.cuda.compiler import (
 )
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import from_lane
-from sssp.cuda.device_memory import available_bytes, upload
+from sssp.cuda.device_memory import available_bytes, on_host, upload
 from sssp.cuda.matrix.matrix_driver import deliver
 from sssp.cuda.pool import device_array, fill
 from sssp.engine.matrix_request import WORD, ClosureRequest
@@ -313,11 +313,8 @@ def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop:
             fill(changed, INDEX.type(0), stream)
             square(reach, after, request.n, changed, stream)
             reach, after = after, reach
-            if early_stop:
-                news = changed.copy_to_host(stream=stream)
-                stream.synchronize()
-                if not news[0]:
-                    break
+            if early_stop and not on_host(changed, stream)[0]:
+                break
             advance(1)
     return reach
 

@@ -19,6 +19,7 @@ from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
 from sssp.cuda.device.grid import SLOTS, blocks_at_once
+from sssp.cuda.device_memory import on_host
 from sssp.engine.cycles import (
     error_of,
     has_cycle,
@@ -181,9 +182,8 @@ class BellmanFordSearch(Search):
         allowance = ALLOWANCE * self.graph.n
         while True:
             launch(allowance)
-            counters = batch.counters.copy_to_host(stream=batch.stream)
-            waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
-            batch.stream.synchronize()
+            counters = on_host(batch.counters, batch.stream)
+            waiting = on_host(active[: batch.rows], batch.stream)
             unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % SLOTS] != 0
             never_ends = self.look(batch, counters, unfinished, words, predecessors)
             if not unfinished.any():

@@ -15,7 +15,7 @@ from numba import uint32
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
 from sssp.cuda.device.grid import slots_of
-from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph
+from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph, on_host
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
 from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
@@ -254,8 +254,7 @@ class _Traffic:
             return False
         self.allowance = 2 * self.sent
         batch = self.batch
-        counters = batch.counters.copy_to_host(stream=batch.stream)
-        batch.stream.synchronize()
+        counters = on_host(batch.counters, batch.stream)
         unfinished = self.chunks.pending[: batch.rows].copy_to_host().any(axis=1)
         return self.search.look(batch, counters, unfinished, self.words, self.predecessors)
 
