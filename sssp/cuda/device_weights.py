@@ -14,7 +14,7 @@ from numba import from_dtype
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
+from sssp.cuda.compiler import SIMULATOR, cuda, device_of, kernel, select
 from sssp.cuda.device_memory import device_graph, fetch
 from sssp.cuda.device_output import copy_to_int32
 from sssp.cuda.pool import THREADS, blocks_for, device_array
@@ -42,34 +42,11 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
     """
     wide = _widest(given)
     number, closed = from_dtype(wide), closed_weight(wide).item()
-    was_closed = None if before is None else closed_weight(before).item()
-    zero = 0.0 if wide == FLOAT64 else 0
-    least_of_all = -np.inf if wide == FLOAT64 else np.iinfo(wide).min
-    wraps = given == np.uint64
-
-    if wide == FLOAT64:
-
-        @inline
-        def is_odd(weight):
-            return not weight > -np.inf
-
-    else:
-
-        @inline
-        def is_odd(weight):
-            return wraps and weight < 0
-
-    if before is None:
-
-        @inline
-        def stays_closed(weight, weights_before, arc):
-            return False
-
-    else:
-
-        @inline
-        def stays_closed(weight, weights_before, arc):
-            return weight == was_closed and weights_before[arc] == was_closed
+    keeps = before is not None
+    was_closed = closed_weight(before).item() if before is not None else 0
+    floats, wraps = wide == FLOAT64, given == np.uint64
+    zero = 0.0 if floats else 0
+    least_of_all = -np.inf if floats else np.iinfo(wide).min
 
     @kernel
     def _stored_kernel(weights, weights_before, stored, found):
@@ -91,9 +68,11 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
         for arc in range(cuda.grid(1), weights.size, cuda.gridsize(1)):
             # (a zero more, and there is no -0.0)
             weight = number(number(weights[arc]) + zero)
-            if is_odd(weight):
+            if (floats and not weight > -np.inf) or (wraps and weight < 0):
                 odd = number(1)
-            elif weight == closed or stays_closed(weight, weights_before, arc):
+            elif weight == closed or (
+                keeps and weight == was_closed and weights_before[arc] == was_closed
+            ):
                 weight = number(closed)
                 shut = number(shut + 1)
             else:

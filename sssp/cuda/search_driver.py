@@ -147,25 +147,19 @@ class _Rows:
         self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
         self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
         self.on_host = request.output != "device"
-        columns = graph.n if search.columns is None else search.columns
-        self.columns = columns
+        self.columns = graph.n if search.columns is None else search.columns
         self.targeted = request.targets is not None and search.columns is None
         self.form: Any
         if self.on_host:
             self.form = make_form(graph.n, request, dtype)
-            self.fixed_bytes = 0
-            if request.reduction is not None and request.reduction.vertex_weights is not None:
-                self.fixed_bytes = request.reduction.vertex_weights.nbytes
+            reduction = request.reduction
+            weights = None if reduction is None else reduction.vertex_weights
+            self.fixed_bytes = 0 if weights is None else weights.nbytes
         else:
             self.form = DeviceForm(graph.n, request, dtype, on_device.number, search.pitch)
             self.fixed_bytes = self.form.device_bytes
-        check_memory(
-            {"the answer on the host": self.form.nbytes},
-            NO_LIMIT,
-            "cpu",
-            request.advice,
-            physical_memory(),
-        )
+        needs = {"the answer on the host": self.form.nbytes}
+        check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
         self.in_place = not self.on_host and not self.targeted
 
     def run(self) -> Answer | None:

@@ -26,17 +26,14 @@ def bits_of(dtype: np.dtype[Any]) -> Any:
         def bits(value):
             return dtype.type(value).view(integer)
 
-    elif dtype == np.float32:
-        from numba.cuda.libdevice import float_as_int
-
-        def bits(value):
-            return float_as_int(value)
-
     else:
-        from numba.cuda.libdevice import double_as_longlong
+        from numba.cuda import libdevice
+
+        narrow = dtype == np.float32
+        convert = libdevice.float_as_int if narrow else libdevice.double_as_longlong
 
         def bits(value):
-            return double_as_longlong(value)
+            return convert(value)
 
     return inline(bits)
 
@@ -55,17 +52,15 @@ def number_of(dtype: np.dtype[Any]) -> Any:
         def number(bits):
             return integer.type(bits).view(dtype)
 
-    elif dtype == np.float32:
-        from numba.cuda.libdevice import int_as_float
-
-        def number(bits):
-            return int_as_float(int32(bits))
-
     else:
-        from numba.cuda.libdevice import longlong_as_double
+        from numba.cuda import libdevice
+
+        narrow = dtype == np.float32
+        kind = int32 if narrow else int64
+        convert = libdevice.int_as_float if narrow else libdevice.longlong_as_double
 
         def number(bits):
-            return longlong_as_double(int64(bits))
+            return convert(kind(bits))
 
     return inline(number)
 

@@ -946,10 +946,8 @@ def solve(
     Answer or None
         None: a distance may not fit the dtype.
     """
-    return solve_rows(
-        graph,
-        request,
-        method,
-        dtype,
-        lambda on_device: _DeltaSearch(graph, on_device, dtype, method.delta),
-    )
+
+    def make_search(on_device: DeviceGraph) -> Search:
+        return _DeltaSearch(graph, on_device, dtype, method.delta)
+
+    return solve_rows(graph, request, method, dtype, make_search)

@@ -798,10 +798,8 @@ def solve(
         None: a distance may not fit the dtype.
     """
     in_out = method.criterion == "in-out"
-    return solve_rows(
-        graph,
-        request,
-        method,
-        dtype,
-        lambda on_device: _ThresholdSearch(graph, on_device, dtype, in_out=in_out),
-    )
+
+    def make_search(on_device: DeviceGraph) -> Search:
+        return _ThresholdSearch(graph, on_device, dtype, in_out=in_out)
+
+    return solve_rows(graph, request, method, dtype, make_search)

@@ -25,7 +25,9 @@ from sssp.cuda.search.bellman_ford.rounds import (
     RELAXED,
     ROUNDS,
     THREADS,
+    Arcs,
     BellmanFordSearch,
+    Limits,
 )
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -36,21 +38,6 @@ TILE_BYTES = 64 if SIMULATOR else 48 * 1000
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
 # kernel are plain, for the types in a record would be found out anew at every launch
-
-
-class Arcs(NamedTuple):
-    """The arcs that enter every vertex: CSR arrays."""
-
-    indptr: Any
-    tails: Any
-    weights: Any
-
-
-class Limits(NamedTuple):
-    """Greatest distance of interest, and least of the dtype."""
-
-    bound: Any
-    lowest: Any
 
 
 class Tile(NamedTuple):
@@ -150,7 +137,7 @@ def _best_of(dtype: np.dtype[Any]) -> Any:
         best, tail_of_best = before, int32(-1)
         arc, last = arcs.indptr[head], arcs.indptr[uint32(head + 1)]
         while arc < last:
-            tail = arcs.tails[arc]
+            tail = arcs.indices[arc]
             if tile.first <= tail and tail < tile.end:
                 start = tile.keys[uint32(tail - tile.first)]
             else:
@@ -237,7 +224,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         row, n = worker.row, uint32(indptr.size - 1)
         heads = _range_of(worker, n, tile_length)
         tile_keys = cuda.shared.array(tile_length, keys.dtype)
-        arcs, limits = Arcs(indptr, indices, weights), Limits(bound, lowest)
+        arcs, limits = Arcs(indptr, indices, weights), Limits(bound, lowest, True)
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]
         stop = expanded + allowance
         while True:

@@ -31,7 +31,9 @@ from sssp.cuda.search.bellman_ford.rounds import (
     RELAXED,
     ROUNDS,
     THREADS,
+    Arcs,
     BellmanFordSearch,
+    Limits,
     words_of,
 )
 from sssp.graph.graph import Graph
@@ -53,14 +55,6 @@ SIZE, PLACE = 0, 1
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
 # kernel are plain, for the types in a record would be found out anew at every launch
-
-
-class Arcs(NamedTuple):
-    """The graph: CSR arrays."""
-
-    indptr: Any
-    indices: Any
-    weights: Any
 
 
 class Chunks(NamedTuple):
@@ -98,14 +92,6 @@ class Group(NamedTuple):
     members: Any
     place: Any
     groups: Any
-
-
-class Limits(NamedTuple):
-    """Greatest distance of interest, and least of the dtype; whether distances may be negative."""
-
-    bound: Any
-    lowest: Any
-    negative: Any
 
 
 class State(NamedTuple):

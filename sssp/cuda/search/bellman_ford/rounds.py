@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int32, int64, uint32
@@ -40,6 +40,22 @@ ALLOWANCE = 4
 FOREVER = 1 << 62
 #: words of the counters
 ROUNDS, EXPANDED, RELAXED = 0, 1, 2
+
+
+class Arcs(NamedTuple):
+    """Arcs that leave every vertex, or enter it: CSR arrays."""
+
+    indptr: Any
+    indices: Any
+    weights: Any
+
+
+class Limits(NamedTuple):
+    """Greatest distance of interest, and least of the dtype; whether distances may be negative."""
+
+    bound: Any
+    lowest: Any
+    negative: Any
 
 
 @dataclass(frozen=True)
