@@ -172,10 +172,8 @@ class Dependencies:
         n, dtype = graph.n, graph.weights.dtype
         with select(self.number):
             on_device = device_graph(graph, self.number)
-            self._arcs = (
-                *on_device.arcs(graph, dtype, reverse=True),
-                *on_device.arcs(graph, dtype),
-            )
+            forward = on_device.arcs(graph, dtype)
+            self._arcs = on_device.arcs(graph, dtype, reverse=True) + forward
             row = 3 * (n + 1) * INDEX.itemsize + 2 * n * FLOAT64.itemsize
             room = available_bytes(memory_limit, on_device.nbytes)
             limit = memory_limit - on_device.nbytes

@@ -215,11 +215,8 @@ class _Rows:
         held = self.on_device.nbytes
         available = available_bytes(request.memory_limit, held)
         if request.rows:
-            parts = {
-                "the graph": held,
-                "the answer": self.fixed_bytes,
-                "one search": row + search.fixed_bytes,
-            }
+            parts = {"the graph": held, "the answer": self.fixed_bytes}
+            parts["one search"] = row + search.fixed_bytes
             limit, advice = request.memory_limit, request.advice
             check_memory(parts, limit, request.device, advice, available + held)
         room = available - self.fixed_bytes
@@ -251,20 +248,14 @@ class _Rows:
 
     def _start(self, lane: _Lane, rows: range, sources: Any) -> None:
         """Launch the search for some rows from their sources."""
+        distances = self.form.place(rows) if self.in_place else self._first(lane.distances, rows)
         batch = Batch(
-            len(rows),
-            sources,
-            self.firsts,
-            self.targets,
-            self.bound,
-            self.unseen,
-            self.form.place(rows) if self.in_place else self._first(lane.distances, rows),
-            self._first(lane.counters, rows),
-            lane.stream,
-        )
+            len(rows), sources, self.firsts, self.targets, self.bound, self.unseen, distances,
+            self._first(lane.counters, rows), lane.stream,
+        )  # fmt: skip
         if self.request.wants_tree and not self.finds_trees:
-            place = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
-            batch.tails = place
+            tails = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
+            batch.tails = tails
         lane.batch, lane.rows = batch, rows
         if not self.search.writes_all:
             batch.fill(batch.distances, self.unseen)

@@ -342,7 +342,7 @@ class TreeSumsThere:
                 return None
             return self.predecessors.like(longer)
 
-    def brought(self, sums: NDArray[Any]) -> DeviceArray:
+    def upload(self, sums: NDArray[Any]) -> DeviceArray:
         """Return what the host has found, on the device."""
         number = self.predecessors.number
         with select(number):

@@ -643,16 +643,12 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         name says is for arcs in, and any arrays will do.
         """
         row, owner = uint32(cuda.blockIdx.x), _owner()
+        distances, distance_bits = anchored(all_distances[row]), anchored(all_distance_bits[row])
+        settled, in_least = anchored(all_settled[row]), all_in_least[row]
+        pointers, in_pointers = all_pointers[row], all_in_pointers[row]
         block = Block(
             owner,
-            State(
-                anchored(all_distances[row]),
-                anchored(all_distance_bits[row]),
-                anchored(all_settled[row]),
-                all_pointers[row],
-                all_in_pointers[row],
-                all_in_least[row],
-            ),
+            State(distances, distance_bits, settled, pointers, in_pointers, in_least),
             Arcs(indptr, heads, weights, lightest_heads, lightest_weights),
             Arcs(in_indptr, tails, in_weights, lightest_tails, lightest_in_weights),
             open_vertices_with(spilled[row, 0], all_seen[row]),

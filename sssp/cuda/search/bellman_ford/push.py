@@ -408,11 +408,9 @@ class PushSearch(BellmanFordSearch):
         """Run a batch of sources."""
         self._start(batch, scratch)
         nothing = device_array((1, 1), np.uint8)
-        places = device_array(1, np.int32)
-        chunks = Chunks(np.uint32(0), places, nothing[0], nothing)
+        chunks = Chunks(np.uint32(0), device_array(1, np.int32), nothing[0], nothing)
         counts, predecessors = scratch[3:]
-        launch = self.launcher(batch, scratch, self.arcs, chunks)
-        words = self.words(batch, scratch)
+        words, launch = self.words(batch, scratch), self.launcher(batch, scratch, self.arcs, chunks)
         self.run_rounds(batch, counts, words, predecessors, launch)
         self.finish(batch, words, predecessors)
 
