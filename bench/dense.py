@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import sssp
 from bench.graphs import SEED, random_graph
+from bench.products import View, multiply
 from sssp.bench.papers import cuda_matrix as baselines
 from sssp.bench.report import Listing, make_parser
 from sssp.bench.workloads import time_launches
@@ -26,7 +27,7 @@ from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix
-from sssp.cuda.matrix.min_plus import View, multiply, tile_side
+from sssp.cuda.matrix.min_plus import tile_side
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, squarings
 from sssp.kernels.dtypes import INDEX, infinity
 

@@ -82,20 +82,15 @@ class DeviceArray:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """Version 3 of the interface, with the stream to wait for."""
-        stream = self._stream
+        stream, itemsize = self._stream, self.dtype.itemsize
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
             "data": (address(self.flat) if self.size else 0, False),
-            "strides": None if self.pitch is None else self._strides,
+            "strides": None if self.pitch is None else (itemsize, self.pitch * itemsize),
             "version": 3,
             "stream": DEFAULT_STREAM if stream == 0 else stream,
         }
-
-    @property
-    def _strides(self) -> tuple[int, ...]:
-        assert self.pitch is not None
-        return self.dtype.itemsize, self.pitch * self.dtype.itemsize
 
     def reshape(self, shape: tuple[int, ...]) -> DeviceArray:
         """Return a view of another shape; of a matrix whose rows stand side by side none."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from sssp.cuda.fill import fill
+import numpy as np
+from numpy.typing import DTypeLike
+
+from sssp.cuda.pool import device_array, fill
+
+RowArrays = tuple[tuple[tuple[int, ...], DTypeLike], ...]
 
 #: int64 words of a row in ``Batch.counters``: what the method counts, in the order of its
 #: ``statistics``; last a status code (`sssp.kernels.status`)
 COUNTERS = 8
 CLIPPED_ROW = 7
+
+
+def row_bytes(arrays: RowArrays) -> int:
+    """Return the bytes of a row of some arrays."""
+    return sum(math.prod(shape) * np.dtype(kind).itemsize for shape, kind in arrays)
 
 
 @dataclass
@@ -73,6 +84,8 @@ class Search(ABC):
     #: of all rows together, how far apart neighbours in a row stand in the answer on the device,
     #: if rows stand side by side there; None: one row stands behind the other
     pitch: int | None = None
+    #: arrays of scratch: shape of a row, and dtype
+    row_arrays: RowArrays = ()
 
     def alike(self, rows: int, most: int) -> int:
         """Return how many rows a batch has, about `most`: no small one is left for the end."""
@@ -80,18 +93,18 @@ class Search(ABC):
         return -(-alike // self.together) * self.together
 
     @property
-    @abstractmethod
     def row_bytes(self) -> int:
         """Bytes of scratch for one row."""
+        return row_bytes(self.row_arrays)
 
     @property
     def fixed_bytes(self) -> int:
         """Bytes of scratch that a batch needs whatever the number of its rows."""
         return 0
 
-    @abstractmethod
     def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Return scratch for a batch of at most so many rows."""
+        """Return scratch for a batch of at most so many rows, in the order of `row_arrays`."""
+        return tuple(device_array((rows, *shape), kind) for shape, kind in self.row_arrays)
 
     def release(self, scratch: tuple[Any, ...]) -> None:
         """Take back scratch that nothing runs in any more."""

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import numpy as np
-
 from sssp.errors import DeviceError, MissingExtraError
 
 #: of a device, with its number
@@ -75,69 +73,6 @@ def part(function: Any) -> Any:
     same one at every call.
     """
     return cuda.jit(device=True, **({} if SIMULATOR else {"forceinline": True}))(function)
-
-
-def bits_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives a number as the integer of the same bits.
-
-    Floats that are not negative order like their bits.
-    """
-    if dtype.kind == "i":
-
-        def bits(value):
-            return value
-
-    elif SIMULATOR:
-        integer = np.dtype(f"i{dtype.itemsize}")
-
-        def bits(value):
-            return dtype.type(value).view(integer)
-
-    elif dtype == np.float32:
-        from numba.cuda.libdevice import float_as_int
-
-        def bits(value):
-            return float_as_int(value)
-
-    else:
-        from numba.cuda.libdevice import double_as_longlong
-
-        def bits(value):
-            return double_as_longlong(value)
-
-    return inline(bits)
-
-
-def number_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives an integer as the number of the same bits."""
-    integer = np.dtype(f"i{dtype.itemsize}")
-    if dtype.kind == "i":
-        from numba import from_dtype
-
-        kind = from_dtype(dtype)
-
-        def number(bits):
-            return kind(bits)
-
-    elif SIMULATOR:
-
-        def number(bits):
-            return integer.type(bits).view(dtype)
-
-    elif dtype == np.float32:
-        from numba import int32
-        from numba.cuda.libdevice import int_as_float
-
-        def number(bits):
-            return int_as_float(int32(bits))
-
-    else:
-        from numba.cuda.libdevice import longlong_as_double
-
-        def number(bits):
-            return longlong_as_double(bits)
-
-    return inline(number)
 
 
 #: bytes of shared memory that a block gets without being asked for

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, kernel, select
 from sssp.cuda.device_memory import available_bytes, device_graph
-from sssp.cuda.fill import blocks_for, fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import blocks_for, device_array, fill
 from sssp.engine.memory import check_memory
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import FLOAT64, INDEX, unreached
@@ -33,22 +32,9 @@ SIZE, REACHED = 0, 1
 
 @kernel
 def _dependencies_kernel(
-    in_indptr,
-    tails,
-    in_weights,
-    indptr,
-    heads,
-    weights,
-    distances,
-    unseen,
-    sources,
-    left,
-    order,
-    levels,
-    paths,
-    shares,
-    status,
-):
+    in_indptr, tails, in_weights, indptr, heads, weights, distances, unseen, sources, left, order,
+    levels, paths, shares, status,
+):  # fmt: skip
     """Add up, for every vertex, the shares of shortest paths from the source that pass it.
 
     ========== =========== ======= ==========================================================
@@ -186,10 +172,8 @@ class Dependencies:
         n, dtype = graph.n, graph.weights.dtype
         with select(self.number):
             on_device = device_graph(graph, self.number)
-            self._arcs = (
-                *on_device.arcs(graph, dtype, reverse=True),
-                *on_device.arcs(graph, dtype),
-            )
+            forward = on_device.arcs(graph, dtype)
+            self._arcs = on_device.arcs(graph, dtype, reverse=True) + forward
             row = 3 * (n + 1) * INDEX.itemsize + 2 * n * FLOAT64.itemsize
             room = available_bytes(memory_limit, on_device.nbytes)
             limit = memory_limit - on_device.nbytes
@@ -199,14 +183,9 @@ class Dependencies:
             self.nbytes = self.rows * row
             self._total = device_array(n, FLOAT64)
             fill(self._total, 0.0, cuda.default_stream())
-            shape = self.rows, n
-            self._scratch = (
-                device_array(shape, INDEX),
-                device_array(shape, INDEX),
-                device_array((self.rows, n + 2), INDEX),
-                device_array(shape, FLOAT64),
-                device_array(shape, FLOAT64),
-            )
+            # of `_dependencies_kernel`: left, order, levels, paths, shares
+            arrays = (n, INDEX), (n, INDEX), (n + 2, INDEX), (n, FLOAT64), (n, FLOAT64)
+            self._scratch = [device_array((self.rows, size), kind) for size, kind in arrays]
 
     def add(self, sources: NDArray[np.int64], distances: DeviceArray) -> NDArray[np.int64]:
         """Add the dependencies of at most `rows` rows; return a status of each."""
@@ -216,13 +195,9 @@ class Dependencies:
             status = cuda.to_device(np.full(rows, DONE, np.int64))
             if rows and n:
                 _dependencies_kernel[rows, THREADS](
-                    *self._arcs,
-                    distances.for_kernels(),
-                    unreached(distances.dtype),
-                    cuda.to_device(sources),
-                    *scratch,
-                    status,
-                )
+                    *self._arcs, distances.for_kernels(), unreached(distances.dtype),
+                    cuda.to_device(sources), *scratch, status,
+                )  # fmt: skip
                 _add_rows_kernel[blocks_for(n), THREADS](scratch[-1], self._total)
             found: NDArray[np.int64] = status.copy_to_host()
         return found

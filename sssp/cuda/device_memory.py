@@ -178,6 +178,13 @@ def download(on_device: Any, array: NDArray[Any], stream: Any) -> None:
         STAGING.fetch(on_device, array)
 
 
+def on_host(array: Any, stream: Any) -> Any:
+    """Return a copy of a device array, when the stream has done all that was queued."""
+    host: NDArray[Any] = np.empty(array.shape, array.dtype)
+    download(array, host, stream)
+    return host
+
+
 def _fetch_at_once(on_device: Any, array: NDArray[Any], stream: Any) -> None:
     """Copy what fits into one pinned buffer."""
     host = array.reshape(-1).view(np.uint8)

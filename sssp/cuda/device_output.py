@@ -1,18 +1,89 @@
-"""The form of an answer that stays on the device; the others are `sssp.engine.outputs`."""
+"""Answers that stay on the device, and their dtype; other forms are in `sssp.engine.outputs`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numba import int64
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import cuda
-from sssp.cuda.narrow_device import narrow_on_device
-from sssp.cuda.pool import device_array
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel
+from sssp.cuda.device_memory import on_host
+from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows, gather
+from sssp.engine.narrow import refuse_narrow
 from sssp.engine.request import Answer, Request
-from sssp.kernels.dtypes import INDEX, INT32, INT64
+from sssp.kernels.dtypes import INDEX, INT32, INT64, unreached
+
+#: blocks of a kernel that leaves one number for a whole matrix
+BLOCKS = 1 if SIMULATOR else 512
+
+
+@kernel
+def _magnitude_kernel(values, missing, greatest):
+    """Find the greatest absolute value of integer distances."""
+    own = int64(0)
+    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
+    while i < values.size:
+        if values[i] != missing:
+            own = max(own, abs(int64(values[i])))
+        i += stride
+    cuda.atomic.max(greatest, 0, own)
+
+
+@kernel
+def _narrow_kernel(values, missing, narrow, narrow_missing):
+    """Copy distances or weights to a narrower dtype; what stands for none, or closed, too."""
+    i, stride = cuda.grid(1), cuda.blockDim.x * cuda.gridDim.x
+    while i < values.size:
+        narrow[i] = narrow_missing if values[i] == missing else narrow.dtype.type(values[i])
+        i += stride
+
+
+def narrow_on_device(
+    flat: Any, asked: np.dtype[Any] | None, stream: Any, extremes: tuple[Any, Any] | None = None
+) -> Any:
+    """Bring integers to what the call asks for, or to int32 where it leaves it open and all fit.
+
+    The twin of `sssp.engine.narrow`.
+
+    Parameters
+    ----------
+    flat : device array, one axis
+    asked : dtype or None
+        What the distances must be.
+    stream : stream
+    extremes : tuple, optional
+        Least and greatest distance, where they are known.
+
+    Raises
+    ------
+    DistanceOverflowError
+        A distance does not fit the dtype that the call asks for.
+    """
+    wide, target = np.dtype(flat.dtype), asked or INT32
+    if wide.kind == "f" or wide.itemsize <= target.itemsize:
+        return flat
+    if extremes is None:
+        found = cuda.to_device(np.zeros(1, INT64))
+        _magnitude_kernel[BLOCKS, THREADS, stream](flat, unreached(wide), found)
+        magnitude = int(on_host(found, stream)[0])
+    else:
+        magnitude = max(int(extremes[1]), -int(extremes[0]))
+    if magnitude >= unreached(target):
+        if asked is None:
+            return flat
+        raise refuse_narrow(magnitude, target)
+    return copy_narrow(flat, target, stream)
+
+
+def copy_narrow(flat: Any, target: np.dtype[Any], stream: Any) -> Any:
+    """Return distances or weights that fit a narrower dtype in that."""
+    narrow, missing = device_array(flat.size, target), unreached(flat.dtype)
+    _narrow_kernel[BLOCKS, THREADS, stream](flat, missing, narrow, unreached(target))
+    stream.synchronize()
+    return narrow
 
 
 class DeviceForm:
@@ -68,23 +139,25 @@ class DeviceForm:
 
     def place(self, rows: range) -> Any:
         """Where a search writes its distances, if those are what is wanted: into the matrix."""
-        if self.pitch is not None:
-            return self._distances[rows.start :]
-        return _part(self._distances, self.shape, rows)
+        return self._part(self._distances, self.shape[1], rows)
 
     def tree_place(self, rows: range) -> Any:
-        """Rows of the matrix of predecessors."""
-        if self._predecessors is None:
+        """Rows of the matrix of predecessors; None if those are not wanted."""
+        return self._part(self._predecessors, self.tree_shape[1], rows)
+
+    def _part(self, flat: Any, columns: int, rows: range) -> Any:
+        """Return some rows of a matrix as a matrix; where rows stand side by side, all behind."""
+        if flat is None:
             return None
         if self.pitch is not None:
-            return self._predecessors[rows.start :]
-        return _part(self._predecessors, self.tree_shape, rows)
+            return flat[rows.start :]
+        return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)
 
     def take(self, found: DeviceRows) -> None:
         """Gather the columns of targets; all else is in place."""
         self._origin = found.on_device_origin
         if found.targeted and self.shape[1]:
-            gather(found.batch, _part(self._distances, self.shape, found.rows))
+            gather(found.batch, self.place(found.rows))
 
     def answer(self) -> Answer:
         """Return the matrices, in the dtype that the call fixed or in the narrowest that fits."""
@@ -102,9 +175,3 @@ class DeviceForm:
             wrapped(self._predecessors, self.tree_shape, self.pitch),
             wrapped(origin, () if origin is None else origin.shape),
         )
-
-
-def _part(flat: Any, shape: tuple[int, int], rows: range) -> Any:
-    """Some rows of a matrix as a matrix."""
-    columns = shape[1]
-    return flat[rows.start * columns : rows.stop * columns].reshape(len(rows), columns)

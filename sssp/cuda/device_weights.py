@@ -14,10 +14,10 @@ from numba import from_dtype
 from numpy.typing import NDArray
 
 from sssp.cuda.arrays import DeviceArray
-from sssp.cuda.compiler import SIMULATOR, cuda, device_of, inline, kernel, select
+from sssp.cuda.compiler import SIMULATOR, cuda, device_of, kernel, select
 from sssp.cuda.device_memory import device_graph, fetch
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.device_output import copy_narrow
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.graph.graph import Graph
 from sssp.graph.weights import Extremes, closed_weight, integer_dtype
 from sssp.kernels.dtypes import FLOAT32, FLOAT64, INDEX, INT32, INT64
@@ -27,8 +27,6 @@ BLOCKS = 2 if SIMULATOR else 256
 #: what each of them finds: the least and the greatest open weight, the number of closed arcs, and
 #: whether some weight is one that a graph does not store
 LEAST, GREATEST, CLOSED, ODD, WORDS = 0, 1, 2, 3, 4
-#: what a closed arc weighs in the narrow dtype, above any open one
-CLOSED_NARROW = int(closed_weight(INT32))
 
 
 @cache
@@ -44,34 +42,11 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
     """
     wide = _widest(given)
     number, closed = from_dtype(wide), closed_weight(wide).item()
-    was_closed = None if before is None else closed_weight(before).item()
-    zero = 0.0 if wide == FLOAT64 else 0
-    least_of_all = -np.inf if wide == FLOAT64 else np.iinfo(wide).min
-    wraps = given == np.uint64
-
-    if wide == FLOAT64:
-
-        @inline
-        def is_odd(weight):
-            return not weight > -np.inf
-
-    else:
-
-        @inline
-        def is_odd(weight):
-            return wraps and weight < 0
-
-    if before is None:
-
-        @inline
-        def stays_closed(weight, weights_before, arc):
-            return False
-
-    else:
-
-        @inline
-        def stays_closed(weight, weights_before, arc):
-            return weight == was_closed and weights_before[arc] == was_closed
+    keeps = before is not None
+    was_closed = closed_weight(before).item() if before is not None else 0
+    floats, wraps = wide == FLOAT64, given == np.uint64
+    zero = 0.0 if floats else 0
+    least_of_all = -np.inf if floats else np.iinfo(wide).min
 
     @kernel
     def _stored_kernel(weights, weights_before, stored, found):
@@ -93,9 +68,11 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
         for arc in range(cuda.grid(1), weights.size, cuda.gridsize(1)):
             # (a zero more, and there is no -0.0)
             weight = number(number(weights[arc]) + zero)
-            if is_odd(weight):
+            if (floats and not weight > -np.inf) or (wraps and weight < 0):
                 odd = number(1)
-            elif weight == closed or stays_closed(weight, weights_before, arc):
+            elif weight == closed or (
+                keeps and weight == was_closed and weights_before[arc] == was_closed
+            ):
                 weight = number(closed)
                 shut = number(shut + 1)
             else:
@@ -118,13 +95,6 @@ def _make_stored_kernel(given: np.dtype[Any], before: np.dtype[Any] | None) -> A
                 found[block, word] = words[word, 0]
 
     return _stored_kernel
-
-
-@kernel
-def _narrow_kernel(wide, narrow):
-    """Copy 64-bit weights into 32 bits, where all open ones fit."""
-    for arc in range(cuda.grid(1), wide.size, cuda.gridsize(1)):
-        narrow[arc] = min(wide[arc], CLOSED_NARROW)
 
 
 @kernel
@@ -205,8 +175,7 @@ def _reweight(graph: Graph, column: Any, number: int) -> Graph | None:
         return None
     extremes = _extremes(found, graph.m)
     if there.dtype == INT64 and integer_dtype(extremes.least, extremes.greatest) == INT32:
-        wide, there = there, device_array(graph.m, INT32)
-        _narrow_kernel[blocks_for(graph.m), THREADS, stream](wide, there)
+        there = copy_narrow(there, INT32, stream)
     directed = graph.directed
     if not directed:
         differ = cuda.to_device(np.zeros(1, INDEX))

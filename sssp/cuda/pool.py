@@ -28,11 +28,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sssp.cuda.compiler import SIMULATOR, cuda, wait_for_device
+from sssp.cuda.compiler import SIMULATOR, cuda, kernel, repeat_word, wait_for_device
 from sssp.engine.reuse import in_series, trim_after_series
 from sssp.errors import DeviceError
 from sssp.graph.graph import ON_FREE_DEVICE
 
+#: threads of a block in passes over arrays
+THREADS = 32 if SIMULATOR else 256
+#: bytes of what the driver repeats
+WORD = 4
 #: part of a device's memory that may wait there between calls
 KEPT = 1 / 8
 #: a block serves whoever asks for at least so much of it
@@ -316,3 +320,33 @@ def _from_driver(size: int) -> Any:
         if error.code == driver.binding.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             raise MemoryError(str(error)) from error
         raise
+
+
+@kernel
+def _fill_kernel(array, value):
+    """Set all entries of an array."""
+    for i in range(cuda.grid(1), array.size, cuda.gridsize(1)):
+        array[i] = value
+
+
+def blocks_for(size: int) -> int:
+    """Blocks for a pass over `size` entries; the kernels stride, so any number is right."""
+    return 1 if SIMULATOR else max(1, min(4096, -(-size // THREADS)))
+
+
+def fill(array: Any, value: Any, stream: Any) -> None:
+    """Set all entries of a contiguous device array.
+
+    The driver does it where all 32-bit words are alike: Python launches a kernel in ten times the
+    time that it asks the driver in.
+    """
+    if not array.size:
+        return
+    words = np.array([value], array.dtype)
+    if not SIMULATOR and words.nbytes % WORD == 0:
+        words = words.view(np.uint32)
+        if (words == words[0]).all():
+            repeat_word(array, int(words[0]), array.size * words.size, stream)
+            return
+    flat = array.reshape(array.size)
+    _fill_kernel[blocks_for(flat.size), THREADS, stream](flat, value)

@@ -226,8 +226,8 @@ def on_device(reduction: Reduction, dtype: np.dtype[Any]) -> Any:
     return upload(np.ascontiguousarray(weights.T))
 
 
-def fold(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
-    """Reduce the rows of a batch to what is exact in any order.
+def reduce_rows(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
+    """Reduce the rows of a batch.
 
     Parameters
     ----------
@@ -243,24 +243,18 @@ def fold(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Wor
 
     Returns
     -------
-    device array, shape (rows, c, 2)
-        Upper and lower half of an integer sum, else the number itself and something.
+    device array
+        Of what is exact in any order, shape (rows, c, 2): upper and lower half of an integer sum,
+        else the number itself and something. Of sums of floats, shape (rows, c).
     """
+    given = batch.distances, batch.unseen, batch.targets, weights
+    if not step.is_exact(batch.distances.dtype):
+        add = _make_ordered_kernel(step.what == "weight", targeted)
+        add[(batch.rows, step.columns), THREADS, batch.stream](*given, words.sums)
+        return words.sums
     found = words.found[: batch.rows]
-    kernels = _make_kernels(step.what, found.dtype == INT64, targeted)
-    fold_vertices, fold_blocks = kernels
+    fold_vertices, fold_blocks = _make_kernels(step.what, found.dtype == INT64, targeted)
     for column in range(step.columns):
-        fold_vertices[(BLOCKS, batch.rows), THREADS, batch.stream](
-            batch.distances, batch.unseen, batch.targets, weights, column, found
-        )
+        fold_vertices[(BLOCKS, batch.rows), THREADS, batch.stream](*given, column, found)
         fold_blocks[-(-batch.rows // THREADS), THREADS, batch.stream](found, column, words.totals)
     return words.totals
-
-
-def add_in_order(step: Reduction, batch: Batch, targeted: bool, weights: Any, words: Words) -> Any:
-    """Reduce the rows of a batch to sums of floats; as `fold`, but it returns (rows, c)."""
-    kernel_of_sums = _make_ordered_kernel(step.what == "weight", targeted)
-    kernel_of_sums[(batch.rows, step.columns), THREADS, batch.stream](
-        batch.distances, batch.unseen, batch.targets, weights, words.sums
-    )
-    return words.sums

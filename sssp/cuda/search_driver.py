@@ -14,24 +14,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
+from numba import float64, int64
 
 from sssp.cuda import reduce
 from sssp.cuda.batch import CLIPPED_ROW, COUNTERS, Batch, Search
-from sssp.cuda.compiler import after, cuda, device_number, select
+from sssp.cuda.compiler import SIMULATOR, after, cuda, device_number, kernel, select
 from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, upload
+from sssp.cuda.device_memory import DeviceGraph, available_bytes, device_graph, on_host, upload
 from sssp.cuda.device_output import DeviceForm
-from sssp.cuda.overflow_check import overflowed
-from sssp.cuda.own_targets import solve_by_tables
-from sssp.cuda.pool import device_array
-from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes, on_host
+from sssp.cuda.pool import THREADS, device_array
+from sssp.cuda.solved_rows import DeviceRows, FormScratch, form_bytes
 from sssp.cuda.tree import Scratch, Tree, allocate_tree, tree_bytes
 from sssp.engine.memory import NO_LIMIT, check_memory, physical_memory
+from sssp.engine.narrow import convert_into, narrow
 from sssp.engine.outputs import make_form
 from sssp.engine.overflow import OverflowTest
+from sssp.engine.plan import merge_answers
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import unsigned_arcs
@@ -48,6 +50,10 @@ LARGEST_BATCH = 1024
 BATCH_BYTES = 256 << 20
 #: sources for every multiprocessor that fill the GPU
 FILLING = 3
+#: bytes of a table on the host, and most sources of one
+BLOCK_BYTES, LARGEST_BLOCK = 256 << 20, 1024
+#: blocks that share the vertices of one row
+BLOCKS = 1 if SIMULATOR else 64
 
 
 def solve_rows(
@@ -141,27 +147,19 @@ class _Rows:
         self.test = OverflowTest(request, graph.n, graph._weight_range, dtype)
         self.stats = {name: np.zeros(request.rows, np.int64) for name in method.statistics}
         self.on_host = request.output != "device"
-        columns = graph.n if search.columns is None else search.columns
-        self.columns, self.targeted = (
-            columns,
-            request.targets is not None and search.columns is None,
-        )
+        self.columns = graph.n if search.columns is None else search.columns
+        self.targeted = request.targets is not None and search.columns is None
         self.form: Any
         if self.on_host:
             self.form = make_form(graph.n, request, dtype)
-            self.fixed_bytes = 0
-            if request.reduction is not None and request.reduction.vertex_weights is not None:
-                self.fixed_bytes = request.reduction.vertex_weights.nbytes
+            reduction = request.reduction
+            weights = None if reduction is None else reduction.vertex_weights
+            self.fixed_bytes = 0 if weights is None else weights.nbytes
         else:
             self.form = DeviceForm(graph.n, request, dtype, on_device.number, search.pitch)
             self.fixed_bytes = self.form.device_bytes
-        check_memory(
-            {"the answer on the host": self.form.nbytes},
-            NO_LIMIT,
-            "cpu",
-            request.advice,
-            physical_memory(),
-        )
+        needs = {"the answer on the host": self.form.nbytes}
+        check_memory(needs, NO_LIMIT, "cpu", request.advice, physical_memory())
         self.in_place = not self.on_host and not self.targeted
 
     def run(self) -> Answer | None:
@@ -176,7 +174,10 @@ class _Rows:
         self.firsts = upload(np.array(firsts, np.int64))
         # (whose views cost less than to cut the array)
         sources = [whole] if request.nearest else whole.split(self.size)
-        self.vertex_weights = self._upload_vertex_weights()
+        reduction = request.reduction
+        if reduction is not None and self.columns == 0:  # (the search has them)
+            reduction = replace(reduction, vertex_weights=None)
+        self.vertex_weights = reduction and reduce.on_device(reduction, self.dtype)
         idle = [self._lane() for _ in range(lanes)]
         if request.stream is not None:
             after(request.stream, [lane.stream for lane in idle])
@@ -200,12 +201,6 @@ class _Rows:
         answer.stats = self.stats
         return answer
 
-    def _upload_vertex_weights(self) -> Any:
-        reduction = self.request.reduction
-        if reduction is not None and self.columns == 0:  # (the search has them)
-            reduction = replace(reduction, vertex_weights=None)
-        return None if reduction is None else reduce.on_device(reduction, self.dtype)
-
     def _plan(self) -> tuple[int, int]:
         """How many lanes, and how many rows in a batch, so that all fits into memory."""
         graph, request, search = self.graph, self.request, self.search
@@ -220,11 +215,8 @@ class _Rows:
         held = self.on_device.nbytes
         available = available_bytes(request.memory_limit, held)
         if request.rows:
-            parts = {
-                "the graph": held,
-                "the answer": self.fixed_bytes,
-                "one search": row + search.fixed_bytes,
-            }
+            parts = {"the graph": held, "the answer": self.fixed_bytes}
+            parts["one search"] = row + search.fixed_bytes
             limit, advice = request.memory_limit, request.advice
             check_memory(parts, limit, request.device, advice, available + held)
         room = available - self.fixed_bytes
@@ -256,20 +248,14 @@ class _Rows:
 
     def _start(self, lane: _Lane, rows: range, sources: Any) -> None:
         """Launch the search for some rows from their sources."""
+        distances = self.form.place(rows) if self.in_place else self._first(lane.distances, rows)
         batch = Batch(
-            len(rows),
-            sources,
-            self.firsts,
-            self.targets,
-            self.bound,
-            self.unseen,
-            self.form.place(rows) if self.in_place else self._first(lane.distances, rows),
-            self._first(lane.counters, rows),
-            lane.stream,
-        )
+            len(rows), sources, self.firsts, self.targets, self.bound, self.unseen, distances,
+            self._first(lane.counters, rows), lane.stream,
+        )  # fmt: skip
         if self.request.wants_tree and not self.finds_trees:
-            place = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
-            batch.tails = place
+            tails = self._first(lane.tails, rows) if self.on_host else self.form.tree_place(rows)
+            batch.tails = tails
         lane.batch, lane.rows = batch, rows
         if not self.search.writes_all:
             batch.fill(batch.distances, self.unseen)
@@ -305,13 +291,12 @@ class _Rows:
         if self.search.arcs_travel:
             # there may be no room for all arcs: look at those of the host
             arcs = unsigned_arcs(self.graph, self.dtype)
-            distances = batch.distances.copy_to_host(stream=batch.stream)
-            batch.stream.synchronize()
+            distances = on_host(batch.distances, batch.stream)
             return any(
                 self.test.overflowed(arcs, row, np.flatnonzero(row != self.unseen))
                 for row in distances[suspects]
             )
-        return overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
+        return _overflowed(self.test, self.on_device.arcs(self.graph, self.dtype), batch, suspects)
 
     def _complete(self, lane: _Lane, batch: Batch) -> DeviceRows:
         """Return a finished batch with origins and trees, where wanted."""
@@ -327,3 +312,142 @@ class _Rows:
         )
         as_asked: DeviceRows = self.search.finished(found, lane.scratch)
         return as_asked
+
+
+@kernel
+def _whole_kernel(distances, targets, unseen, suspects):
+    """Clear the suspicion of a row whose targets are all reached, one block a row."""
+    row = cuda.blockIdx.x
+    missing = cuda.shared.array(1, int64)
+    if cuda.threadIdx.x == 0:
+        missing[0] = 0
+    cuda.syncthreads()
+    i = cuda.threadIdx.x
+    while i < targets.size:
+        if distances[row, targets[i]] == unseen:
+            missing[0] = 1
+        i += cuda.blockDim.x
+    cuda.syncthreads()
+    if cuda.threadIdx.x == 0 and missing[0] == 0:
+        suspects[row] = 0
+
+
+@cache
+def _make_leads_on_kernel(integral: bool) -> Any:
+    """Return the kernel that notes rows in which an arc leads from a reached vertex to another."""
+    wide = int64 if integral else float64
+
+    @kernel
+    def _leads_on_kernel(indptr, indices, weights, distances, unseen, limit, suspects, found):
+        """Note rows in which an arc leads from a reached vertex to an unreached one.
+
+        Sums are taken in the type of the limit, which none of them leaves.
+
+        ========= ========= ================ ======================================
+        argument  shape     dtype            written by
+        ========= ========= ================ ======================================
+        indptr    (n + 1,)  int32            upload of the graph
+        indices   (m,)      int32            upload of the graph
+        weights   (m,)      number           upload of the graph
+        distances (rows, n) number           the search
+        unseen    scalar    number           host: what stands for none
+        limit     scalar    int64 or float64 host: greatest sum that matters
+        suspects  (rows,)   int32            host: rows to look at; `_whole_kernel`
+        found     (1,)      int32            host: 0; here: whether there is one
+        ========= ========= ================ ======================================
+        """
+        row = cuda.blockIdx.y
+        if suspects[row] == 0:
+            return
+        tail, stride = cuda.grid(1), cuda.gridsize(1)
+        while tail < indptr.size - 1:
+            start = distances[row, tail]
+            if start != unseen:
+                for arc in range(indptr[tail], indptr[tail + 1]):
+                    if (
+                        distances[row, indices[arc]] == unseen
+                        and wide(start) + wide(weights[arc]) <= limit
+                    ):
+                        found[0] = 1
+            tail += stride
+
+    return _leads_on_kernel
+
+
+def _overflowed(
+    test: OverflowTest, arcs: tuple[Any, ...], batch: Batch, suspects: np.ndarray[Any, Any]
+) -> bool:
+    """Whether a wanted vertex of a batch may be unreached only because the dtype is too narrow.
+
+    The exact test of `sssp.engine.overflow`, which explains it, in the rows that are `suspects`.
+    """
+    stream = batch.stream
+    on_device = cuda.to_device(suspects.astype(INDEX), stream=stream)
+    found = cuda.to_device(np.zeros(1, INDEX), stream=stream)
+    if test.targets is not None:
+        _whole_kernel[batch.rows, THREADS, stream](
+            batch.distances, batch.targets, batch.unseen, on_device
+        )
+    integral = np.dtype(batch.distances.dtype).kind == "i"
+    _make_leads_on_kernel(integral)[(BLOCKS, batch.rows), THREADS, stream](
+        *arcs, batch.distances, batch.unseen, test.limit, on_device, found
+    )
+    return bool(on_host(found, stream)[0])
+
+
+def solve_by_tables(
+    solve: Callable[[Request], Answer | None], n: int, request: Request, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Find distances to the targets of every source; None if one may be too long for a dtype.
+
+    A block of sources is searched at once, all of them to the targets of any, and each keeps its
+    own.
+
+    Parameters
+    ----------
+    solve : callable
+        Answers a request without target offsets in this dtype.
+    n : int
+        Vertices of the graph that it searches.
+    request : Request
+    dtype : dtype
+    """
+    firsts = range(0, max(request.rows, 1), LARGEST_BLOCK)
+    left = [request.part(slice(first, first + LARGEST_BLOCK)) for first in reversed(firsts)]
+    answers = []
+    with progress_bar(request.rows, request.progress) as advance:
+        while left:
+            part = left.pop()
+            size, columns = part.rows, min(part.columns(n), n)
+            fits = size * columns * dtype.itemsize <= BLOCK_BYTES
+            answer = _solve_block(solve, part, dtype) if fits or size <= 1 else None
+            if answer is not None:
+                answers.append(answer)
+                advance(size)
+            elif size > 1:
+                # (the distance that is too long may belong to no trip)
+                left += [part.part(slice(size // 2, None)), part.part(slice(size // 2))]
+            else:
+                return None
+    whole = merge_answers(answers)
+    whole.distances = narrow(whole.distances, request.dtype)
+    return whole
+
+
+def _solve_block(
+    solve: Callable[[Request], Answer | None], request: Request, dtype: np.dtype[Any]
+) -> Answer | None:
+    """Find a table from all sources to the targets of any, and keep each row's own entries."""
+    assert request.target_offsets is not None
+    assert request.targets is not None
+    targets, columns = np.unique(request.targets, return_inverse=True)
+    # (other distances may be too long for the dtype of the call)
+    asked = None if dtype.kind == "i" else dtype
+    table = replace(request, targets=targets, target_offsets=None, dtype=asked, progress=False)
+    answer = solve(table)
+    if answer is None:
+        return None
+    row_of = np.repeat(np.arange(request.rows), np.diff(request.target_offsets))
+    distances = np.empty(columns.size, dtype)
+    convert_into(answer.distances[row_of, columns], distances)
+    return Answer(distances, stats=answer.stats)

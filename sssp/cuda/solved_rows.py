@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from sssp.cuda import reduce
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel
-from sssp.cuda.device_memory import download
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.device_memory import download, on_host
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.decay import ordered_sums
 from sssp.engine.narrow import convert_into
 from sssp.engine.outputs import Entries
@@ -32,6 +31,8 @@ RUN = 4 if SIMULATOR else 16
 TILE = THREADS * RUN
 #: in a row of marks: not on a path to a target
 APART = np.int32(-2)
+#: columns of entries, which stand one row behind the other
+ENTRIES = {"vertices", "numbers", "tails"}
 
 
 @kernel
@@ -75,15 +76,7 @@ def _count_kernel(distances, unseen, counts):
 
 @kernel
 def _compact_kernel(
-    distances,
-    unseen,
-    predecessors,
-    with_tails,
-    with_numbers,
-    offsets,
-    vertices,
-    numbers,
-    tails,
+    distances, unseen, predecessors, with_tails, with_numbers, offsets, vertices, numbers, tails
 ):
     """Write down what a tile has reached, in order of vertex, from its offset on.
 
@@ -179,57 +172,53 @@ class FormScratch:
         Of the vertices, for a reduction.
     """
 
-    columns: Any
-    marks: Any
-    counts: Any
-    offsets: Any
-    vertices: Any
-    numbers: Any
-    tails: Any
-    words: Any
-    weights: Any
+    columns: Any = None
+    marks: Any = None
+    counts: Any = None
+    offsets: Any = None
+    vertices: Any = None
+    numbers: Any = None
+    tails: Any = None
+    words: Any = None
+    weights: Any = None
 
     @classmethod
     def allocate(
         cls, n: int, request: Request, dtype: np.dtype[Any], rows: int, weights: Any
     ) -> FormScratch:
         """Return memory for a batch of at most so many rows."""
-        needs, reduction = _Needs(request), request.reduction
-
-        def matrix(wanted: bool, columns: int, kind: np.dtype[Any]) -> Any:
+        arrays = {
             # (an empty array cannot be cut)
-            return device_array((rows, columns or 1), kind) if wanted else None
-
-        def column(wanted: bool, kind: np.dtype[Any]) -> Any:
-            # kernels take all columns, also those that they leave alone
-            return device_array(rows * n if wanted else 1, kind) if needs.entries else None
-
-        return cls(
-            columns=matrix(needs.columns, request.columns(n), dtype),
-            marks=matrix(needs.paths, n, INDEX),
-            counts=matrix(needs.entries, _tiles(n), INDEX),
-            offsets=matrix(needs.entries, _tiles(n), INT64),
-            vertices=column(True, INDEX),
-            numbers=column(needs.numbers, dtype),
-            tails=column(needs.tails, INDEX),
-            words=reduce.Words.allocate(rows, reduction, dtype) if reduction else None,
-            weights=weights,
-        )
+            name: device_array((rows, size or 1), kind)
+            for name, (size, kind) in _row_arrays(n, request, dtype).items()
+        }
+        for name in ENTRIES & arrays.keys():
+            arrays[name] = arrays[name].reshape(arrays[name].size)
+        if request.reduction is not None:
+            arrays["words"] = reduce.Words.allocate(rows, request.reduction, dtype)
+        return cls(**arrays, weights=weights)
 
 
-class _Needs:
-    """What a request's form asks of a batch."""
-
-    def __init__(self, request: Request) -> None:
-        targeted = request.targets is not None
-        sparse = request.output == "sparse" and request.reduction is None
-        reduction = request.reduction
-        on_host = reduction is None or reduction.decay is not None
-        self.columns = targeted and request.output == "host" and on_host
-        self.paths = targeted and request.predecessors
-        self.entries = sparse or self.paths
-        self.numbers = sparse
-        self.tails = self.paths or (sparse and request.predecessors)
+def _row_arrays(
+    n: int, request: Request, dtype: np.dtype[Any]
+) -> dict[str, tuple[int, np.dtype[Any]]]:
+    """Return entries of a row and dtype of the arrays in `FormScratch` that a request needs."""
+    targeted = request.targets is not None
+    sparse = request.output == "sparse" and request.reduction is None
+    reduction = request.reduction
+    on_host = reduction is None or reduction.decay is not None
+    paths = targeted and request.predecessors
+    arrays = {}
+    if targeted and request.output == "host" and on_host:
+        arrays["columns"] = request.columns(n), dtype
+    if paths:
+        arrays["marks"] = n, INDEX
+    if sparse or paths:
+        arrays["counts"], arrays["offsets"] = (_tiles(n), INDEX), (_tiles(n), INT64)
+        # kernels take all columns, also those that they leave alone
+        arrays["vertices"], arrays["numbers"] = (n, INDEX), (n if sparse else 0, dtype)
+        arrays["tails"] = n if request.predecessors else 0, INDEX
+    return arrays
 
 
 def _tiles(n: int) -> int:
@@ -238,15 +227,9 @@ def _tiles(n: int) -> int:
 
 def form_bytes(n: int, request: Request, dtype: np.dtype[Any]) -> int:
     """Bytes of the device that a row of the form takes."""
-    needs = _Needs(request)
-    size = request.columns(n) * dtype.itemsize if needs.columns else 0
-    size += n * INDEX.itemsize if needs.paths else 0
-    if needs.entries:
-        entry = INDEX.itemsize * (1 + needs.tails) + dtype.itemsize * needs.numbers
-        size += n * entry + _tiles(n) * (INDEX.itemsize + INT64.itemsize)
-    if request.reduction is not None:
-        size += reduce.row_bytes(request.reduction)
-    return size
+    arrays = _row_arrays(n, request, dtype).values()
+    size = sum(entries * kind.itemsize for entries, kind in arrays)
+    return size + (reduce.row_bytes(request.reduction) if request.reduction is not None else 0)
 
 
 @dataclass
@@ -285,13 +268,16 @@ class DeviceRows:
 
     def copy_distances(self, out: NDArray[Any]) -> None:
         """Write the columns that the request wants."""
-        found = self.batch.distances
-        if self.targeted:
-            if out.shape[1] == 0:
-                return
-            found = self.scratch.columns[: self.batch.rows]
-            gather(self.batch, found)
-        _bring(found, out, self.batch.stream)
+        if out.shape[1]:
+            _bring(self._wanted(), out, self.batch.stream)
+
+    def _wanted(self) -> Any:
+        """Return the columns that the request wants, on the device."""
+        if not self.targeted:
+            return self.batch.distances
+        found = self.scratch.columns[: self.batch.rows]
+        gather(self.batch, found)
+        return found
 
     def copy_predecessors(self, out: NDArray[np.int32]) -> None:
         """Write the predecessors."""
@@ -320,9 +306,8 @@ class DeviceRows:
         batch = self.batch
         if reduction.decay is not None:
             return self._reduce_on_host(reduction)
-        exact = reduction.is_exact(batch.distances.dtype)
-        make = reduce.fold if exact else reduce.add_in_order
-        found = make(reduction, batch, self.targeted, self.scratch.weights, self.scratch.words)
+        given = self.targeted, self.scratch.weights, self.scratch.words
+        found = reduce.reduce_rows(reduction, batch, *given)
         numbers: NDArray[Any] = on_host(found, batch.stream)[: batch.rows]
         if reduction.what == "count":
             numbers = (numbers[:, 0, 0] << 32) + numbers[:, 0, 1]
@@ -333,18 +318,15 @@ class DeviceRows:
     def _reduce_on_host(self, reduction: Reduction) -> NDArray[Any]:
         """Return sums with a decay, from rows that travel to the host."""
         batch, weights = self.batch, reduction.vertex_weights
-        found = batch.distances
-        if self.targeted:
-            if batch.targets.size == 0:
-                return np.zeros((batch.rows, reduction.columns))
-            found = self.scratch.columns[: batch.rows]
-            gather(batch, found)
-            weights = None if weights is None else weights[on_host(batch.targets, batch.stream)]
+        if self.targeted and batch.targets.size == 0:
+            return np.zeros((batch.rows, reduction.columns))
+        if self.targeted and weights is not None:
+            weights = weights[on_host(batch.targets, batch.stream)]
 
         def sums(row: NDArray[Any]) -> NDArray[Any]:
             return ordered_sums(row, batch.unseen, None, weights, reduction.decay)
 
-        rows = on_host(found, batch.stream)
+        rows = on_host(self._wanted(), batch.stream)
         return np.array(list(ordered_map(sums, rows, self.threads)))
 
     def _compacted(
@@ -363,25 +345,12 @@ class DeviceRows:
         ends = np.cumsum(found).reshape(found.shape)
         offsets.copy_to_device(ends - found, stream=batch.stream)
         _compact_kernel[launch](
-            matrix,
-            absent,
-            matrix.view(INDEX) if self.predecessors is None else self.predecessors,
-            tails,
-            numbers,
-            offsets,
-            scratch.vertices,
-            scratch.numbers,
-            scratch.tails,
-        )
+            matrix, absent, matrix.view(INDEX) if self.predecessors is None else self.predecessors,
+            tails, numbers, offsets, scratch.vertices, scratch.numbers, scratch.tails,
+        )  # fmt: skip
         size = int(ends[-1, -1])
-        columns = [
-            on_host(column[:size], batch.stream) if wanted else None
-            for column, wanted in (
-                (scratch.vertices, True),
-                (scratch.numbers, numbers),
-                (scratch.tails, tails),
-            )
-        ]
+        wanted = (scratch.vertices, True), (scratch.numbers, numbers), (scratch.tails, tails)
+        columns = [on_host(each[:size], batch.stream) if asked else None for each, asked in wanted]
         return found.sum(axis=1), columns
 
 
@@ -397,10 +366,3 @@ def _bring(array: Any, out: NDArray[Any], stream: Any) -> None:
         download(array, out, stream)
     else:
         convert_into(on_host(array, stream), out)
-
-
-def on_host(array: Any, stream: Any) -> Any:
-    """Return a copy of a device array."""
-    host: NDArray[Any] = np.empty(array.shape, array.dtype)
-    download(array, host, stream)
-    return host

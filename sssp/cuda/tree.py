@@ -20,8 +20,8 @@ from numba import int32
 
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.device_memory import on_host
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.engine.request import Request
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX
@@ -117,22 +117,9 @@ def _is_tight(start, weight, end, tolerance):
 
 @kernel
 def _fewest_arcs_kernel(
-    indptr,
-    indices,
-    weights,
-    sources,
-    first_sources,
-    finals,
-    tolerances,
-    distances,
-    origin,
-    has_origin,
-    ties,
-    every_row,
-    predecessors,
-    hops,
-    queue,
-):
+    indptr, indices, weights, sources, first_sources, finals, tolerances, distances, origin,
+    has_origin, ties, every_row, predecessors, hops, queue,
+):  # fmt: skip
     """Breadth-first search over the tight arcs of a row, level by level, one block a row.
 
     ============= =========== ======= ===============================================
@@ -403,65 +390,43 @@ class Tree:
     def origin(self) -> Any:
         """Winning source of every vertex as a device array, -1 where there is none."""
         origin = self.scratch.origin
-        self._spread(origin)
+        self._find_origin(origin)
         if self.may_be_inexact and self._widen(origin.reshape(1, origin.size), hops=None):
-            self._spread(origin)
+            self._find_origin(origin)
             self.batch.fill(self.scratch.tolerances, 0)
         _finish_kernel[blocks_for(self.graph.n), THREADS, self.batch.stream](origin)
         return origin
 
-    def _spread(self, origin: Any) -> None:
+    def _find_origin(self, origin: Any) -> None:
         batch, scratch = self.batch, self.scratch
         launch = (blocks_for(self.graph.n), THREADS, batch.stream)
+        tight = *self.arcs, scratch.finals, scratch.tolerances, batch.distances, origin
         batch.fill(origin, NONE)
         _root_kernel[launch](batch.sources, batch.distances, origin)
-        _point_kernel[launch](
-            *self.arcs, scratch.finals, scratch.tolerances, batch.distances, origin
-        )
+        _point_kernel[launch](*tight)
         followed = 1
         while followed < self.graph.n:
             _jump_kernel[launch](origin)
             followed *= 1 + HOPS
         # (mostly all is settled by then, and one pass shows it)
-        passes = 1
-        while self._hand_on(origin, passes):
+        passes, changes = 1, True
+        while changes:
+            for _ in range(passes):
+                batch.fill(scratch.changed, 0)
+                _spread_kernel[launch](*tight, scratch.changed)
+            changes = bool(on_host(scratch.changed, batch.stream)[0])
             passes = PASSES
-
-    def _hand_on(self, origin: Any, passes: int) -> bool:
-        """Hand origins on, so many arcs far; whether the last of these passes changed any."""
-        batch, scratch, changed = self.batch, self.scratch, self.scratch.changed
-        launch = (blocks_for(self.graph.n), THREADS, batch.stream)
-        for _ in range(passes):
-            batch.fill(changed, 0)
-            _spread_kernel[launch](
-                *self.arcs,
-                scratch.finals,
-                scratch.tolerances,
-                batch.distances,
-                origin,
-                changed,
-            )
-        moved = changed.copy_to_host(stream=batch.stream)
-        batch.stream.synchronize()
-        return bool(moved[0])
 
     def _widen(self, found: Any, hops: Any | None) -> bool:
         """Give a tolerance to rows of which not all was found; False if there are none."""
         batch, tolerances = self.batch, self.scratch.tolerances
         kind = np.dtype(batch.distances.dtype)
         _tolerances_kernel[batch.rows, THREADS, batch.stream](
-            batch.distances,
-            self.scratch.finals,
-            found,
-            found if hops is None else hops,
-            hops is not None,
-            batch.unseen,
-            kind.type(4 * self.graph.n * np.finfo(kind).eps),
+            batch.distances, self.scratch.finals, found, found if hops is None else hops,
+            hops is not None, batch.unseen, kind.type(4 * self.graph.n * np.finfo(kind).eps),
             tolerances,
-        )
-        host = tolerances.copy_to_host(stream=batch.stream)
-        batch.stream.synchronize()
-        return bool(host[: batch.rows].any())
+        )  # fmt: skip
+        return bool(on_host(tolerances, batch.stream)[: batch.rows].any())
 
     def predecessors(self, origin: Any | None, place: Any | None, fewest_arcs: bool = False) -> Any:
         """Predecessors of every row as a device array, shape (rows, n): `place`, or scratch.
@@ -481,32 +446,17 @@ class Tree:
         has_origin = origin is not None
         origin = origin if has_origin else scratch.ties
         _smallest_tails_kernel[(BLOCKS, batch.rows), THREADS, batch.stream](
-            *self.arcs,
-            scratch.finals,
-            batch.distances,
-            origin,
-            has_origin,
-            predecessors,
+            *self.arcs, scratch.finals, batch.distances, origin, has_origin, predecessors,
             scratch.ties,
-        )
+        )  # fmt: skip
         every_row = fewest_arcs or self.graph.least_weight < 0
 
         def take_fewest_arcs() -> None:
             _fewest_arcs_kernel[batch.rows, THREADS, batch.stream](
-                *self.arcs,
-                batch.sources,
-                batch.first_sources,
-                scratch.finals,
-                scratch.tolerances,
-                batch.distances,
-                origin,
-                has_origin,
-                scratch.ties,
-                every_row,
-                predecessors,
-                scratch.hops,
-                scratch.queue,
-            )
+                *self.arcs, batch.sources, batch.first_sources, scratch.finals, scratch.tolerances,
+                batch.distances, origin, has_origin, scratch.ties, every_row, predecessors,
+                scratch.hops, scratch.queue,
+            )  # fmt: skip
 
         take_fewest_arcs()
         if self.may_be_inexact and self._widen(predecessors, scratch.hops):

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import cuda, inline, kernel, select
 from sssp.cuda.device_memory import SHARE, device_graph, free_bytes, upload
-from sssp.cuda.fill import THREADS, blocks_for, fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.engine.exact_sums import is_wide
 from sssp.engine.memory import NO_LIMIT, check_memory
 from sssp.graph.arc_orders import order_of_heads
@@ -343,7 +342,7 @@ class TreeSumsThere:
                 return None
             return self.predecessors.like(longer)
 
-    def brought(self, sums: NDArray[Any]) -> DeviceArray:
+    def upload(self, sums: NDArray[Any]) -> DeviceArray:
         """Return what the host has found, on the device."""
         number = self.predecessors.number
         with select(number):

@@ -701,7 +701,7 @@ class ShortestPaths:
         if self.predecessors.size and not may_wrap(values, self.graph.n):
             sums = trees.skim(values)
         if sums is None:
-            sums = trees.brought(self.to_host().skim(values))
+            sums = trees.upload(self.to_host().skim(values))
         return sums.reshape(self._shape())
 
     def _load_there(self, volumes: Any) -> NDArray[Any]:

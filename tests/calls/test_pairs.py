@@ -78,7 +78,7 @@ def questions(
 
 
 def methods_on(device: str) -> list[str]:
-    # on a GPU all go the same way (`sssp.cuda.own_targets`)
+    # on a GPU all go the same way (`sssp.cuda.search_driver`)
     return ["auto"] if device == "cuda" else ["auto", *METHODS, *TRIP_METHODS]
 
 

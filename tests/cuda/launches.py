@@ -104,7 +104,6 @@ def ask(recorder: Recorder, dtypes: list[str]) -> None:
     ask_reductions(dtypes)
     ask_closures()
     ask_for_sums_along_trees()
-    ask_for_a_product()
     ask_for_wide_distances(recorder)
 
 
@@ -250,14 +249,6 @@ def ask_closures() -> None:
 
     for method in ("closure-by-warshall", "closure-by-squaring", BaselineClosure()):
         sssp.transitive_closure(np.ones((5, 5)), method=method, device="cuda")
-
-
-def ask_for_a_product() -> None:
-    from sssp.cuda.compiler import cuda
-    from sssp.cuda.matrix.min_plus import View, multiply
-
-    view = View.of(zeros((2, 2), np.int64))
-    multiply(view, view, view, cuda.stream())
 
 
 def ask_for_wide_distances(recorder: Recorder) -> None:

@@ -210,8 +210,7 @@ def test_memory_is_planned_and_refused_with_numbers(method, device):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_product_of_rectangles_inside_larger_matrices(dtype, device):
-
-    from sssp.cuda.matrix.min_plus import View, multiply
+    from bench.products import View, multiply
 
     random = np.random.default_rng(0)
     stream = cuda.stream()

@@ -29,8 +29,7 @@ from sssp.bench.papers.baselines import (
 )
 from sssp.cuda.compiler import SIMULATOR, cuda, device_number, inline, kernel, select
 from sssp.cuda.device_memory import available_bytes, download, upload
-from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, solve_matrix
-from sssp.cuda.matrix.transitive_closure import pack_result
+from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix, deliver, solve_matrix
 from sssp.cuda.pool import device_array
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, pack_bits, unpack_bits
 from sssp.engine.memory import check_memory
@@ -255,7 +254,7 @@ def close(request: ClosureRequest, method: BaselineClosure) -> Any:
                 before, after = after, before
             download(before, bits.reshape(-1), stream)
             pack_bits(bits, words)
-        return pack_result(request, upload(words.reshape(-1)), number)
+        return deliver(request, upload(words.reshape(-1)), words.shape, number)
 
 
 def solve(

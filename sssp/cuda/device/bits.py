@@ -1,41 +1,68 @@
-"""Numbers as integers that order alike: what atomic minima of the hardware need."""
+"""Bits of numbers, and integers that order like them: what atomic minima of the hardware need."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import int32, int64
+from numba import from_dtype, int32, int64
 
-from sssp.cuda.compiler import SIMULATOR, bits_of, inline
+from sssp.cuda.compiler import SIMULATOR, inline
 
 
-def number_of_bits(dtype: np.dtype[Any]) -> Any:
-    """Return a device function that gives the number of the same bits as an integer."""
-    if SIMULATOR:
+def bits_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives a number as the integer of the same bits.
 
-        def value_of(bits):
-            return np.dtype(f"u{dtype.itemsize}").type(bits).view(dtype)
+    Floats that are not negative order like their bits.
+    """
+    if dtype.kind == "i":
 
-    elif dtype.kind == "i":
-        integer = int32 if dtype.itemsize == 4 else int64
+        def bits(value):
+            return value
 
-        def value_of(bits):
-            return integer(bits)
+    elif SIMULATOR:
+        integer = np.dtype(f"i{dtype.itemsize}")
 
-    elif dtype.itemsize == 4:
-        from numba.cuda.libdevice import int_as_float
-
-        def value_of(bits):
-            return int_as_float(int32(bits))
+        def bits(value):
+            return dtype.type(value).view(integer)
 
     else:
-        from numba.cuda.libdevice import longlong_as_double
+        from numba.cuda import libdevice
 
-        def value_of(bits):
-            return longlong_as_double(int64(bits))
+        narrow = dtype == np.float32
+        convert = libdevice.float_as_int if narrow else libdevice.double_as_longlong
 
-    return inline(value_of)
+        def bits(value):
+            return convert(value)
+
+    return inline(bits)
+
+
+def number_of(dtype: np.dtype[Any]) -> Any:
+    """Return a device function that gives an integer as the number of the same bits."""
+    if dtype.kind == "i":
+        kind = from_dtype(dtype)
+
+        def number(bits):
+            return kind(bits)
+
+    elif SIMULATOR:
+        integer = np.dtype(f"i{dtype.itemsize}")
+
+        def number(bits):
+            return integer.type(bits).view(dtype)
+
+    else:
+        from numba.cuda import libdevice
+
+        narrow = dtype == np.float32
+        kind = int32 if narrow else int64
+        convert = libdevice.int_as_float if narrow else libdevice.longlong_as_double
+
+        def number(bits):
+            return convert(kind(bits))
+
+    return inline(number)
 
 
 def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -47,7 +74,7 @@ def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if dtype.kind == "i":
         same = bits_of(dtype)
         return same, same
-    bits, plain_number_of = bits_of(dtype), number_of_bits(dtype)
+    bits, plain_value_of = bits_of(dtype), number_of(dtype)
     integer = np.int32 if dtype.itemsize == 4 else np.int64
     but_sign = integer(np.iinfo(integer).max)
     zero = integer(0)
@@ -58,7 +85,7 @@ def ordered_bits_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
         return plain if plain >= zero else integer(plain ^ but_sign)
 
     @inline
-    def number_of(key):
-        return plain_number_of(key if key >= zero else integer(key ^ but_sign))
+    def value_of(key):
+        return plain_value_of(key if key >= zero else integer(key ^ but_sign))
 
-    return ordered, number_of
+    return ordered, value_of

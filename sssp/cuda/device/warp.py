@@ -26,16 +26,6 @@ if WARP == 1:
         return value
 
     @inline
-    def least_of_warp(value):
-        """Least value in the warp, known to its first thread."""
-        return value
-
-    @inline
-    def sums_of_warp(value, lane):
-        """Sum of the values of a thread of the warp and of those before it."""
-        return value
-
-    @inline
     def warp_barrier():
         """Barrier of the warp."""
 
@@ -57,26 +47,6 @@ else:
         return cuda.shfl_sync(FULL_WARP, value, lane)
 
     @inline
-    def least_of_warp(value):
-        """Least value in the warp, known to its first thread."""
-        offset = WARP // 2
-        while offset > 0:
-            value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
-            offset >>= 1
-        return value
-
-    @inline
-    def sums_of_warp(value, lane):
-        """Sum of the values of a thread of the warp and of those before it."""
-        offset = 1
-        while offset < WARP:
-            before = cuda.shfl_up_sync(FULL_WARP, value, offset)
-            if lane >= offset:
-                value += before
-            offset <<= 1
-        return value
-
-    @inline
     def warp_barrier():
         """Barrier of the warp."""
         cuda.syncwarp()
@@ -85,6 +55,28 @@ else:
     def _own_lane():
         """Number of the thread in the warp, read from the hardware."""
         return uint32(cuda.laneid)
+
+
+@inline
+def least_of_warp(value):
+    """Least value in the warp, known to its first thread."""
+    offset = WARP // 2
+    while offset > 0:
+        value = min(value, cuda.shfl_down_sync(FULL_WARP, value, offset))
+        offset >>= 1
+    return value
+
+
+@inline
+def sums_of_warp(value, lane):
+    """Sum of the values of a thread of the warp and of those before it."""
+    offset = 1
+    while offset < WARP:
+        before = cuda.shfl_up_sync(FULL_WARP, value, offset)
+        if lane >= offset:
+            value += before
+        offset <<= 1
+    return value
 
 
 @inline

@@ -252,28 +252,22 @@ def launch_rounds(matrix: Matrix) -> None:
 
 
 def _launch_close(matrix: Matrix, first: int, tile: int) -> None:
-    tails = matrix.flat if matrix.tails is None else matrix.tails
-    make = _make_close_kernel(
-        np.dtype(matrix.flat.dtype), tile, with_tails=matrix.tails is not None
-    )
-    make[matrix.count, THREADS, matrix.stream](
-        matrix.flat, tails, np.uint32(matrix.n), np.uint32(first), matrix.flags
+    with_tails = matrix.tails is not None
+    close = _make_close_kernel(np.dtype(matrix.flat.dtype), tile, with_tails=with_tails)
+    close[matrix.count, THREADS, matrix.stream](
+        matrix.flat, matrix.any_tails, np.uint32(matrix.n), np.uint32(first), matrix.flags
     )
 
 
 def _launch_tiles(matrix: Matrix, first: int, tile: int, *, closes: bool) -> None:
-    with_tails = matrix.tails is not None
-    tails = matrix.tails if with_tails else matrix.flat
-    others = -(-matrix.n // tile) - 1
+    others, count = -(-matrix.n // tile) - 1, matrix.count
     if not others:
         return
-    tiles = _make_tiles_kernel(
-        np.dtype(matrix.flat.dtype), tile, with_tails=with_tails, closes=closes
-    )
-    count = matrix.count
+    dtype, with_tails = np.dtype(matrix.flat.dtype), matrix.tails is not None
+    tiles = _make_tiles_kernel(dtype, tile, with_tails=with_tails, closes=closes)
     for phase, grid in ((CROSS, (others, 2, count)), (OTHERS, (others, others, count))):
         tiles[grid, THREADS, matrix.stream](
-            matrix.flat, tails, np.uint32(matrix.n), np.uint32(first), np.uint32(phase),
+            matrix.flat, matrix.any_tails, np.uint32(matrix.n), np.uint32(first), np.uint32(phase),
             matrix.flags,
         )  # fmt: skip
 
@@ -319,7 +313,7 @@ def solve(
                     launch_round(matrix, first, tile)
                 done = min(first + tile, n)
                 if (done - looked) * n * n >= QUEUED:
-                    if matrix.negative_vertex() is not None:
+                    if matrix.flag(NEGATIVE):
                         break
                     advance(done - looked)
                     looked = done

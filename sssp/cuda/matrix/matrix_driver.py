@@ -26,12 +26,12 @@ from sssp.cuda.compiler import (
     wait_for_device,
 )
 from sssp.cuda.device.ptx import has_short_arithmetic
-from sssp.cuda.device_memory import available_bytes, device_graph, download, upload
-from sssp.cuda.fill import fill
-from sssp.cuda.narrow_device import narrow_on_device
-from sssp.cuda.pool import device_array
+from sssp.cuda.device_memory import available_bytes, device_graph, download, on_host, upload
+from sssp.cuda.device_output import narrow_on_device
+from sssp.cuda.pool import device_array, fill
 from sssp.cuda.tree import ROW_WORDS, Tree, allocate_tree, tree_bytes
 from sssp.engine.matrix_request import (
+    ClosureRequest,
     MatrixRequest,
     NegativeDiagonalError,
     overflowed,
@@ -266,21 +266,23 @@ class Matrix:
 
     def flag(self, which: int) -> int:
         """Return a flag, when all work so far is done."""
-        flags = self.flags.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
-        return int(flags[which])
+        return int(on_host(self.flags, self.stream)[which])
 
-    def negative_vertex(self) -> int | None:
-        """Vertex whose entry on the diagonal is negative."""
-        found = self.flag(NEGATIVE)
+    def vertex(self, which: int) -> int | None:
+        """Return the vertex that a flag notes."""
+        found = self.flag(which)
         return found - 1 if found else None
 
-    def partials(self, run: Callable[[Any], None]) -> NDArray[Any]:
+    @property
+    def any_tails(self) -> Any:
+        """The tails, or what stands in for them where kernels read none."""
+        return self.flat if self.tails is None else self.tails
+
+    def partials(self, look: Any, *arguments: Any) -> NDArray[Any]:
         """Return what the threads of a pass over the matrix found, an entry each."""
         found = device_array(BLOCKS * THREADS, self.flat.dtype)
-        run(found)
-        host: NDArray[Any] = found.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
+        look[BLOCKS, THREADS, self.stream](self.flat, *arguments, found)
+        host: NDArray[Any] = on_host(found, self.stream)
         return host
 
 
@@ -323,9 +325,12 @@ def solve_matrix(
         room = available_bytes(request.memory_limit)
         check_memory(parts, request.memory_limit, request.device, request.advice, room)
         if request.n == 0:
-            return _empty(request, dtype, number)
+            nothing = (device_array(0, kind) for kind in (request.dtype or dtype, INDEX))
+            distances, tails = (deliver(request, flat, (0, 0), number) for flat in nothing)
+            tails = tails if request.predecessors else None
+            return Answer(distances, tails, stats={"rounds": np.zeros(0, np.int64)})
         matrix, rounds = close(Matrix.of(request, dtype, number))
-        vertex = matrix.negative_vertex()
+        vertex = matrix.vertex(NEGATIVE)
         if vertex is not None:
             raise NegativeDiagonalError(vertex)
         extremes = _settled(request, matrix)
@@ -334,24 +339,25 @@ def solve_matrix(
         if dtype == SHORT:
             stays = request.dtype == INT16 and not request.predecessors
             matrix = matrix.unpacked(request.n, INT16 if stays else INT32)
-        tails = None
+        tails, shape = None, (request.n, request.n)
         if matrix.tails is not None:
             row = _broken_row(matrix)
             if row is not None:
                 raise NegativeDiagonalError(row)
-            tails = _result(request, matrix.tails, request.n, number)
+            tails = deliver(request, matrix.tails, shape, number)
         elif request.predecessors:
-            tails = _Trees(graph, request, matrix, number).found()
+            tails = _find_trees(graph, request, matrix, number)
         flat = narrow_on_device(matrix.flat, request.dtype, matrix.stream, extremes)
-        distances = _result(request, flat, request.n, number)
+        distances = deliver(request, flat, shape, number)
         return Answer(distances, tails, stats={"rounds": np.full(request.n, rounds, np.int64)})
 
 
 def _is_short(request: MatrixRequest, copies: int) -> bool:
     """Whether a request is tried in `SHORT` on the current device."""
+    if not (request.short and has_short_arithmetic()):
+        return False
     room = min(available_bytes(request.memory_limit), request.memory_limit)
-    fits = _needed(request, SHORT, copies) <= room
-    return request.short and fits and has_short_arithmetic()
+    return _needed(request, SHORT, copies) <= room
 
 
 def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
@@ -365,31 +371,14 @@ def _needed(request: MatrixRequest, dtype: np.dtype[Any], copies: int) -> int:
     return request.bytes_of_matrices(dtype, copies) + entries * tails + trees
 
 
-def _empty(request: MatrixRequest, dtype: np.dtype[Any], number: int) -> Answer:
-    """Return the answer for a graph without vertices."""
-    kind = request.dtype or dtype
-
-    def nothing(dtype: np.dtype[Any]) -> Any:
-        if request.output == "device":
-            return DeviceArray(device_array(0, dtype), (0, 0), number)
-        return np.empty((0, 0), dtype)
-
-    tails = nothing(INDEX) if request.predecessors else None
-    return Answer(nothing(kind), tails, stats={"rounds": np.zeros(0, np.int64)})
-
-
 def _settled(request: MatrixRequest, matrix: Matrix) -> tuple[Any, Any] | None:
     """Write the public sentinel; return least and greatest, or None: the dtype was too narrow."""
-    dtype, launch = np.dtype(matrix.flat.dtype), (BLOCKS, THREADS, matrix.stream)
-    least = matrix.partials(lambda found: _least_kernel[launch](matrix.flat, found)).min()
+    dtype = np.dtype(matrix.flat.dtype)
+    least = matrix.partials(_least_kernel).min()
     above = threshold(dtype, least)
     if above is None:
         return None
-    greatest = matrix.partials(
-        lambda found: _settle_kernel[launch](
-            matrix.flat, dtype.type(above), unreached(dtype), found
-        )
-    ).max()
+    greatest = matrix.partials(_settle_kernel, dtype.type(above), unreached(dtype)).max()
     if overflowed(dtype, above, greatest, request.heaviest):
         return None
     return least, greatest
@@ -400,65 +389,45 @@ def _broken_row(matrix: Matrix) -> int | None:
     _broken_kernel[BLOCKS, THREADS, matrix.stream](
         matrix.flat, matrix.tails, matrix.n, unreached(matrix.flat.dtype), matrix.flags
     )
-    found = matrix.flag(BROKEN)
-    return found - 1 if found else None
+    return matrix.vertex(BROKEN)
 
 
-def _result(request: MatrixRequest, flat: Any, n: int, number: int) -> Any:
-    """Return a matrix where the call wants it."""
-    if request.output == "device":
-        wait_for_device()
-        return DeviceArray(flat, (n, n), number)
-    host: NDArray[Any] = np.empty(n * n, flat.dtype)
+def deliver(
+    request: MatrixRequest | ClosureRequest, flat: Any, shape: tuple[int, int], number: int
+) -> Any:
+    """Return a matrix of the current device where the call wants it."""
     wait_for_device()
-    download(flat, host, cuda.stream())
-    return host.reshape(n, n)
+    if request.output == "device":
+        return DeviceArray(flat, shape, number)
+    host: NDArray[Any] = np.empty(shape, flat.dtype)
+    download(flat, host.reshape(flat.size), cuda.stream())
+    return host
 
 
-class _Trees:
-    """Predecessors of final integer distances, from the tight arcs of the graph."""
-
-    def __init__(self, graph: Graph, request: MatrixRequest, matrix: Matrix, number: int) -> None:
-        self.graph, self.request, self.matrix, self.number = graph, request, matrix, number
-        self.dtype = np.dtype(matrix.flat.dtype)
-        self.arcs = device_graph(self.graph, number).arcs(self.graph, self.dtype)
-        self.tree_query = Request(
-            np.empty(0, np.int64), predecessors=True, output=request.output, device=request.device
-        )
-        n = request.n
-        flat = request.output == "device"
-        self.on_device = device_array(n * n, INDEX) if flat else None
-        self.on_host = None if flat else np.empty((n, n), INDEX)
-
-    def found(self) -> Any:
-        """Return them where the call wants them."""
-        n = self.request.n
-        row = tree_bytes(self.graph, self.tree_query)
-        free = available_bytes(self.request.memory_limit)
-        size = max(1, min(n, TREES, free // max(1, row)))
-        scratch = allocate_tree(self.graph, self.tree_query, size, self.dtype)
-        for first in range(0, n, size):
-            self._find(range(first, min(first + size, n)), scratch)
-        self.matrix.stream.synchronize()
-        if self.on_device is not None:
-            return DeviceArray(self.on_device, (n, n), self.number)
-        return self.on_host
-
-    def _find(self, rows: range, scratch: Any) -> None:
-        n, stream = self.request.n, self.matrix.stream
-        shape, part = (len(rows), n), slice(rows.start * n, rows.stop * n)
+def _find_trees(graph: Graph, request: MatrixRequest, matrix: Matrix, number: int) -> Any:
+    """Return predecessors of final integer distances where the call wants them, from tight arcs."""
+    n, dtype, stream = request.n, np.dtype(matrix.flat.dtype), matrix.stream
+    arcs = device_graph(graph, number).arcs(graph, dtype)
+    nothing = np.empty(0, np.int64)
+    query = Request(nothing, predecessors=True, output=request.output, device=request.device)
+    there = request.output == "device"
+    on_device = device_array(n * n, INDEX) if there else None
+    on_host = None if there else np.empty((n, n), INDEX)
+    free = available_bytes(request.memory_limit)
+    size = max(1, min(n, TREES, free // max(1, tree_bytes(graph, query))))
+    scratch = allocate_tree(graph, query, size, dtype)
+    for first in range(0, n, size):
+        sources = np.arange(first, min(first + size, n))
+        shape, part = (sources.size, n), slice(first * n, (first + sources.size) * n)
+        firsts = np.arange(sources.size + 1)
         batch = Batch(
-            len(rows),
-            cuda.to_device(np.arange(rows.start, rows.stop)),
-            cuda.to_device(np.arange(len(rows) + 1)),
-            cuda.to_device(np.empty(0, np.int64)),
-            largest_distance(self.dtype),
-            unreached(self.dtype),
-            self.matrix.flat[part].reshape(shape),
-            None,
+            sources.size, cuda.to_device(sources), cuda.to_device(firsts), cuda.to_device(nothing),
+            largest_distance(dtype), unreached(dtype), matrix.flat[part].reshape(shape), None,
             stream,
-        )
-        place = None if self.on_device is None else self.on_device[part].reshape(shape)
-        tails = Tree(self.graph, self.arcs, batch, scratch).predecessors(None, place)
-        if self.on_host is not None:
-            download(tails, self.on_host[rows.start : rows.stop], stream)
+        )  # fmt: skip
+        place = None if on_device is None else on_device[part].reshape(shape)
+        tails = Tree(graph, arcs, batch, scratch).predecessors(None, place)
+        if on_host is not None:
+            download(tails, on_host[first : first + sources.size], stream)
+    stream.synchronize()
+    return on_host if on_device is None else DeviceArray(on_device, (n, n), number)

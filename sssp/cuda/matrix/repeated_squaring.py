@@ -14,10 +14,10 @@ import numpy as np
 from numba import int32, int64, uint32
 
 from sssp.cuda.compiler import cuda, kernel
-from sssp.cuda.fill import fill
 from sssp.cuda.matrix.matrix_driver import CHANGED, NEGATIVE, Matrix, solve_matrix
 from sssp.cuda.matrix.min_plus import THREADS, make_product, tile_side
 from sssp.cuda.matrix.min_plus_short import multiply_short
+from sssp.cuda.pool import fill
 from sssp.engine.matrix_request import MatrixRequest
 from sssp.engine.progress import progress_bar
 from sssp.engine.request import Answer
@@ -79,10 +79,9 @@ def launch_square(matrix: Matrix, after: Matrix) -> None:
         multiply_short(after, matrix, matrix, matrix)
         return
     with_tails = matrix.tails is not None
-    tails = (matrix.tails, after.tails) if with_tails else (matrix.flat, after.flat)
     tiles = -(-n // tile_side(dtype, with_tails=with_tails))
     _make_kernel(dtype, with_tails=with_tails)[(tiles, tiles), THREADS, matrix.stream](
-        matrix.flat, after.flat, *tails, np.uint32(n), matrix.flags
+        matrix.flat, after.flat, matrix.any_tails, after.any_tails, np.uint32(n), matrix.flags
     )
 
 
@@ -125,7 +124,7 @@ def solve(
                 if not looks:
                     continue
                 stops = method.early_stop and not matrix.flag(CHANGED)
-                if stops or matrix.negative_vertex() is not None:
+                if stops or matrix.flag(NEGATIVE):
                     return matrix, finished
                 advance(1)
         return matrix, rounds

@@ -24,7 +24,6 @@ import numpy as np
 from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
-from sssp.cuda.arrays import DeviceArray
 from sssp.cuda.compiler import (
     SIMULATOR,
     after,
@@ -33,13 +32,12 @@ from sssp.cuda.compiler import (
     inline,
     kernel,
     select,
-    wait_for_device,
 )
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.warp import from_lane
-from sssp.cuda.device_memory import available_bytes, download, upload
-from sssp.cuda.fill import fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.device_memory import available_bytes, on_host, upload
+from sssp.cuda.matrix.matrix_driver import deliver
+from sssp.cuda.pool import device_array, fill
 from sssp.engine.matrix_request import WORD, ClosureRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
@@ -296,17 +294,6 @@ def pack_matrix(request: ClosureRequest) -> Any:
     return upload(host.reshape(-1))
 
 
-def pack_result(request: ClosureRequest, reach: Any, number: int) -> Any:
-    """Return a packed matrix of the current device where the call wants it."""
-    shape = request.n, request.words
-    wait_for_device()
-    if request.output == "device":
-        return DeviceArray(reach, shape, number)
-    host: NDArray[np.uint64] = np.empty(shape, np.uint64)
-    download(reach, host.reshape(-1), cuda.stream())
-    return host
-
-
 def _sweep_all(request: ClosureRequest, reach: Any, stream: Any) -> Any:
     words = request.words
     step = max(1, QUEUED // (request.n * words * TABLES))
@@ -326,11 +313,8 @@ def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop:
             fill(changed, INDEX.type(0), stream)
             square(reach, after, request.n, changed, stream)
             reach, after = after, reach
-            if early_stop:
-                news = changed.copy_to_host(stream=stream)
-                stream.synchronize()
-                if not news[0]:
-                    break
+            if early_stop and not on_host(changed, stream)[0]:
+                break
             advance(1)
     return reach
 
@@ -367,4 +351,4 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
             reach = _square_all(request, reach, stream, early_stop=method.early_stop)
         elif request.n:
             reach = _sweep_all(request, reach, stream)
-        return pack_result(request, reach, number)
+        return deliver(request, reach, (request.n, request.words), number)

@@ -31,20 +31,18 @@ import numpy as np
 from numba import from_dtype, int32, int64, uint32, uint64
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
-from sssp.cuda.device.bits import number_of_bits
-from sssp.cuda.device.grid import barrier_of, blocks_at_once, worker_of
-from sssp.cuda.device.slots import SLOTS, rotate, slots_of
+from sssp.cuda.device.bits import bits_of, number_of
+from sssp.cuda.device.grid import SLOTS, barrier_of, blocks_at_once, rotate, slots_of, worker_of
 from sssp.cuda.device.warp import WARP, ballot, from_lane
 from sssp.cuda.device_memory import DeviceGraph
-from sssp.cuda.fill import THREADS, blocks_for
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import typical_weight
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import INDEX, unreached
+from sssp.kernels.dtypes import unreached
 from sssp.kernels.status import CLIPPED
 from sssp.methods import DeltaStepping
 
@@ -359,7 +357,7 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
     leave one bit free. In the word of an unreached vertex all bits are set but, of an integer
     dtype, the highest: then it has the same bits as what stands for an unreached distance.
     """
-    bits, value_of = bits_of(dtype), number_of_bits(dtype)
+    bits, number = bits_of(dtype), number_of(dtype)
     unsigned = np.dtype(f"u{dtype.itemsize}").type if SIMULATOR else UNSIGNED[dtype.itemsize]
 
     @inline
@@ -367,10 +365,10 @@ def _word_functions(dtype: np.dtype[Any]) -> tuple[Any, Any]:
         return unsigned((unsigned(bits(value)) << unsigned(1)) | unsigned(queued))
 
     @inline
-    def number_of(word):
-        return value_of(unsigned(word >> unsigned(1)))
+    def value_of(word):
+        return number(unsigned(word >> unsigned(1)))
 
-    return word_of, number_of
+    return word_of, value_of
 
 
 def _unreached_word(dtype: np.dtype[Any]) -> Any:
@@ -383,7 +381,7 @@ def _arc_function(dtype: np.dtype[Any]) -> Any:
 
     An arc is one word where both fit 64 bits, else two.
     """
-    weight_of = number_of_bits(dtype)
+    weight_of = number_of(dtype)
     if dtype.itemsize == 4:
 
         def arc_of(table, vertex, k):
@@ -612,22 +610,6 @@ def _expand_of(dtype: np.dtype[Any]) -> Any:
     return expand
 
 
-def _next_threshold_of(dtype: np.dtype[Any]) -> Any:
-    """Return a device function: the threshold of the next phase, from the least far word."""
-    number_of = _word_functions(dtype)[1]
-    number = from_dtype(dtype)
-
-    @inline
-    def next_threshold(least, bound, width):
-        threshold, first = bound, number_of(least)
-        # saturated
-        if first < number(bound - width):
-            threshold = min(bound, number(first + width))
-        return threshold
-
-    return next_threshold
-
-
 def _split_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     """Return a device function that divides a far pile: into the near one, and a new far one.
 
@@ -723,7 +705,8 @@ def _write_out_of(dtype: np.dtype[Any]) -> Any:
 
 def _end_of_phase_of(dtype: np.dtype[Any], *, together: bool) -> Any:
     """Return a device function that raises the threshold and divides the far pile by it."""
-    next_threshold, split = _next_threshold_of(dtype), _split_of(dtype, together=together)
+    number_of, split = _word_functions(dtype)[1], _split_of(dtype, together=together)
+    number = from_dtype(dtype)
     nothing = _unreached_word(dtype)
 
     @part
@@ -731,7 +714,10 @@ def _end_of_phase_of(dtype: np.dtype[Any], *, together: bool) -> Any:
         worker, own, common = block.worker, block.own, block.common
         hop, expanded, slots, least = progress
         far_slots, least_slots = slots_of(phase, COMMON_FAR), slots_of(phase, 0)
-        threshold = next_threshold(common.least[least_slots.now], bound, width)
+        threshold, first = bound, number_of(common.least[least_slots.now])
+        # saturated
+        if first < number(bound - width):
+            threshold = min(bound, number(first + width))
         size = common.sizes[far_slots.now]
         if worker.block == 0 and worker.thread == 0:
             common.sizes[far_slots.before] = 0
@@ -769,23 +755,9 @@ def _make_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = None) -
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=REGISTERS_TOGETHER if together else REGISTERS)
     def _delta_stepping_kernel(
-        indptr,
-        indices,
-        weights,
-        table,
-        sources,
-        first_sources,
-        targets,
-        bound,
-        width,
-        first_row,
-        all_words,
-        all_common_near,
-        all_common_far,
-        all_common_sizes,
-        all_common_least,
-        counters,
-    ):
+        indptr, indices, weights, table, sources, first_sources, targets, bound, width, first_row,
+        all_words, all_common_near, all_common_far, all_common_sizes, all_common_least, counters,
+    ):  # fmt: skip
         """Search from the sources of one row with all blocks, or from those of a row with each.
 
         ================ =============== ======== ================================================
@@ -917,22 +889,9 @@ class _DeltaSearch(Search):
         bits = weights.view(self.unsigned)
         table = on_device.array(f"first arcs, {dtype}", lambda: _first_arcs(indptr, indices, bits))
         self.arcs = (indptr, indices, weights, table)
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        piles = 4 * self.graph.n * INDEX.itemsize
-        return piles + COMMON_SIZES * INDEX.itemsize + SLOTS * self.dtype.itemsize
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: common near and far piles, their sizes, least far distances."""
-        n = self.graph.n
-        return (
-            device_array((rows, 2, n), np.uint32),
-            device_array((rows, 2, n), np.uint32),
-            device_array((rows, COMMON_SIZES), np.uint32),
-            device_array((rows, SLOTS), self.unsigned),
-        )
+        # common near and far piles, their sizes, least far distances
+        pile = (2, graph.n), np.uint32
+        self.row_arrays = pile, pile, ((COMMON_SIZES,), np.uint32), ((SLOTS,), self.unsigned)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources: a block each, or few of them one after the other."""
@@ -942,26 +901,16 @@ class _DeltaSearch(Search):
         together = batch.rows <= FEW_SOURCES + self.graph.n // VERTICES_A_SOURCE
         width = self._width(WIDTH_TOGETHER if together else WIDTH, batch.bound)
         search = _make_kernel(self.dtype, together=together)
-        blocks, threads = self._blocks_together(), THREADS_TOGETHER
+        # as many as the frontier of one source keeps busy, at most all that fit
+        blocks = max(1, min(self.graph.n // VERTICES_A_BLOCK, blocks_at_once()))
+        threads = THREADS_TOGETHER
         if not together:
             blocks, threads = batch.rows, self._threads_alone(batch.rows)
         for first_row in range(batch.rows if together else 1):
             search[blocks, threads, batch.stream](
-                *self.arcs,
-                batch.sources,
-                batch.first_sources,
-                batch.targets,
-                batch.bound,
-                width,
-                first_row,
-                words,
-                *scratch,
-                batch.counters,
-            )
-
-    def _blocks_together(self) -> int:
-        """Blocks for one source: as many as its frontier keeps busy, at most all that fit."""
-        return max(1, min(self.graph.n // VERTICES_A_BLOCK, blocks_at_once()))
+                *self.arcs, batch.sources, batch.first_sources, batch.targets, batch.bound, width,
+                first_row, words, *scratch, batch.counters,
+            )  # fmt: skip
 
     def _threads_alone(self, rows: int) -> int:
         """Threads of each of `rows` blocks, a power of two, so that as many as may be fit."""
@@ -997,10 +946,8 @@ def solve(
     Answer or None
         None: a distance may not fit the dtype.
     """
-    return solve_rows(
-        graph,
-        request,
-        method,
-        dtype,
-        lambda on_device: _DeltaSearch(graph, on_device, dtype, method.delta),
-    )
+
+    def make_search(on_device: DeviceGraph) -> Search:
+        return _DeltaSearch(graph, on_device, dtype, method.delta)
+
+    return solve_rows(graph, request, method, dtype, make_search)

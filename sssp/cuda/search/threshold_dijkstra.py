@@ -32,12 +32,12 @@ from numba import from_dtype, int32, int64, uint32
 from numpy.typing import NDArray
 
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
-from sssp.cuda.compiler import SIMULATOR, bits_of, cuda, inline, kernel, part
+from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.anchor import anchored, anchored_shared
-from sssp.cuda.device.slots import SLOTS, rotate, slots_of
+from sssp.cuda.device.bits import bits_of
+from sssp.cuda.device.grid import SLOTS, rotate, slots_of
 from sssp.cuda.device.warp import WARP, ballot, lower_of, rank, reserve, warp_barrier
 from sssp.cuda.device_memory import DeviceGraph
-from sssp.cuda.pool import device_array
 from sssp.cuda.search_driver import solve_rows
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_weight
@@ -603,31 +603,11 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=MAX_REGISTERS[dtype.itemsize])
     def _threshold_dijkstra_kernel(
-        indptr,
-        heads,
-        weights,
-        lightest_heads,
-        lightest_weights,
-        in_indptr,
-        tails,
-        in_weights,
-        lightest_tails,
-        lightest_in_weights,
-        sources,
-        first_sources,
-        targets,
-        bound,
-        unseen,
-        all_distances,
-        all_distance_bits,
-        counters,
-        all_settled,
-        all_pointers,
-        all_in_pointers,
-        all_in_least,
-        all_seen,
-        spilled,
-    ):
+        indptr, heads, weights, lightest_heads, lightest_weights, in_indptr, tails, in_weights,
+        lightest_tails, lightest_in_weights, sources, first_sources, targets, bound, unseen,
+        all_distances, all_distance_bits, counters, all_settled, all_pointers, all_in_pointers,
+        all_in_least, all_seen, spilled,
+    ):  # fmt: skip
         """Search from the sources of a row with each block.
 
         =================== ================== ======= =========================================
@@ -663,16 +643,12 @@ def _make_kernel(dtype: np.dtype[Any], *, in_out: bool) -> Any:
         name says is for arcs in, and any arrays will do.
         """
         row, owner = uint32(cuda.blockIdx.x), _owner()
+        distances, distance_bits = anchored(all_distances[row]), anchored(all_distance_bits[row])
+        settled, in_least = anchored(all_settled[row]), all_in_least[row]
+        pointers, in_pointers = all_pointers[row], all_in_pointers[row]
         block = Block(
             owner,
-            State(
-                anchored(all_distances[row]),
-                anchored(all_distance_bits[row]),
-                anchored(all_settled[row]),
-                all_pointers[row],
-                all_in_pointers[row],
-                all_in_least[row],
-            ),
+            State(distances, distance_bits, settled, pointers, in_pointers, in_least),
             Arcs(indptr, heads, weights, lightest_heads, lightest_weights),
             Arcs(in_indptr, tails, in_weights, lightest_tails, lightest_in_weights),
             open_vertices_with(spilled[row, 0], all_seen[row]),
@@ -756,10 +732,18 @@ class _ThresholdSearch(Search):
     def __init__(
         self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any], *, in_out: bool
     ) -> None:
-        self.n, self.dtype, self.in_out = graph.n, dtype, in_out
+        self.dtype, self.in_out = dtype, in_out
         self.out_arcs = self._arcs(graph, on_device, reverse=False)
         # unused without the IN test: then any arcs will do
         self.in_arcs = self._arcs(graph, on_device, reverse=True) if in_out else self.out_arcs
+        # threads own one open vertex more or less than others
+        n, places = graph.n, graph.n + THREADS_ALONE
+        n_in, places_in = (n, places) if in_out else (1, 1)
+        # settled flags, pointers, lightest arcs in, distances seen, lists
+        self.row_arrays = (
+            ((n,), np.uint8), ((n,), INDEX), ((n_in,), INDEX), ((places_in,), dtype),
+            ((places,), dtype), ((3, places), np.uint32),
+        )  # fmt: skip
 
     def _arcs(self, graph: Graph, on_device: DeviceGraph, *, reverse: bool) -> tuple[Any, ...]:
         side = "reverse " if reverse else ""
@@ -777,30 +761,6 @@ class _ThresholdSearch(Search):
             on_device.array(f"{side}lightest weights, {self.dtype}", lambda: table()[1]),
         )
 
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        pointers = INDEX.itemsize * (2 if self.in_out else 1)
-        numbers = self.dtype.itemsize * (2 if self.in_out else 1)
-        return self.n * (1 + pointers) + self._entries * (numbers + 3 * INDEX.itemsize)
-
-    @property
-    def _entries(self) -> int:
-        """Places for the open vertices, for threads own one more or less."""
-        return self.n + THREADS_ALONE
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch: settled flags, pointers, lightest arcs in, distances seen, lists."""
-        n_in, entries_in = (self.n, self._entries) if self.in_out else (1, 1)
-        return (
-            device_array((rows, self.n), np.uint8),
-            device_array((rows, self.n), INDEX),
-            device_array((rows, n_in), INDEX),
-            device_array((rows, entries_in), self.dtype),
-            device_array((rows, self._entries), self.dtype),
-            device_array((rows, 3, self._entries), np.uint32),
-        )
-
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources, one block each."""
         settled, pointers, in_pointers, in_least, seen, lists = scratch
@@ -808,23 +768,11 @@ class _ThresholdSearch(Search):
             batch.fill(array, 0)
         threads = THREADS_ALONE if batch.rows == 1 else THREADS
         _make_kernel(self.dtype, in_out=self.in_out)[batch.rows, threads, batch.stream](
-            *self.out_arcs,
-            *self.in_arcs,
-            batch.sources,
-            batch.first_sources,
-            batch.targets,
-            batch.bound,
-            batch.unseen,
-            batch.distances,
-            batch.distances.view(np.dtype(f"i{self.dtype.itemsize}")),
-            batch.counters,
-            settled,
-            pointers.view(np.uint32),
-            in_pointers.view(np.uint32),
-            in_least,
-            seen,
-            lists,
-        )
+            *self.out_arcs, *self.in_arcs, batch.sources, batch.first_sources, batch.targets,
+            batch.bound, batch.unseen, batch.distances,
+            batch.distances.view(np.dtype(f"i{self.dtype.itemsize}")), batch.counters, settled,
+            pointers.view(np.uint32), in_pointers.view(np.uint32), in_least, seen, lists,
+        )  # fmt: skip
 
 
 def solve(
@@ -846,10 +794,8 @@ def solve(
         None: a distance may not fit the dtype.
     """
     in_out = method.criterion == "in-out"
-    return solve_rows(
-        graph,
-        request,
-        method,
-        dtype,
-        lambda on_device: _ThresholdSearch(graph, on_device, dtype, in_out=in_out),
-    )
+
+    def make_search(on_device: DeviceGraph) -> Search:
+        return _ThresholdSearch(graph, on_device, dtype, in_out=in_out)
+
+    return solve_rows(graph, request, method, dtype, make_search)

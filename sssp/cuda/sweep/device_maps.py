@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import SIMULATOR, address, bind, copy_bytes, cuda, launch, select
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device.warp import WARP
-from sssp.cuda.device_memory import device_graph, free_bytes, upload
-from sssp.cuda.fill import THREADS, fill
+from sssp.cuda.device_memory import device_graph, free_bytes, on_host, upload
 from sssp.cuda.matrix.floyd_warshall import launch_rounds
 from sssp.cuda.matrix.matrix_driver import Matrix
-from sssp.cuda.pool import Shelf, current_pool, device_array
-from sssp.cuda.solved_rows import on_host
+from sssp.cuda.pool import THREADS, Shelf, current_pool, device_array, fill
 from sssp.cuda.sweep.basic_pass import (
     make_basic_kernel,
     make_basic_level_kernel,

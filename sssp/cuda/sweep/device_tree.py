@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, cuda, most_shared_bytes, wait_for_device
 from sssp.cuda.device_memory import upload
-from sssp.cuda.fill import THREADS, fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, device_array, fill
 from sssp.cuda.sweep.arc_slots import (
     pairs_kernel,
     placed_arcs_kernel,

@@ -15,8 +15,7 @@ from sssp.cuda.batch import COUNTERS, Batch, Search
 from sssp.cuda.compiler import SHARED, SIMULATOR, bind, cuda
 from sssp.cuda.device.grid import blocks_at_once
 from sssp.cuda.device_memory import move
-from sssp.cuda.fill import fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import device_array, fill
 from sssp.cuda.sweep.climb import CLIMB_THREADS, make_climb_kernel
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above, DeviceTree

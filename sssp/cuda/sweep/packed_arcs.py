@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, uint32
 
-from sssp.cuda.compiler import bits_of, inline, number_of
+from sssp.cuda.compiler import inline
+from sssp.cuda.device.bits import bits_of, number_of
 
 #: parts of the word of an arc, from the lowest bit: the row, the member, the level, the mark
 ROW_BITS, MEMBER_BITS = 11, 10

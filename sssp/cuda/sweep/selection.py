@@ -24,8 +24,7 @@ from numba import int16, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from sssp.cuda.compiler import SIMULATOR, bind, cuda, inline, kernel
-from sssp.cuda.fill import THREADS, blocks_for, fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.graph_replay import Launches
 from sssp.cuda.sweep.packed_arcs import (
     ENDS,

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import fetch, upload
-from sssp.cuda.fill import THREADS
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, device_array
 from sssp.cuda.solved_rows import DeviceRows
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.cuda.sweep.device_tree import Above

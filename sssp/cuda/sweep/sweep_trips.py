@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from sssp.cuda.compiler import SHARED, SIMULATOR, cuda, device_number, kernel
 from sssp.cuda.device.warp import WARP, ballot, least_of_warp, reserve, warp_barrier
 from sssp.cuda.device_memory import available_bytes, download, upload
-from sssp.cuda.fill import THREADS, blocks_for, fill
-from sssp.cuda.pool import device_array
+from sssp.cuda.pool import THREADS, blocks_for, device_array, fill
 from sssp.cuda.sweep.device_maps import DeviceMap
 from sssp.engine.memory import check_memory
 from sssp.engine.narrow import narrow

@@ -18,16 +18,16 @@ from numba import from_dtype, int32, uint32
 from sssp.cuda.batch import CLIPPED_ROW, Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import barrier_of, worker_of
-from sssp.cuda.device.slots import SLOTS, slots_of
+from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph
-from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (
     EXPANDED,
     RELAXED,
     ROUNDS,
     THREADS,
+    Arcs,
     BellmanFordSearch,
+    Limits,
 )
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, unreached
@@ -38,21 +38,6 @@ TILE_BYTES = 64 if SIMULATOR else 48 * 1000
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
 # kernel are plain, for the types in a record would be found out anew at every launch
-
-
-class Arcs(NamedTuple):
-    """The arcs that enter every vertex: CSR arrays."""
-
-    indptr: Any
-    tails: Any
-    weights: Any
-
-
-class Limits(NamedTuple):
-    """Greatest distance of interest, and least of the dtype."""
-
-    bound: Any
-    lowest: Any
 
 
 class Tile(NamedTuple):
@@ -152,7 +137,7 @@ def _best_of(dtype: np.dtype[Any]) -> Any:
         best, tail_of_best = before, int32(-1)
         arc, last = arcs.indptr[head], arcs.indptr[uint32(head + 1)]
         while arc < last:
-            tail = arcs.tails[arc]
+            tail = arcs.indices[arc]
             if tile.first <= tail and tail < tile.end:
                 start = tile.keys[uint32(tail - tile.first)]
             else:
@@ -211,19 +196,9 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
 
     @kernel(max_registers=65536 // THREADS // (1 if together else 2))
     def _pull_kernel(
-        indptr,
-        indices,
-        weights,
-        bound,
-        lowest,
-        allowance,
-        first_row,
-        keys,
-        other_keys,
-        changes,
-        predecessors,
-        counters,
-    ):
+        indptr, indices, weights, bound, lowest, allowance, first_row, keys, other_keys, changes,
+        predecessors, counters,
+    ):  # fmt: skip
         """Run rounds on one row with all blocks, or on a row with each.
 
         Until nothing changes, or `allowance` vertices have been expanded.
@@ -249,7 +224,7 @@ def _make_pull_kernel(dtype: np.dtype[Any], *, together: bool, barrier: Any = No
         row, n = worker.row, uint32(indptr.size - 1)
         heads = _range_of(worker, n, tile_length)
         tile_keys = cuda.shared.array(tile_length, keys.dtype)
-        arcs, limits = Arcs(indptr, indices, weights), Limits(bound, lowest)
+        arcs, limits = Arcs(indptr, indices, weights), Limits(bound, lowest, True)
         rounds, expanded = uint32(counters[row, ROUNDS]), counters[row, EXPANDED]
         stop = expanded + allowance
         while True:
@@ -279,20 +254,9 @@ class PullSearch(BellmanFordSearch):
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
         self.arcs = on_device.arcs(graph, dtype, reverse=True)
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        return self.graph.n * (self.dtype.itemsize + INDEX.itemsize)
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: the other generation, whether anything changed, predecessors."""
-        n = self.graph.n
-        return (
-            device_array((rows, n), self.integer),
-            device_array((rows, SLOTS), np.uint32),
-            device_array((rows, n), INDEX),
-        )
+        # the other generation, whether anything changed, predecessors
+        n = graph.n
+        self.row_arrays = ((n,), self.integer), ((SLOTS,), np.uint32), ((n,), INDEX)
 
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources."""
@@ -309,19 +273,10 @@ class PullSearch(BellmanFordSearch):
         def launch(allowance: int) -> None:
             for first_row in first_rows:
                 pull[blocks, THREADS, batch.stream](
-                    indptr.view(np.uint32),
-                    indices.view(np.uint32),
-                    weights,
-                    batch.bound,
-                    self.lowest,
-                    allowance,
-                    first_row,
-                    self.keys(batch),
-                    other_keys,
-                    changes,
-                    predecessors,
-                    batch.counters,
-                )
+                    indptr.view(np.uint32), indices.view(np.uint32), weights, batch.bound,
+                    self.lowest, allowance, first_row, self.keys(batch), other_keys, changes,
+                    predecessors, batch.counters,
+                )  # fmt: skip
 
         # after a round without changes both generations are the same
         self.run_rounds(batch, changes, self.keys(batch), predecessors, launch)

@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import from_dtype, int64, uint32
 
-from sssp.cuda.batch import CLIPPED_ROW, Batch
+from sssp.cuda.batch import CLIPPED_ROW, Batch, RowArrays
 from sssp.cuda.compiler import cuda, inline, kernel, part
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import barrier_of, worker_of
-from sssp.cuda.device.slots import SLOTS, slots_of
+from sssp.cuda.device.grid import SLOTS, barrier_of, slots_of, worker_of
 from sssp.cuda.device_memory import DeviceGraph
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.rounds import (
@@ -32,7 +31,9 @@ from sssp.cuda.search.bellman_ford.rounds import (
     RELAXED,
     ROUNDS,
     THREADS,
+    Arcs,
     BellmanFordSearch,
+    Limits,
     words_of,
 )
 from sssp.graph.graph import Graph
@@ -54,14 +55,6 @@ SIZE, PLACE = 0, 1
 
 # what belongs together travels as a record, which the compiler takes apart; the arguments of a
 # kernel are plain, for the types in a record would be found out anew at every launch
-
-
-class Arcs(NamedTuple):
-    """The graph: CSR arrays."""
-
-    indptr: Any
-    indices: Any
-    weights: Any
 
 
 class Chunks(NamedTuple):
@@ -99,14 +92,6 @@ class Group(NamedTuple):
     members: Any
     place: Any
     groups: Any
-
-
-class Limits(NamedTuple):
-    """Greatest distance of interest, and least of the dtype; whether distances may be negative."""
-
-    bound: Any
-    lowest: Any
-    negative: Any
 
 
 class State(NamedTuple):
@@ -324,26 +309,9 @@ def _make_push_kernel(
     # are unsigned, for Numba tests every signed one for a wrap-around from the end
     @kernel(max_registers=65536 // THREADS // (1 if together else 2))
     def _push_kernel(
-        indptr,
-        indices,
-        weights,
-        places,
-        chunk_bits,
-        pending,
-        wanted,
-        group_bits,
-        negative,
-        bound,
-        lowest,
-        allowance,
-        first_row,
-        words,
-        marks,
-        lists,
-        counts,
-        predecessors,
-        counters,
-    ):
+        indptr, indices, weights, places, chunk_bits, pending, wanted, group_bits, negative, bound,
+        lowest, allowance, first_row, words, marks, lists, counts, predecessors, counters,
+    ):  # fmt: skip
         """Run rounds on one row with all blocks, or on a row with each.
 
         Until a list is empty, or `allowance` vertices have been expanded.
@@ -407,11 +375,16 @@ def _make_push_kernel(
     return _push_kernel
 
 
-def push_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:
-    """Scratch of a row: words or marks, lists, predecessors."""
-    stamps = 8 if dtype.itemsize == 4 else INDEX.itemsize
-    trees = INDEX.itemsize if graph.least_weight < 0 else 0
-    return graph.n * (stamps + 2 * PARTS * INDEX.itemsize + trees)
+def row_arrays(graph: Graph, dtype: np.dtype[Any]) -> RowArrays:
+    """Return the scratch of a row: words and marks, lists and their sizes, predecessors."""
+    n, narrow = graph.n, dtype.itemsize == 4
+    return (
+        ((n if narrow else 1,), np.int64),
+        ((1 if narrow else n,), np.uint32),
+        ((2, PARTS, n), np.uint32),
+        ((SLOTS,), np.uint32),
+        ((n if graph.least_weight < 0 else 1,), INDEX),
+    )
 
 
 class PushSearch(BellmanFordSearch):
@@ -421,6 +394,7 @@ class PushSearch(BellmanFordSearch):
 
     def __init__(self, graph: Graph, on_device: DeviceGraph, dtype: np.dtype[Any]) -> None:
         super().__init__(graph, dtype)
+        self.row_arrays = row_arrays(graph, dtype)
         average = math.log2(max(graph.m / max(graph.n, 1), 1))
         bits = min(max(math.ceil(average), LEAST_GROUP_BITS), MOST_GROUP_BITS)
         self.group_bits = np.uint32(bits)
@@ -430,31 +404,13 @@ class PushSearch(BellmanFordSearch):
             _, indices, weights = on_device.arcs(graph, dtype)
             self.arcs = indices.view(np.uint32), weights
 
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        return push_bytes(self.graph, self.dtype)
-
-    def allocate(self, rows: int) -> tuple[Any, ...]:
-        """Scratch of a batch: words and marks, lists and their sizes, predecessors."""
-        n, narrow = self.graph.n, self.dtype.itemsize == 4
-        return (
-            device_array((rows, n if narrow else 1), np.int64),
-            device_array((rows, 1 if narrow else n), np.uint32),
-            device_array((rows, 2, PARTS, n), np.uint32),
-            device_array((rows, SLOTS), np.uint32),
-            device_array((rows, n if self.negative else 1), INDEX),
-        )
-
     def launch(self, batch: Batch, scratch: tuple[Any, ...]) -> None:
         """Run a batch of sources."""
         self._start(batch, scratch)
         nothing = device_array((1, 1), np.uint8)
-        places = device_array(1, np.int32)
-        chunks = Chunks(np.uint32(0), places, nothing[0], nothing)
+        chunks = Chunks(np.uint32(0), device_array(1, np.int32), nothing[0], nothing)
         counts, predecessors = scratch[3:]
-        launch = self.launcher(batch, scratch, self.arcs, chunks)
-        words = self.words(batch, scratch)
+        words, launch = self.words(batch, scratch), self.launcher(batch, scratch, self.arcs, chunks)
         self.run_rounds(batch, counts, words, predecessors, launch)
         self.finish(batch, words, predecessors)
 
@@ -468,13 +424,9 @@ class PushSearch(BellmanFordSearch):
         else:
             batch.fill(marks, 0)
         _make_start_kernel(self.dtype)[batch.rows, THREADS, batch.stream](
-            batch.sources,
-            batch.first_sources,
-            self.indptr,
-            self.words(batch, scratch),
-            lists,
+            batch.sources, batch.first_sources, self.indptr, self.words(batch, scratch), lists,
             counts,
-        )
+        )  # fmt: skip
 
     def words(self, batch: Batch, scratch: tuple[Any, ...]) -> Any:
         """Where the kernels keep distances: those of 64 bits in place."""
@@ -491,24 +443,9 @@ class PushSearch(BellmanFordSearch):
         def launch(allowance: int) -> None:
             for first_row in first_rows:
                 push[blocks, THREADS, batch.stream](
-                    self.indptr,
-                    *arcs,
-                    chunks.places,
-                    chunks.bits,
-                    chunks.pending,
-                    chunks.wanted,
-                    self.group_bits,
-                    self.negative,
-                    batch.bound,
-                    self.lowest,
-                    allowance,
-                    first_row,
-                    self.words(batch, scratch),
-                    marks,
-                    lists,
-                    counts,
-                    predecessors,
-                    batch.counters,
-                )
+                    self.indptr, *arcs, chunks.places, chunks.bits, chunks.pending, chunks.wanted,
+                    self.group_bits, self.negative, batch.bound, self.lowest, allowance, first_row,
+                    self.words(batch, scratch), marks, lists, counts, predecessors, batch.counters,
+                )  # fmt: skip
 
         return launch

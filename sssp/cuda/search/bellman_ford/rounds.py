@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int32, int64, uint32
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from sssp.cuda.batch import CLIPPED_ROW, Batch, Search
 from sssp.cuda.compiler import SIMULATOR, cuda, inline, kernel
 from sssp.cuda.device.bits import ordered_bits_of
-from sssp.cuda.device.grid import blocks_at_once
-from sssp.cuda.device.slots import SLOTS
+from sssp.cuda.device.grid import SLOTS, blocks_at_once
+from sssp.cuda.device_memory import on_host
 from sssp.engine.cycles import (
     error_of,
     has_cycle,
@@ -40,6 +40,22 @@ ALLOWANCE = 4
 FOREVER = 1 << 62
 #: words of the counters
 ROUNDS, EXPANDED, RELAXED = 0, 1, 2
+
+
+class Arcs(NamedTuple):
+    """Arcs that leave every vertex, or enter it: CSR arrays."""
+
+    indptr: Any
+    indices: Any
+    weights: Any
+
+
+class Limits(NamedTuple):
+    """Greatest distance of interest, and least of the dtype; whether distances may be negative."""
+
+    bound: Any
+    lowest: Any
+    negative: Any
 
 
 @dataclass(frozen=True)
@@ -182,9 +198,8 @@ class BellmanFordSearch(Search):
         allowance = ALLOWANCE * self.graph.n
         while True:
             launch(allowance)
-            counters = batch.counters.copy_to_host(stream=batch.stream)
-            waiting = active[: batch.rows].copy_to_host(stream=batch.stream)
-            batch.stream.synchronize()
+            counters = on_host(batch.counters, batch.stream)
+            waiting = on_host(active[: batch.rows], batch.stream)
             unfinished = waiting[np.arange(batch.rows), counters[:, ROUNDS] % SLOTS] != 0
             never_ends = self.look(batch, counters, unfinished, words, predecessors)
             if not unfinished.any():
@@ -230,7 +245,8 @@ class BellmanFordSearch(Search):
                 distances = self._distances_of(words[row].copy_to_host())
                 cycle = negative_cycle_below(self.graph, distances, batch.bound, self.lowest)
             if cycle.size:
-                raise error_of(self._source(batch, int(row)), cycle)
+                first = batch.first_sources.copy_to_host()[row]
+                raise error_of(int(batch.sources.copy_to_host()[first]), cycle)
         if overflowed.any():
             return True
         # rounding can lower the distances around a cycle of length zero for ever
@@ -277,7 +293,3 @@ class BellmanFordSearch(Search):
             distances = batch.distances[row].copy_to_host()
             settle_sources(distances, own, self.graph.n)
             batch.distances[row].copy_to_device(distances)
-
-    def _source(self, batch: Batch, row: int) -> int:
-        first = batch.first_sources.copy_to_host()[row]
-        return int(batch.sources.copy_to_host()[first])

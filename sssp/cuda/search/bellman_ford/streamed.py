@@ -14,8 +14,8 @@ from numba import uint32
 
 from sssp.cuda.batch import Batch
 from sssp.cuda.compiler import SIMULATOR, cuda, kernel, select
-from sssp.cuda.device.slots import slots_of
-from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph
+from sssp.cuda.device.grid import slots_of
+from sssp.cuda.device_memory import CHUNK, STAGING, DeviceGraph, on_host
 from sssp.cuda.pool import device_array
 from sssp.cuda.search.bellman_ford.push import ABSENT, VERTEX, Chunks, PushSearch, put
 from sssp.cuda.search.bellman_ford.rounds import ALLOWANCE, ROUNDS, THREADS
@@ -116,6 +116,7 @@ class StreamedSearch(PushSearch):
         self.arc_bytes = INDEX.itemsize + dtype.itemsize
         self._cut(graph, budget)
         super().__init__(graph, on_device, dtype)
+        self.row_arrays += (((graph.n,), np.uint8),)  # whether vertices are pending
         self.device_number = on_device.number
 
     def _cut(self, graph: Graph, budget: int) -> None:
@@ -138,11 +139,6 @@ class StreamedSearch(PushSearch):
         self.slots = self.chunks if self.all_fit else min(self.chunks, slots)
         #: arcs that there is room for
         self.room = max(graph.m, 1) if self.all_fit else self.slots * self.slot_size
-
-    @property
-    def row_bytes(self) -> int:
-        """Scratch of one row."""
-        return super().row_bytes + self.graph.n
 
     @property
     def fixed_bytes(self) -> int:
@@ -168,7 +164,6 @@ class StreamedSearch(PushSearch):
         """Return the scratch of a batch; pending flags and the slots last."""
         return (
             *super().allocate(rows),
-            device_array((rows, self.graph.n), np.uint8),
             device_array(self.room, np.uint32),
             device_array(self.room, self.dtype),
         )
@@ -229,7 +224,12 @@ class _Traffic:
                 wave = wanted[: max(1, search.slots // 2)].tolist()
                 if search.all_fit:
                     wave = np.roll(np.arange(search.chunks), -wanted[0]).tolist()
-                slots = [self._vacate() for _ in wave]
+                # those that have been in use longest
+                freed, self.residents = self.residents[: len(wave)], self.residents[len(wave) :]
+                for _, chunk in freed:
+                    if chunk >= 0:
+                        self.batch.fill(self.chunks.places[chunk : chunk + 1], ABSENT)
+                slots = [slot for slot, _ in freed]
                 self.batch.stream.synchronize()
                 for chunk, slot in zip(wave, executor.map(self._send, wave, slots), strict=True):
                     self._admit(chunk, slot)
@@ -254,17 +254,9 @@ class _Traffic:
             return False
         self.allowance = 2 * self.sent
         batch = self.batch
-        counters = batch.counters.copy_to_host(stream=batch.stream)
-        batch.stream.synchronize()
+        counters = on_host(batch.counters, batch.stream)
         unfinished = self.chunks.pending[: batch.rows].copy_to_host().any(axis=1)
         return self.search.look(batch, counters, unfinished, self.words, self.predecessors)
-
-    def _vacate(self) -> int:
-        """Free the slot that has been in use longest."""
-        slot, chunk = self.residents.pop(0)
-        if chunk >= 0:
-            self.batch.fill(self.chunks.places[chunk : chunk + 1], ABSENT)
-        return slot
 
     def _send(self, chunk: int, slot: int) -> int:
         """Copy the arcs of a chunk into a slot; runs in a thread of the pool."""
@@ -290,17 +282,11 @@ class _Traffic:
         vertices = 1 << int(search.chunk_bits)
         grid = (1 if SIMULATOR else min(64, -(-vertices // THREADS)), batch.rows)
         _admit_kernel[grid, THREADS, batch.stream](
-            np.uint32(chunk),
-            search.chunk_bits,
-            np.int32(search.place(chunk, slot) - search.bounds(chunk)[0]),
-            search.indptr,
-            batch.counters,
-            self.chunks.places,
-            self.chunks.wanted,
-            self.chunks.pending,
-            self.lists,
+            np.uint32(chunk), search.chunk_bits,
+            np.int32(search.place(chunk, slot) - search.bounds(chunk)[0]), search.indptr,
+            batch.counters, self.chunks.places, self.chunks.wanted, self.chunks.pending, self.lists,
             self.counts,
-        )
+        )  # fmt: skip
         self.residents.append((slot, chunk))
         # about as much work as the chunk brings: more, and what it has not got is done in vain
         self.launch(vertices)
