@@ -28,8 +28,9 @@ from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix
 from sssp.cuda.matrix.min_plus import tile_side
+from sssp.cuda.matrix.min_plus_short import TILE, launch_short_round, multiply_short
 from sssp.engine.matrix_request import ClosureRequest, MatrixRequest, squarings
-from sssp.kernels.dtypes import INDEX, infinity
+from sssp.kernels.dtypes import INDEX, SHORT, infinity
 
 RUNS, FEW_RUNS = 10, 3
 #: milliseconds from which on a run is one of few
@@ -38,6 +39,10 @@ LONG = 1000
 CHECKED = 3
 #: minima a clock and multiprocessor
 LANES = 64
+#: of products; uint16 is what int16 is found in
+DTYPES = "uint16", "int32", "float32", "int64", "float64"
+#: vertices of Floyd-Warshall's graphs
+SIZES = 1000, 2500, 5000, 7500, 8192, 10_000, 32_768
 #: arcs a vertex of the graphs
 DEGREE = 4
 
@@ -88,14 +93,23 @@ def _figure(
 def product(n: int, dtype: str) -> Figure:
     """Measure C = min(C, A (+) B) of random square matrices."""
     random = np.random.default_rng(SEED)
-    hosts = [random.integers(0, 1_000_000, (n, n)).astype(dtype) for _ in range(2)]
-    a, b = (View.of(upload(host)) for host in hosts)
-    initial = upload(np.full((n, n), infinity(dtype), dtype))
-    out, stream = cuda.device_array((n, n), dtype), cuda.stream()
-    times = _measure(
-        lambda: out.copy_to_device(initial), lambda: multiply(View.of(out), a, b, stream), stream
-    )
-    found = out[:CHECKED].copy_to_host()
+    most = 16_000 if dtype == SHORT else 1_000_000
+    hosts = [random.integers(0, most, (n, n)).astype(dtype) for _ in range(2)]
+    stream = cuda.stream()
+    a, b, out = (Matrix(n, np.dtype(dtype), stream, with_tails=False) for _ in range(3))
+    for matrix, host in zip((a, b), hosts, strict=True):
+        matrix.flat.copy_to_device(upload(host.reshape(-1)))
+    initial = upload(np.full(n * n, infinity(dtype), dtype))
+
+    def run() -> None:
+        if dtype == SHORT:
+            multiply_short(out, out, a, b)
+        else:
+            views = (View.of(matrix.flat.reshape((n, n))) for matrix in (out, a, b))
+            multiply(*views, stream)
+
+    times = _measure(lambda: out.flat.copy_to_device(initial), run, stream)
+    found = out.flat[: CHECKED * n].copy_to_host().reshape(CHECKED, n)
     expected = [(hosts[0][i][:, np.newaxis] + hosts[1]).min(axis=0) for i in range(CHECKED)]
     equal = bool((found == expected).all())
     return _figure("min-plus product", n, dtype, 1, float(n) ** 3, times, equal)
@@ -116,8 +130,10 @@ def _rows_equal(graph: sssp.Graph, matrix: Matrix) -> bool:
     n = graph.n
     found = matrix.flat[: CHECKED * n].copy_to_host().reshape(CHECKED, n).astype(np.float64)
     found[found >= infinity(matrix.flat.dtype)] = np.inf
-    expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu")
-    return bool((found == expected.to_float()).all())
+    expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu").to_float()
+    # (in 16 bits what is farther is as if it were not reached)
+    expected[expected >= infinity(matrix.flat.dtype)] = np.inf
+    return bool((found == expected).all())
 
 
 def _all_pairs(
@@ -142,11 +158,14 @@ def _all_pairs(
 
 def blocked(n: int, dtype: str) -> Figure:
     """Measure Floyd-Warshall."""
-    tile = tile_side(np.dtype(dtype))
+    tile = TILE if dtype == SHORT else tile_side(np.dtype(dtype))
 
     def run(matrix: Matrix) -> Matrix:
         for first in range(0, n, tile):
-            floyd_warshall.launch_round(matrix, first, tile)
+            if dtype == SHORT:
+                launch_short_round(matrix, first)
+            else:
+                floyd_warshall.launch_round(matrix, first, tile)
         return matrix
 
     return _all_pairs("floyd-warshall", n, dtype, -(-n // tile), run)
@@ -258,10 +277,10 @@ def baseline_closure(n: int, side: int) -> Figure:
 def _all_figures(only: str) -> Iterator[Figure]:
     """Measure one figure after the other, those whose call is named as asked."""
     calls: list[tuple[Callable[..., Figure], tuple[Any, ...], dict[str, Any]]] = [
-        *((product, (8192, dtype), {}) for dtype in ("int32", "float32", "int64", "float64")),
-        *((blocked, (n, "int32"), {}) for n in (1000, 2500, 5000, 7500, 8192, 10_000, 32_768)),
+        *((product, (8192, dtype), {}) for dtype in DTYPES),
+        *((blocked, (n, dtype), {}) for n in SIZES for dtype in ("uint16", "int32")),
         (blocked, (8192, "float32"), {}),
-        (squared, (10_000, "int32"), {}),
+        *((squared, (10_000, dtype), {}) for dtype in ("uint16", "int32")),
         *((closure, (n,), {"sweep": True}) for n in (1024, 5000, 10_000, 100_000)),
         (closure, (10_000,), {"sweep": False}),
         *((baseline_squared, (5000, side), {}) for side in (4, 8, 16, 32)),
