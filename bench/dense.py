@@ -105,8 +105,8 @@ def product(n: int, dtype: str) -> Figure:
         if dtype == SHORT:
             multiply_short(out, out, a, b)
         else:
-            views = (View.of(matrix.flat.reshape((n, n))) for matrix in (out, a, b))
-            multiply(*views, stream)
+            views = [View.of(matrix.flat.reshape((n, n))) for matrix in (out, a, b)]
+            multiply(views[0], views[1], views[2], stream)
 
     times = _measure(lambda: out.flat.copy_to_device(initial), run, stream)
     found = out.flat[: CHECKED * n].copy_to_host().reshape(CHECKED, n)

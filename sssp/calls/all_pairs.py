@@ -259,7 +259,7 @@ def _may_be_short(graph: Graph, source: Graph | NDArray[Any], asked: np.dtype[An
     whole = weights.dtype.kind == "i" and asked in (None, INT16, INT32)
     if not whole or weights.least < 0 or weights.greatest >= far:
         return False
-    if graph.n < thresholds.SHORT_VERTICES:
+    if graph.n < max(1, thresholds.SHORT_VERTICES):
         return False
     if isinstance(source, Graph) and graph.m * thresholds.SHORT_ARCS <= graph.n * graph.n:
         vertex = Request(np.zeros(1, INT64), threads=1)

@@ -34,6 +34,7 @@ pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
 from sssp.cuda.compiler import cuda, kernel
 from sssp.cuda.device import ptx
 from sssp.cuda.matrix import min_plus_short
+from sssp.cuda.matrix.min_plus import DEPTH
 
 pytestmark = pytest.mark.gpu
 
@@ -327,7 +328,7 @@ def test_a_slice_takes_as_many_instructions_as_it_has_words(device):
         pytest.skip("this GPU has no instruction for two sums and minima")
     all_pairs(random_matrix(600, 0.1), device, "repeated-squaring", dtype="int16")
     (code,) = min_plus_short._product_kernel.inspect_sass().values()
-    words = min_plus_short.DEPTH * min_plus_short.PER**2
+    words = DEPTH * min_plus_short.PER**2
     assert len(re.findall(r"VIADDMNMX\.U16x2", code)) == words
     assert not re.search(r"\b(STL|LDL)\b", code)
 
