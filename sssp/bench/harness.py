@@ -146,8 +146,11 @@ class Harness:
             if not entry.row.skipped:
                 self._announce(entry, "verification")
                 entry.verify(rivals)
-        if rivals and not rivals[0].row.skipped:
-            _set_ratios([*rivals, *(entry for entry in ours if entry.ours.method.weighted)])
+        weighted = [*rivals, *(entry for entry in ours if entry.ours.method.weighted)]
+        reference = rivals[0].row if rivals else None
+        for row in (entry.row for entry in weighted):
+            if reference and not reference.skipped and not row.skipped:
+                row.ratio = (reference.median / reference.sources) / (row.median / row.sources)
         return [entry.row for entry in entries]
 
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
@@ -182,8 +185,7 @@ class _Entry(ABC):
     ) -> None:
         self.workload = workload
         self.plan, self.sources, self.workers, self.trials = plan, sources, workers, 0
-        graph = workload.graph
-        names = contender.name, contender.device, workload.name
+        graph, names = workload.graph, (contender.name, contender.device, workload.name)
         self.row = Row(*names, graph.n, graph.m, sources.size)
 
     def warm_up(self) -> None:
@@ -204,14 +206,10 @@ class _Entry(ABC):
         expected = self._extrapolate(graph) * turns
         if expected > self.plan.row_limit:
             return expected
-
-        def solve_first() -> None:
-            self.solve = self._prepare(graph)
-            self.solve(self.sources[:1])
-
-        first, _ = time_call(solve_first)
+        preparing, self.solve = time_call(lambda: self._prepare(graph))
+        first, _ = time_call(lambda: self.solve(self.sources[:1]))
         second, _ = self._time_solve(self.solve, self.sources[:1])
-        self.row.setup_seconds = max(0.0, first - second)
+        self.row.setup_seconds = max(0.0, preparing + first - second)
         expected = second * turns
         if self.sources.size == 1 or expected > self.plan.row_limit:
             return expected
@@ -366,14 +364,6 @@ def _difference(certified: NDArray[Any], found: Answer) -> str:
         f"it finds {found.distances[row, place]:g} for vertex {vertex}, where "
         f"{certified[row, place]:g} is certified"
     )
-
-
-def _set_ratios(entries: Sequence[_Entry]) -> None:
-    """Relate all to the first, per source."""
-    reference = entries[0].row
-    for row in (entry.row for entry in entries):
-        if not row.skipped:
-            row.ratio = (reference.median / reference.sources) / (row.median / row.sources)
 
 
 @cache
