@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
@@ -26,14 +27,18 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeCycleError
 from sssp.graph.check_arrays import arc_column
 from sssp.graph.graph import Graph
+from sssp.graph.graph_file import packed
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, safe_length
+from sssp.loaders import write_arrays
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of
-from sssp.prepared.hierarchy_file import write_hierarchy
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: kinds of files: with the graph, or with the structure alone
+WITH_GRAPH, ALONE = "hierarchy", "structure"
 
 
 class Hierarchy:
@@ -393,7 +398,13 @@ class Hierarchy:
         TypeError
             Labels that are neither integers nor strings; the message shows the first.
         """
-        write_hierarchy(path, self.graph, self._structure.order, structure_only=structure_only)
+        graph, arrays = self.graph, {"order": self._structure.order}
+        if structure_only:
+            meta = {"kind": ALONE, "n": graph.n, "topology": topology_digest(graph)}
+            write_arrays(path, meta, arrays)
+        else:
+            meta, fields = packed(graph._fields())
+            write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
 
     def __repr__(self) -> str:
         arcs = self._structure.upper.size
@@ -407,6 +418,14 @@ class Hierarchy:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a hierarchy is immutable: {name} cannot be deleted")
+
+
+def topology_digest(graph: Graph) -> str:
+    """Return a digest of vertices and arcs, whatever they weigh."""
+    digest = hashlib.sha256(f"{graph.n} {graph.m}".encode())
+    digest.update(graph.indptr.tobytes())
+    digest.update(graph.indices.tobytes())
+    return digest.hexdigest()
 
 
 def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:
