@@ -367,18 +367,11 @@ def _slots_kernel(indptr, indices, rank, first, upper, slots):
 # ---- all of it
 
 
-class Fill(NamedTuple):
-    """What an order makes of a graph, counted before anything of its size is there."""
-
-    arcs: int
-    triangles: int
-
-
 def make_structure(
     around: tuple[NDArray[np.int64], NDArray[np.int32]],
     order: NDArray[np.int32],
     threads: int,
-    accept: Callable[[Fill], Any] = lambda fill: None,
+    accept: Callable[[int, int], object] = lambda arcs, triangles: None,
 ) -> Structure:
     """Build the structure of a graph for an elimination order.
 
@@ -390,7 +383,8 @@ def make_structure(
         A permutation of the vertices, the first to be eliminated first.
     threads : int
     accept : callable
-        Gets the `Fill`, and raises if that is too much.
+        Gets the numbers of chordal arcs and of triangles before anything of their size is there,
+        and raises if that is too much.
 
     Notes
     -----
@@ -420,7 +414,7 @@ def make_structure(
     counts = np.empty(n, OFFSET)
     _counts_kernel(above_first, above, parent, size, counts, np.empty((3, n), OFFSET))
     triangles = int((counts * (counts - 1) // 2).sum())
-    accept(Fill(int(counts.sum()), triangles))
+    accept(int(counts.sum()), triangles)
 
     first = offsets(counts)
     upper = np.empty(first[-1], INDEX)

@@ -148,26 +148,10 @@ def make_tasks(
         else:
             subtrees.append([low, high])
     subtrees.sort(key=lambda cut: costs[cut[0]] - costs[cut[1]])
-    chains, above = _chains(np.flatnonzero(~small), parent, size, costs, len(subtrees))
-    ranges = np.array(subtrees + chains, INDEX).reshape(-1, 2)
-    shared = costs[ranges[:, 1]] - costs[ranges[:, 0]] >= SHARED_TRIANGLES
-    shared[: len(subtrees)] = False
-    return Tasks(ranges, len(subtrees), np.array([-1] * len(subtrees) + above, INDEX), shared)
-
-
-def _chains(
-    tops: NDArray[np.int64],
-    parent: NDArray[np.int32],
-    size: NDArray[np.int32],
-    costs: NDArray[np.int64],
-    number: int,
-) -> tuple[list[list[int]], list[int]]:
-    """Cut the ranks above the subtrees into chains; return their ranges, and the chain above each.
-
-    A chain continues from v to v + 1 if that is the parent of v and v is its only child in `tops`:
-    the subtrees of its other children end before. Below the first of `tops` are only subtrees.
-    """
-    top_children = np.bincount(parent[tops][parent[tops] >= 0], minlength=parent.size)
+    # A chain continues from v to v + 1 if that is the parent of v and v is its only child that is
+    # not small: the subtrees of its other children end before.
+    tops = np.flatnonzero(~small)
+    top_children = np.bincount(parent[tops][parent[tops] >= 0], minlength=n)
     chains: list[list[int]] = []
     task_of: dict[int, int] = {}
     for v in tops.tolist():
@@ -176,6 +160,9 @@ def _chains(
             chains[-1][1] = v + 1
         else:
             chains.append([v, v + 1])
-        task_of[v] = number + len(chains) - 1
+        task_of[v] = len(subtrees) + len(chains) - 1
     above = [task_of.get(int(parent[high - 1]), -1) for _, high in chains]
-    return chains, above
+    ranges = np.array(subtrees + chains, INDEX).reshape(-1, 2)
+    shared = costs[ranges[:, 1]] - costs[ranges[:, 0]] >= SHARED_TRIANGLES
+    shared[: len(subtrees)] = False
+    return Tasks(ranges, len(subtrees), np.array([-1] * len(subtrees) + above, INDEX), shared)

@@ -25,7 +25,7 @@ from sssp.graph.reading import graph_of
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
 from sssp.order.nested_dissection import TooWide, elimination_order
-from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
+from sssp.order.structure import MOST_ARCS, make_structure, neighbours
 from sssp.prepared.hierarchy import ALONE, WITH_GRAPH, Hierarchy, topology_digest
 
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
@@ -118,8 +118,7 @@ def prepare(
                 f"this is no road network: {error.separator:,} vertices have to go to cut "
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
             ) from None
-    structure = structure_for(graph, around, order, workers, limit)
-    return Hierarchy(graph, structure)._weigh(workers)
+    return _build(graph, around, order, workers, limit)
 
 
 def read_hierarchy(
@@ -229,8 +228,7 @@ def _hierarchy_in(
         )
     order = _order_in(arrays, path, graph.n)
     workers, limit = check_threads(threads), as_memory_limit(memory_limit)
-    structure = structure_for(graph, neighbours(graph), order, workers, limit)
-    return Hierarchy(graph, structure)._weigh(workers)
+    return _build(graph, neighbours(graph), order, workers, limit)
 
 
 def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDArray[np.int32]:
@@ -245,38 +243,31 @@ def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDAr
     return np.asarray(order, INDEX)
 
 
-def structure_for(
+def _most_triangles(graph: Graph) -> int:
+    return max(MANY_TRIANGLES, TRIANGLES_EACH * (graph.n + graph.m))
+
+
+def _build(
     graph: Graph,
     around: tuple[NDArray[np.int64], NDArray[np.int32]],
     order: NDArray[np.int32],
     threads: int,
     limit: int,
-) -> Structure:
-    """Return the structure that an order makes, unless that is too much.
+) -> Hierarchy:
+    """Return the hierarchy that an order makes, unless that is too much work or memory."""
 
-    Raises
-    ------
-    ValueError, DeviceError
-        As `prepare` does.
-    """
-    return make_structure(around, order, threads, lambda fill: _accept(graph, fill, limit))
+    def accept(arcs: int, triangles: int) -> None:
+        if triangles > _most_triangles(graph) or arcs > MOST_ARCS:
+            raise ValueError(
+                f"this is no road network: its hierarchy would have {arcs / graph.n:,.0f} arcs "
+                f"and {triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
+                f"{triangles:,} in all; {ADVICE}"
+            )
+        arc_bytes = ARC_BYTES + WEIGHT_BYTES * graph.weights.dtype.itemsize
+        parts: dict[str, Any] = {
+            "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
+            f"{arcs:,} chordal arcs": arc_bytes * arcs,
+        }
+        check_memory(parts, limit, "cpu", ADVICE)
 
-
-def _most_triangles(graph: Graph) -> int:
-    return max(MANY_TRIANGLES, TRIANGLES_EACH * (graph.n + graph.m))
-
-
-def _accept(graph: Graph, fill: Fill, limit: int) -> None:
-    """Refuse what would be too much work or memory."""
-    if fill.triangles > _most_triangles(graph) or fill.arcs > MOST_ARCS:
-        raise ValueError(
-            f"this is no road network: its hierarchy would have {fill.arcs / graph.n:,.0f} arcs "
-            f"and {fill.triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
-            f"{fill.triangles:,} in all; {ADVICE}"
-        )
-    itemsize = graph.weights.dtype.itemsize
-    parts: dict[str, Any] = {
-        "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
-        f"{fill.arcs:,} chordal arcs": (ARC_BYTES + WEIGHT_BYTES * itemsize) * fill.arcs,
-    }
-    check_memory(parts, limit, "cpu", ADVICE)
+    return Hierarchy(graph, make_structure(around, order, threads, accept))._weigh(threads)
