@@ -478,11 +478,15 @@ class _Elimination:
             yield [(components_kernel, starts, heads, part, queue, self.stop)]
         else:
             best, score = np.full(1, np.inf), np.inf
+            graph = starts, heads, hops
+
+            def cut(direction: int, share: float) -> tuple[float, NDArray[np.uint8]]:
+                found, scratch = np.empty(n, np.uint8), new_scratch(n, int(starts[n] - starts[0]))
+                rest = best, scratch, found, self.stop
+                return cut_kernel(*graph, direction, share, *rest), found
+
             for share in SHARES_IF_HUGE if n > HUGE else (SHARE,):
-                cuts = yield [
-                    (self._cut, starts, heads, hops, direction, share, best)
-                    for direction in range(DIRECTIONS)
-                ]
+                cuts = yield [(cut, direction, share) for direction in range(DIRECTIONS)]
                 before = score
                 for found, candidate in cuts:
                     if found < score:
@@ -499,22 +503,6 @@ class _Elimination:
         self.advance(between)
         self.tasks.go_on(self._dissect(first, middle, row))
         self.tasks.go_on(self._dissect(middle, end, row))
-
-    def _cut(
-        self,
-        starts: NDArray[np.uint64],
-        heads: NDArray[np.uint32],
-        hops: NDArray[np.uint32],
-        direction: int,
-        share: float,
-        best: NDArray[np.float64],
-    ) -> tuple[float, NDArray[np.uint8]]:
-        """Return the score of a cut along a direction, and the part of each vertex."""
-        n = starts.size - 1
-        part = np.empty(n, np.uint8)
-        scratch = new_scratch(n, int(starts[n] - starts[0]))
-        score = cut_kernel(starts, heads, hops, direction, share, best, scratch, part, self.stop)
-        return score, part
 
     def _dissect_alone(self, first: int, last: int, row: int) -> tuple[int, int]:
         """Order a piece; return what `_dissect_kernel` does."""
