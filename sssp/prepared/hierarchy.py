@@ -231,11 +231,11 @@ class Hierarchy:
         hundred arcs here and there, or ten thousand side by side. The version shares all else
         with this hierarchy, and may be changed in turn.
         """
-        return self._changed(self.graph.with_changes(arcs, weights), arcs)
+        return self._change(self.graph.with_changes(arcs, weights), arcs)
 
     def without_arcs(self, arcs: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.without_arcs(arcs)``; as fast as `with_changes`."""
-        return self._changed(self.graph.without_arcs(arcs), arcs)
+        return self._change(self.graph.without_arcs(arcs), arcs)
 
     def scenarios(
         self,
@@ -304,7 +304,7 @@ class Hierarchy:
         if not isinstance(change, tuple):
             return self._version(change, threads)._weigh(threads)._lean()
         graph = self._graph_of(change)
-        return self._changed(graph, change[0], threads)._weigh(threads)
+        return self._change(graph, change[0], threads)._weigh(threads)
 
     def _version(self, change: Any, threads: int) -> Hierarchy:
         """Return the version of a scenario, customized only if a weight is negative."""
@@ -334,11 +334,11 @@ class Hierarchy:
                 self._derived[key] = held._replace(base=held.base._replace(whole=None))
         return self
 
-    def _changed(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
+    def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
         """Return the hierarchy of a graph with other weights on some arcs."""
         places = arc_column(arcs, self.m)
         if self._opposite is not None:
-            return self._opposite_changed(graph, places, threads)
+            return self._change_opposite(graph, places, threads)
         version = Hierarchy(graph, self._structure, self._slots)
         same = graph.weights.dtype == self.graph.weights.dtype
         usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
@@ -355,7 +355,7 @@ class Hierarchy:
                     version._derived[_key(dtype)] = found
         return version._check(threads)
 
-    def _opposite_changed(
+    def _change_opposite(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
         """Change the same arcs in the opposite map."""
@@ -366,7 +366,7 @@ class Hierarchy:
         if weights.dtype.kind == "i":
             weights = converted(weights, INT64)  # closed arcs weigh the greatest of int64
         try:
-            version = self._opposite._changed(there.with_changes(arcs, weights), arcs, threads)
+            version = self._opposite._change(there.with_changes(arcs, weights), arcs, threads)
         except NegativeCycleError:
             _refuse_negative_cycle(graph)  # in the direction that was asked for
             raise
