@@ -35,6 +35,7 @@ from sssp.apps.terminal.arguments import (
 from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
+from sssp.graph.extras import import_extra
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -69,21 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument(name, help=text, **options)
 
     many: dict[str, Any] = {"action": "append"}
-    add(
-        "--graph",
-        f"{GRAPH_HELP}; repeatable",
-        dest="graphs",
-        type=find_graph,
-        metavar="FILE",
-        **many,
+    text = f"{GRAPH_HELP}; repeatable"
+    add("--graph", text, dest="graphs", type=find_graph, metavar="FILE", **many)
+    text = (
+        "set our figures beside published ones, with the graphs, sources, methods and devices "
+        "of that table in place of those given here (hierarchy: with your graphs and devices)"
     )
-    add(
-        "--table",
-        "set our figures beside published ones, with the graphs, sources, methods and "
-        "devices of that table in place of those given here (hierarchy: with your graphs and "
-        "devices)",
-        choices=(*TABLES, *TABLES_OF_GRAPHS),
-    )
+    add("--table", text, choices=(*TABLES, *TABLES_OF_GRAPHS))
     text = "sources and targets of the table in --table hierarchy (default 1000)"
     add("--side", text, type=whole_number(1), default=1000, metavar="K")
     either = parser.add_mutually_exclusive_group()
@@ -101,13 +94,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--trials", "timed calls a row (default 5)", type=whole_number(1), default=5, metavar="N")
     add("--seed", "seed of the random sources (default 0)", type=whole_number(0), default=0)
     text = "skip rows that would take longer (default 60)"
-    add(
-        "--row-limit",
-        text,
-        type=positive_number("a positive number of seconds"),
-        default=60.0,
-        metavar="SECONDS",
-    )
+    limit = positive_number("a positive number of seconds")
+    add("--row-limit", text, type=limit, default=60.0, metavar="SECONDS")
     add("--json", "also write everything there, as JSON", type=new_file, metavar="FILE")
     text = (
         "also draw time against the number of vertices, to a .png, .svg or .pdf file; the "
@@ -130,7 +118,9 @@ def run(options: argparse.Namespace) -> int:
     from sssp.engine.threads import default_threads
 
     if options.plot is not None:
-        _check_plot(options)
+        if options.table:
+            raise ValueError("--plot draws methods on graphs: omit --table")
+        import_extra("matplotlib", "plot")  # (refuses before the work)
     plan = Plan(options.trials, options.row_limit, options.threads)
     report = Report(
         command=options.command_line,
@@ -154,15 +144,6 @@ def run(options: argparse.Namespace) -> int:
             if report.rows or report.comparisons:
                 _deliver(report, options)
     return 1 if report.failed else 0
-
-
-def _check_plot(options: argparse.Namespace) -> None:
-    """Refuse before the work what cannot be drawn."""
-    from sssp.graph.extras import import_extra
-
-    if options.table:
-        raise ValueError("--plot draws methods on graphs: omit --table")
-    import_extra("matplotlib", "plot")
 
 
 def _deliver(report: Report, options: argparse.Namespace) -> None:
@@ -195,11 +176,10 @@ def _measure_table(options: argparse.Namespace, plan: Plan, report: Report) -> N
         ]
         asked = options.rivals, options.side, options.devices
         table: Table = PreparedMaps(*common, graphs, *asked)
-    elif options.table in ("thesis", "startup", "csgraph"):
-        kinds: dict[str, Any] = {"thesis": Thesis, "startup": Startup, "csgraph": DropIn}
-        table = kinds[options.table](*common)
     else:
-        table = DenseTable(options.table, *common)
+        kinds: dict[str, Any] = {"thesis": Thesis, "startup": Startup, "csgraph": DropIn}
+        make = kinds.get(options.table, partial(DenseTable, options.table))
+        table = make(*common)
     with _progress(table.steps) as table.progress:
         table.measure()
 

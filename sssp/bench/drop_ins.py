@@ -73,26 +73,22 @@ class DropIn(Table):
         dense = self.random.integers(1, GREATEST_WEIGHT, (size, size)).astype(np.float64)
         yield Task("floyd_warshall", f"dense, n = {size}", "all", (dense,), {})
         yield Task("floyd_warshall", f"dense, n = {size}", "all, with trees", (dense,), trees)
-        small = self._small()
+        tails = np.repeat(np.arange(SMALL), ARCS)
+        heads = self.random.integers(0, SMALL, tails.size)
+        weights = self.random.integers(1, GREATEST_WEIGHT, tails.size).astype(np.float64)
+        small = csr_array((weights, (tails, heads)), shape=(SMALL, SMALL))
         name = f"sparse, n = {SMALL}"
         yield Task("dijkstra", name, "one source", (small,), {"indices": 0})
         yield Task("dijkstra", name, "one tree", (small,), {"indices": 0, **trees})
         yield Task("dijkstra", name, "all", (small,), {})
         yield Task("shortest_path", name, "one source", (small,), {"indices": 0})
 
-    def _small(self) -> csr_array:
-        tails = np.repeat(np.arange(SMALL), ARCS)
-        heads = self.random.integers(0, SMALL, tails.size)
-        weights = self.random.integers(1, GREATEST_WEIGHT, tails.size).astype(np.float64)
-        return csr_array((weights, (tails, heads)), shape=(SMALL, SMALL))
-
     def _record(self, task: Task) -> dict[str, Cell]:
-        theirs, ours = (getattr(module, task.function) for module in (scipys, csgraph))
-        # (the first call compiles)
-        expected, found = (call(*task.arguments, **task.options) for call in (theirs, ours))
+        functions = (getattr(module, task.function) for module in (scipys, csgraph))
+        calls = [partial(call, *task.arguments, **task.options) for call in functions]
+        expected, found = (call() for call in calls)  # (the first call compiles)
         if task.options.get("return_predecessors"):
             expected, found = expected[0], found[0]
-        calls = [partial(call, *task.arguments, **task.options) for call in (theirs, ours)]
         seconds = alternate(dict(enumerate(calls)), self.plan.trials, AT_LEAST, self.plan.row_limit)
         slow, fast = map(median, seconds.values())
         return {

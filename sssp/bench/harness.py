@@ -146,8 +146,11 @@ class Harness:
             if not entry.row.skipped:
                 self._announce(entry, "verification")
                 entry.verify(rivals)
-        if rivals and not rivals[0].row.skipped:
-            _set_ratios([*rivals, *(entry for entry in ours if entry.ours.method.weighted)])
+        weighted = [*rivals, *(entry for entry in ours if entry.ours.method.weighted)]
+        reference = rivals[0].row if rivals else None
+        for row in (entry.row for entry in weighted):
+            if reference and not reference.skipped and not row.skipped:
+                row.ratio = (reference.median / reference.sources) / (row.median / row.sources)
         return [entry.row for entry in entries]
 
     def _attempt(self, entry: _Entry, what: str, step: Callable[[], None]) -> None:
@@ -175,15 +178,15 @@ class _Entry(ABC):
     def __init__(
         self,
         contender: Ours | Rival,
+        prepare: Callable[[Graph], Solve],
         workload: Workload,
         plan: Plan,
         sources: NDArray[np.int64],
         workers: int,
     ) -> None:
-        self.workload = workload
+        self.prepare, self.workload = prepare, workload
         self.plan, self.sources, self.workers, self.trials = plan, sources, workers, 0
-        graph = workload.graph
-        names = contender.name, contender.device, workload.name
+        graph, names = workload.graph, (contender.name, contender.device, workload.name)
         self.row = Row(*names, graph.n, graph.m, sources.size)
 
     def warm_up(self) -> None:
@@ -204,14 +207,10 @@ class _Entry(ABC):
         expected = self._extrapolate(graph) * turns
         if expected > self.plan.row_limit:
             return expected
-
-        def solve_first() -> None:
-            self.solve = self._prepare(graph)
-            self.solve(self.sources[:1])
-
-        first, _ = time_call(solve_first)
+        preparing, self.solve = time_call(lambda: self.prepare(graph))
+        first, _ = time_call(lambda: self.solve(self.sources[:1]))
         second, _ = self._time_solve(self.solve, self.sources[:1])
-        self.row.setup_seconds = max(0.0, first - second)
+        self.row.setup_seconds = max(0.0, preparing + first - second)
         expected = second * turns
         if self.sources.size == 1 or expected > self.plan.row_limit:
             return expected
@@ -231,7 +230,7 @@ class _Entry(ABC):
 
     def _probe(self, grid: Graph) -> float:
         """Return the least seconds of a few calls on a small graph."""
-        solve, source = self._prepare(grid), np.zeros(1, np.int64)
+        solve, source = self.prepare(grid), np.zeros(1, np.int64)
         return min(self._time_solve(solve, source)[0] for _ in range(PROBES))
 
     def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
@@ -246,10 +245,6 @@ class _Entry(ABC):
             self._keep(result)
 
     @abstractmethod
-    def _prepare(self, graph: Graph) -> Solve:
-        """Return a function that solves for given sources on a graph."""
-
-    @abstractmethod
     def _keep(self, result: Any) -> None:
         """Keep the part of a result that verification needs."""
 
@@ -258,7 +253,8 @@ class _RivalEntry(_Entry):
     """A rival, which solves a sample of the sources: it may be slow and need much memory."""
 
     def __init__(self, rival: Rival, workload: Workload, plan: Plan) -> None:
-        super().__init__(rival, workload, plan, workload.sources[workload.sample], workers=1)
+        sources = workload.sources[workload.sample]
+        super().__init__(rival, rival.prepare, workload, plan, sources, workers=1)
         self.rival = rival
         self.answer: Answer | None = None
 
@@ -267,9 +263,6 @@ class _RivalEntry(_Entry):
             self.row.remark = "it does not take negative weights"
         else:
             super().warm_up()
-
-    def _prepare(self, graph: Graph) -> Solve:
-        return self.rival.prepare(graph)
 
     def _time_solve(self, solve: Solve, sources: NDArray[np.int64]) -> tuple[float, Any]:
         seconds, result = super()._time_solve(solve, sources)
@@ -287,14 +280,15 @@ class _OurEntry(_Entry):
 
     def __init__(self, ours: Ours, workload: Workload, plan: Plan, compiled: set[Any]) -> None:
         workers = plan.threads or default_threads()
-        super().__init__(ours, workload, plan, workload.sources, workers)
+        prepare = partial(ours.prepare, threads=plan.threads)
+        super().__init__(ours, prepare, workload, plan, workload.sources, workers)
         self.ours, self.compiled = ours, compiled
         self.sampled: Any = None
 
     def warm_up(self) -> None:
         specialisation = (self.ours, self.workload.graph.weights.dtype)
         if specialisation not in self.compiled:
-            solve = self._prepare(_grid(SIDE, specialisation[1]))
+            solve = self.prepare(_grid(SIDE, specialisation[1]))
             self.row.jit_seconds, _ = time_call(lambda: solve(np.zeros(1, np.int64)))
             self.compiled.add(specialisation)
         super().warm_up()
@@ -324,9 +318,6 @@ class _OurEntry(_Entry):
         for rival in rivals:
             if rival.answer is not None:
                 _compare(distances, rival.answer, rival.row)
-
-    def _prepare(self, graph: Graph) -> Solve:
-        return self.ours.prepare(graph, self.plan.threads)
 
     def _keep(self, result: ShortestPaths) -> None:
         self.row.distances = int(np.count_nonzero(result.reached))
@@ -366,14 +357,6 @@ def _difference(certified: NDArray[Any], found: Answer) -> str:
         f"it finds {found.distances[row, place]:g} for vertex {vertex}, where "
         f"{certified[row, place]:g} is certified"
     )
-
-
-def _set_ratios(entries: Sequence[_Entry]) -> None:
-    """Relate all to the first, per source."""
-    reference = entries[0].row
-    for row in (entry.row for entry in entries):
-        if not row.skipped:
-            row.ratio = (reference.median / reference.sources) / (row.median / row.sources)
 
 
 @cache

@@ -49,7 +49,7 @@ NOTE = (
     "time of a contender that would exceed the limit of a row, as the remarks say."
 )
 MEGABYTE = 10**6
-OURS = "ours"
+OURS, FLAT, SCIPY = "ours", "flat", "SciPy"
 CLOSED = "closed street, 1 tree"
 #: sources of the rows of trees, and trips
 TREES, TRIPS = (1, 8, 64), (1000, 100_000)
@@ -249,7 +249,9 @@ class _OneMap:
         hierarchy = self._prepare(self.graph)
         preparing = self._repeat(partial(self._prepare, self.graph))
         self.prepared = median(preparing)
-        weights = self._new_weights()
+        # up to a fifth greater
+        share = 1 + 0.2 * self.table.random.random(self.graph.m)
+        weights = (self.graph.weights * share).astype(dtype)
         line = self._add("prepare", self.prepared, count_bytes(hierarchy._structure))
         self._prepare_rivals(line)
         self._read(hierarchy)
@@ -258,16 +260,16 @@ class _OneMap:
             self._close(hierarchy)
         ours, flat = (
             Contender(name, ask_ours(network, **self._options(self.device)))
-            for name, network in ((OURS, hierarchy), ("flat", self.graph))
+            for name, network in ((OURS, hierarchy), (FLAT, self.graph))
         )
         there = [
             Contender(device, ask_ours(hierarchy, **self._options(device)))
             for device in self.table.devices[1:]
         ]
-        scipys = Contender("SciPy", _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
+        scipys = Contender(SCIPY, _ask_scipy(self.graph), SAMPLE, RIVALS[0].negative_weights)
         for question in draw_questions(self.table.random, self.graph.n, self.table.side):
             self._step(question.name)
-            self._ask(question, ours, flat, [scipys, *there, *self.others])
+            self._ask(question, [ours, flat, scipys, *there, *self.others])
 
     def _options(self, device: str) -> dict[str, Any]:
         """Return keywords of calls on a device."""
@@ -275,12 +277,6 @@ class _OneMap:
 
     def _prepare(self, graph: Graph) -> Hierarchy:
         return prepare(graph, threads=self.plan.threads, progress=False)
-
-    def _new_weights(self) -> NDArray[Any]:
-        """Make weights up to a fifth greater."""
-        weights = self.graph.weights
-        share = 1 + 0.2 * self.table.random.random(weights.size)
-        return (weights * share).astype(weights.dtype)
 
     def _prepare_rivals(self, line: dict[str, Cell]) -> None:
         for rival in self.table.rivals:
@@ -319,9 +315,8 @@ class _OneMap:
             if other.answers.weigh is None:
                 continue
             with self._note_failures(other.name):
-                line[other.column] = 1000 * median(
-                    self._repeat(partial(other.answers.weigh, weights))
-                )
+                seconds = median(self._repeat(partial(other.answers.weigh, weights)))
+                line[other.column] = 1000 * seconds
                 other.answers.weigh(self.graph.weights)
 
     def _close(self, hierarchy: Hierarchy) -> None:
@@ -353,10 +348,8 @@ class _OneMap:
         back = start + np.flatnonzero(graph.indices[start:end] == graph.tails[arc])
         return np.append(back, arc)
 
-    def _ask(
-        self, question: Question, ours: Contender, flat: Contender, others: list[Contender]
-    ) -> None:
-        contenders = [ours, flat, *others]
+    def _ask(self, question: Question, contenders: Sequence[Contender]) -> None:
+        """Ask all contenders: the prepared map, the graph, SciPy, and the others."""
         for one in contenders:
             one.part, one.trials, one.seconds, one.found = None, 0, [], None
             able = one.negative_weights or self.graph.least_weight >= 0
@@ -368,45 +361,42 @@ class _OneMap:
                 if trial < one.trials:
                     one.time_once()
         times = [one.median(question) for one in contenders]
-        line = self._add(question.name, times[0])
+        fast, slow, scipys = times[:3]
+        line = self._add(question.name, fast)
         for one, seconds in zip(contenders, times, strict=True):
             line[one.column] = _milliseconds(seconds)
-        self._compare(question, line, ours, flat, others)
-
-    def _compare(
-        self,
-        question: Question,
-        line: dict[str, Cell],
-        ours: Contender,
-        flat: Contender,
-        others: list[Contender],
-    ) -> None:
-        fast, slow, scipys = (one.median(question) for one in (ours, flat, others[0]))
         if fast is not None and slow is not None:
             line["x"] = slow / fast
             count = preparing_pays_after(self.prepared, fast, slow, question.size)
             line["pays after"] = "never" if count is None else count
         if fast is not None and scipys is not None:
             line["x SciPy"] = scipys / fast
-        equal = [self._is_same(ours, one) for one in (flat, *others)]
-        line["equal"] = RIGHT if equal[0] else WRONG
-        for one, same in zip(others, equal[1:], strict=True):
-            if not same:
-                self._remark(f"{question.name}: {one.name} differs")
-        for one in (ours, flat, *others[1:]):
-            if one.part is not None and one.part.size < question.size:
-                self._remark(
-                    f"{question.name}: {one.name} asked {one.part.size:,} of {question.size:,}"
-                )
+        self._compare(question, line, contenders)
 
-    def _is_same(self, ours: Contender, other: Contender) -> bool:
-        """Whether an answer is ours, as far as both were asked; floats as `verify` takes them."""
-        if other.found is None or ours.found is None:
-            return True
-        count = min(len(ours.found), len(other.found))
-        return self._agree(ours.found[:count], other.found[:count])
+    def _compare(
+        self, question: Question, line: dict[str, Cell], contenders: Sequence[Contender]
+    ) -> None:
+        """Compare the answers of all with ours, as far as both were asked."""
+        line["equal"] = RIGHT
+        ours = contenders[0].found
+        for one in contenders[1:]:
+            if ours is None or one.found is None:
+                continue
+            count = min(len(ours), len(one.found))
+            if self._agree(ours[:count], one.found[:count]):
+                continue
+            if one.name == FLAT:
+                line["equal"] = WRONG
+            else:
+                self._remark(f"{question.name}: {one.name} differs")
+        for one in contenders:
+            part = one.part
+            if one.name != SCIPY and part is not None and part.size < question.size:
+                asked = f"{part.size:,} of {question.size:,}"
+                self._remark(f"{question.name}: {one.name} asked {asked}")
 
     def _agree(self, mine: NDArray[Any], theirs: NDArray[Any]) -> bool:
+        """Whether answers are equal, floats as `verify` takes them."""
         integral = self.graph.weights.dtype.kind == "i"
         tolerance = 0.0 if integral else 4 * np.finfo(np.float64).eps * self.graph.n
         return bool(np.allclose(_as_floats(mine), _as_floats(theirs), rtol=tolerance, atol=0))

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from itertools import cycle, pairwise
 from pathlib import Path
-from statistics import median
+from statistics import linear_regression, median
 from string import Formatter
 from time import perf_counter
 from typing import Any
@@ -248,29 +248,22 @@ class Report(Record):
         gpu = ", ".join(found[key] for key in ("gpu", "driver") if key in found)
         cores = f"{found['usable_cores']} of {found['cores']} cores{size}"
         settings = ", ".join(f"{name} {value:g}" for name, value in self.settings.items())
-        return [
-            versions,
-            f"{found['cpu']}, {cores}, {found['system']}",
-            *filter(None, [gpu]),
-            settings,
-        ]
+        machine = f"{found['cpu']}, {cores}, {found['system']}"
+        return [versions, machine, *([gpu] if gpu else []), settings]
 
     def _results(self) -> str:
         columns = ("<method", "<device", "<graph", ">n", ">m", ">sources")
-        times = (">median ms", ">fastest ms", ">x SciPy", ">M dist/s", "<verified")
+        results = (">median ms", ">fastest ms", ">x SciPy", ">M dist/s", "<verified")
         lines: list[list[Cell]] = []
         for row in self.rows:
             line = [row.method, row.device, row.graph, row.n, row.m, row.sources]
             figures: list[str | None] = [None] * 4
             if not row.skipped:
-                figures = [
-                    _scale(row.median, 1000, 2),
-                    _scale(row.fastest, 1000, 2),
-                    _scale(row.ratio, 1, 2),
-                    _scale(row.distances_per_second, 1e-6, 1),
-                ]
+                times = (_scale(seconds, 1000, 2) for seconds in (row.median, row.fastest))
+                speed = _scale(row.distances_per_second, 1e-6, 1)
+                figures = [*times, _scale(row.ratio, 1, 2), speed]
             lines.append([*line, *figures, row.outcome])
-        return align((*columns, *times), lines)
+        return align((*columns, *results), lines)
 
     def _remarks(self) -> list[str]:
         return [
@@ -283,26 +276,20 @@ class Report(Record):
 
     def _setting_up(self) -> str:
         """Return the times of loading, set-up and JIT."""
-        done: list[tuple[Any, ...]] = [
-            (
-                "load" if graph.file else "make",
-                None,
-                graph.name,
-                graph.load_seconds,
-                graph.jit_seconds,
-            )
-            for graph in self.graphs
-        ]
-        done += [
-            (row.method, row.device, row.graph, row.setup_seconds, row.jit_seconds)
-            for row in self.rows
-            if row.setup_seconds is not None or row.jit_seconds is not None
-        ]
+        lines: list[list[Cell]] = []
+
+        def add(what: str, device: str | None, graph: str, *seconds: float | None) -> None:
+            lines.append([what, device, graph, *(_scale(each, 1000, 2) for each in seconds)])
+
+        for graph in self.graphs:
+            what = "load" if graph.file else "make"
+            add(what, None, graph.name, graph.load_seconds, graph.jit_seconds)
+        for row in self.rows:
+            if row.setup_seconds is not None or row.jit_seconds is not None:
+                add(row.method, row.device, row.graph, row.setup_seconds, row.jit_seconds)
         columns = ("<what", "<device", "<graph", ">once ms", ">JIT ms")
-        lines = [(*line[:3], *(_scale(each, 1000, 2) for each in line[3:])) for line in done]
-        return "Not in the times above: loading, set-up for a graph, and JIT\n" + align(
-            columns, lines
-        )
+        heading = "Not in the times above: loading, set-up for a graph, and JIT\n"
+        return heading + align(columns, lines)
 
 
 # -- versions and hardware ---------------------------------------------------------------------
@@ -391,9 +378,8 @@ def _memory() -> int | None:
 def make_parser(description: str | None) -> Parser:
     """Return a parser with the options that all scripts have, described by their docstring."""
     parser = Parser(description=description)
-    parser.add_argument(
-        "--json", type=new_file, metavar="FILE", help="also write the figures there"
-    )
+    text = "also write the figures there"
+    parser.add_argument("--json", type=new_file, metavar="FILE", help=text)
     return parser
 
 
@@ -479,11 +465,7 @@ Point = tuple[int, float]
 def fit_exponent(points: Sequence[Point]) -> float | None:
     """Fit a power of n to times by least squares of their logarithms; None for a single n."""
     xs, ys = ([math.log(point[axis]) for point in points] for axis in (0, 1))
-    middle = math.fsum(xs) / len(xs)
-    spread = math.fsum((x - middle) ** 2 for x in xs)
-    if spread == 0:
-        return None
-    return math.fsum((x - middle) * y for x, y in zip(xs, ys, strict=True)) / spread
+    return linear_regression(xs, ys).slope if len(set(xs)) > 1 else None
 
 
 def draw(report: Report) -> Any:

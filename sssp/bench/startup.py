@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sssp.bench.harness import Plan, Table
-from sssp.bench.report import Cell, Report
+from sssp.bench.harness import Table
+from sssp.bench.report import Cell
 from sssp.bench.workloads import choose_first, name_road_graph
 from sssp.errors import SSSPError
 from sssp.kernels.store import VARIABLE
@@ -105,10 +105,7 @@ def list_tasks() -> Iterator[Task]:
 class Startup(Table):
     """Whole processes; the plan's trials are those that follow the first."""
 
-    def __init__(self, plan: Plan, seed: int, report: Report) -> None:
-        super().__init__(plan, seed, report)
-        self.tasks = list(list_tasks())
-        self.steps = len(self.tasks)
+    steps = len(list(list_tasks()))
 
     def measure(self) -> None:
         """Measure every task in its own folder of compiled code."""
@@ -118,7 +115,7 @@ class Startup(Table):
             comparison.remarks.append(f"on cuda: skipped: {refused}")
         with tempfile.TemporaryDirectory() as folder:
             files = self._write_graph(Path(folder))
-            for number, task in enumerate(self.tasks):
+            for number, task in enumerate(list_tasks()):
                 self.progress(f"{task.name} on {task.device}")
                 if task.device == "cuda" and refused:
                     continue

@@ -133,15 +133,12 @@ class Loader:
         if built_in in self._compiled:
             return None
         self._compiled.add(built_in)
-        make = NamedGraph(origin.name, size=TINY).load if built_in else _read_tiny_graph
-        return time_call(make)[0]
-
-
-def _read_tiny_graph() -> None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "tiny.gr")
-        path.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n")
-        NamedGraph(path.name, path).load()
+        if built_in:
+            return time_call(NamedGraph(origin.name, size=TINY).load)[0]
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "tiny.gr")
+            path.write_text("p sp 2 2\na 1 2 3\na 2 1 3\n")
+            return time_call(NamedGraph(path.name, path).load)[0]
 
 
 # -- the clock: seconds of calls on the host, milliseconds of launches on a GPU -------------------

@@ -238,8 +238,11 @@ def require(name: str) -> Path:
     path = find(name)
     if path is None:
         places = ", ".join(map(str, _folders()))
+        remedy = f"sssp.datasets.fetch('{name}') downloads it"
+        if published_file(name) is None:
+            remedy = "data/README.md of the project says where to get graphs"
         raise FileNotFoundError(
-            f"no graph '{name}' in {places}; {_remedy(name)}. Set SSSP_DATA to the folder that "
+            f"no graph '{name}' in {places}; {remedy}. Set SSSP_DATA to the folder that "
             "holds your graphs."
         )
     return path
@@ -305,12 +308,6 @@ def fetch(name: str, *, progress: bool | None = None) -> Path:
 def published_file(name: str) -> str | None:
     """Return the file in `PUBLISHED` that `name` stands for, None for none."""
     return next((file for file in _file_names(name) if file in PUBLISHED), None)
-
-
-def _remedy(name: str) -> str:
-    if published_file(name) is None:
-        return "data/README.md of the project says where to get graphs"
-    return f"sssp.datasets.fetch('{name}') downloads it"
 
 
 def _download(file: str, folder: Path, progress: bool) -> Path:

@@ -52,11 +52,8 @@ class Scratch(NamedTuple):
 
 def new_scratch(n: int, m: int) -> Scratch:
     """Return memory for pieces of up to n vertices and m arcs."""
-
-    def empty(*shape: int) -> NDArray[np.uint32]:
-        return np.empty(shape, VERTEX)
-
-    return Scratch(empty(n), empty(n + 1), empty(n, FLOW_COLUMNS), empty(m), empty(2 * n + 2))
+    shapes = (n, n + 1, (n, FLOW_COLUMNS), m, 2 * n + 2)
+    return Scratch(*(np.empty(shape, VERTEX) for shape in shapes))
 
 
 # -------------------------------------------------------------------------- directions

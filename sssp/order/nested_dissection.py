@@ -135,6 +135,10 @@ class Pieces(NamedTuple):
     heads: NDArray[np.uint32]
     names: NDArray[np.uint32]
 
+    def views(self, first: int, last: int, row: int) -> tuple[NDArray[Any], ...]:
+        """Return the starts of a piece, all heads of its row, and its names."""
+        return self.starts[row, first : last + 1], self.heads[row], self.names[row, first:last]
+
 
 # ------------------------------------------------------------------------------ pieces
 
@@ -427,20 +431,15 @@ class _Elimination:
         n, m = self.indptr.size - 1, self.indices.size
         table = np.empty((n, VERTEX_COLUMNS), VERTEX)
         eliminated, listed = np.empty(n, VERTEX), np.zeros((2, n), VERTEX)
-        count = yield [
-            (peel_kernel, self.indptr, self.indices, table, listed[0], eliminated, self.stop)
-        ]
-        self._place_low(eliminated, 0, count[0])
-        heads, following = np.empty(m, VERTEX), np.empty(m, VERTEX)
+        graph = self.indptr, self.indices
+        counts = yield [(peel_kernel, *graph, table, listed[0], eliminated, self.stop)]
+        self._place_low(eliminated, 0, counts[0])
+        heads, following = np.empty((2, m), VERTEX)
         lists = table, heads, following
         memory = listed, eliminated, self.stop
         chunks = max(1, n // CHUNK)
-        ends = [n * i // chunks for i in range(chunks + 1)]
-        ranges = list(pairwise(ends))
-        yield [
-            (list_arcs_kernel, *range_, self.indptr, self.indices, *lists, self.stop)
-            for range_ in ranges
-        ]
+        ranges = list(pairwise(n * i // chunks for i in range(chunks + 1)))
+        yield [(list_arcs_kernel, *range_, *graph, *lists, self.stop) for range_ in ranges]
         counts = yield [(rounds_kernel, *range_, *lists, *memory) for range_ in ranges]
         for (first, _), count in zip(ranges, counts, strict=True):
             self._place_low(eliminated, first, count)
@@ -455,11 +454,8 @@ class _Elimination:
         counts = yield [(core_kernel, *lists, core, starts, core_heads, self.stop)]
         self.vertices, self.order = core, np.empty(left, VERTEX)
         self.core = Core(starts, core_heads[: counts[0]].copy())
-        self.pieces = Pieces(
-            np.array([starts, starts]),
-            np.array([self.core.heads, self.core.heads]),
-            np.array([np.arange(left, dtype=VERTEX)] * 2),
-        )
+        rows = starts, self.core.heads, np.arange(left, dtype=VERTEX)
+        self.pieces = Pieces(*(np.array([row, row]) for row in rows))
         self.tasks.go_on(self._dissect(0, left, 0))
 
     def _place_low(self, eliminated: NDArray[np.uint32], first: int, count: int) -> None:
@@ -474,8 +470,7 @@ class _Elimination:
             self._check(*too_wide[0])
             self.advance(n)
             return
-        starts, heads = self.pieces.starts[row, first : last + 1], self.pieces.heads[row]
-        names = self.pieces.names[row, first:last]
+        starts, heads, names = self.pieces.views(first, last, row)
         part = np.empty(n, np.uint8)
         hops, queue = np.empty((4, n), VERTEX), np.empty(n + 1, VERTEX)
         connected = yield [(landmarks_kernel, starts, heads, hops, queue, self.stop)]
@@ -483,11 +478,15 @@ class _Elimination:
             yield [(components_kernel, starts, heads, part, queue, self.stop)]
         else:
             best, score = np.full(1, np.inf), np.inf
+            graph = starts, heads, hops
+
+            def cut(direction: int, share: float) -> tuple[float, NDArray[np.uint8]]:
+                found, scratch = np.empty(n, np.uint8), new_scratch(n, int(starts[n] - starts[0]))
+                rest = best, scratch, found, self.stop
+                return cut_kernel(*graph, direction, share, *rest), found
+
             for share in SHARES_IF_HUGE if n > HUGE else (SHARE,):
-                cuts = yield [
-                    (self._cut, starts, heads, hops, direction, share, best)
-                    for direction in range(DIRECTIONS)
-                ]
+                cuts = yield [(cut, direction, share) for direction in range(DIRECTIONS)]
                 before = score
                 for found, candidate in cuts:
                     if found < score:
@@ -495,32 +494,15 @@ class _Elimination:
                 if before < np.inf and score > GAIN * before:
                     break
         row = 1 - row
-        below = self.pieces.starts[row, first : last + 1], self.pieces.heads[row]
-        names_below = self.pieces.names[row, first:last]
-        sizes = yield [(_split_kernel, starts, heads, names, part, queue, *below, names_below)]
+        below = self.pieces.views(first, last, row)
+        sizes = yield [(_split_kernel, starts, heads, names, part, queue, *below)]
         near, between = sizes[0]
         self._check(n, between)
         middle, end = first + near, last - between
-        _spread_kernel(names_below[n - between :], self.order[end:last])
+        _spread_kernel(below[2][n - between :], self.order[end:last])
         self.advance(between)
         self.tasks.go_on(self._dissect(first, middle, row))
         self.tasks.go_on(self._dissect(middle, end, row))
-
-    def _cut(
-        self,
-        starts: NDArray[np.uint64],
-        heads: NDArray[np.uint32],
-        hops: NDArray[np.uint32],
-        direction: int,
-        share: float,
-        best: NDArray[np.float64],
-    ) -> tuple[float, NDArray[np.uint8]]:
-        """Return the score of a cut along a direction, and the part of each vertex."""
-        n = starts.size - 1
-        part = np.empty(n, np.uint8)
-        scratch = new_scratch(n, int(starts[n] - starts[0]))
-        score = cut_kernel(starts, heads, hops, direction, share, best, scratch, part, self.stop)
-        return score, part
 
     def _dissect_alone(self, first: int, last: int, row: int) -> tuple[int, int]:
         """Order a piece; return what `_dissect_kernel` does."""
@@ -533,10 +515,6 @@ class _Elimination:
             self.stop,
         )  # fmt: skip
         return too_wide
-
-    def result(self) -> NDArray[np.int32]:
-        """Return the order of all vertices."""
-        return np.concatenate([*self.low, self.vertices[self.order]]).view(INDEX)
 
     def _check(self, piece: int, separator: int) -> None:
         if separator > self.widest:
@@ -596,7 +574,7 @@ def elimination_order(
         )
         tasks.go_on(making.reduce())
         tasks.run()
-    return making.result()
+    return np.concatenate([*making.low, making.vertices[making.order]]).view(INDEX)
 
 
 def _read_only(array: NDArray[Any], dtype: Any) -> NDArray[Any]:

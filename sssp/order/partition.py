@@ -227,12 +227,8 @@ def make_bundles(structure: Structure, limits: tuple[int, ...], top: int) -> Bun
     -----
     O(n + chordal arcs) time a tier.
     """
-    parent, first, upper, n = (
-        structure.parent,
-        structure.first,
-        structure.upper,
-        structure.order.size,
-    )
+    n, parent = structure.order.size, structure.parent
+    first, upper = structure.first, structure.upper
     tiers, bundles = np.full(n, NO_TIER, INDEX), np.full(n, -1, INDEX)
     scratch, seen = np.empty(n, INDEX), np.full(n, -1, INDEX)
     left, counts = n, [0]

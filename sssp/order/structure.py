@@ -367,18 +367,11 @@ def _slots_kernel(indptr, indices, rank, first, upper, slots):
 # ---- all of it
 
 
-class Fill(NamedTuple):
-    """What an order makes of a graph, counted before anything of its size is there."""
-
-    arcs: int
-    triangles: int
-
-
 def make_structure(
     around: tuple[NDArray[np.int64], NDArray[np.int32]],
     order: NDArray[np.int32],
     threads: int,
-    accept: Callable[[Fill], Any] = lambda fill: None,
+    accept: Callable[[int, int], object] = lambda arcs, triangles: None,
 ) -> Structure:
     """Build the structure of a graph for an elimination order.
 
@@ -390,7 +383,8 @@ def make_structure(
         A permutation of the vertices, the first to be eliminated first.
     threads : int
     accept : callable
-        Gets the `Fill`, and raises if that is too much.
+        Gets the numbers of chordal arcs and of triangles before anything of their size is there,
+        and raises if that is too much.
 
     Notes
     -----
@@ -402,7 +396,7 @@ def make_structure(
     rank[order] = np.arange(n, dtype=INDEX)
     by_place = np.full(n, -1, INDEX)
     _elimination_tree_kernel(arcs_first, others, order, rank, by_place, np.empty(n, INDEX))
-    size_by_place, scratch, number = np.empty(n, INDEX), np.empty(n, INDEX), np.empty(n, INDEX)
+    size_by_place, scratch, number = np.empty((3, n), INDEX)
     _postorder_kernel(by_place, size_by_place, scratch, number)
     ranked = np.empty(n, INDEX)
     ranked[number] = order
@@ -412,7 +406,7 @@ def make_structure(
     parent[number[joined]] = number[by_place[joined]]
     size = np.empty(n, INDEX)
     size[number] = size_by_place
-    depth, chain = np.empty(n, INDEX), np.empty(n, INDEX)
+    depth, chain = np.empty((2, n), INDEX)
     _depth_kernel(parent, depth, chain)
     above_first = np.zeros(n + 1, OFFSET)
     above = np.empty(others.size // 2, INDEX)
@@ -420,12 +414,18 @@ def make_structure(
     counts = np.empty(n, OFFSET)
     _counts_kernel(above_first, above, parent, size, counts, np.empty((3, n), OFFSET))
     triangles = int((counts * (counts - 1) // 2).sum())
-    accept(Fill(int(counts.sum()), triangles))
+    accept(int(counts.sum()), triangles)
 
     first = offsets(counts)
     upper = np.empty(first[-1], INDEX)
     tasks = make_tasks(parent, size, counts)
-    _find_chordal_arcs(tasks, threads, above_first, above, parent, first, upper)
+    child, sibling = np.full((2, n), -1, INDEX)
+    _children_kernel(parent, child, sibling)
+
+    def find(low: int, high: int, seen: NDArray[np.int32]) -> None:
+        _chordal_kernel(low, high, above_first, above, child, sibling, first, upper, seen)
+
+    tasks.run(find, threads, lambda: np.full(n, -1, INDEX))
     lower_first = offsets(np.bincount(upper, minlength=n))
     lower = np.empty((upper.size, 2), np.uint32)
     _lower_kernel(first, upper, lower_first[:-1].copy(), lower)
@@ -440,30 +440,9 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
 
     ``2 e`` is the way up along chordal arc e, ``2 e + 1`` the way down; self-loops have `NO_SLOT`.
     """
-    slots = np.empty(graph.m, np.uint32)
-    _slots_kernel(
-        graph.indptr, graph.indices, structure.rank, structure.first, structure.upper, slots
-    )
+    slots, arcs = np.empty(graph.m, np.uint32), (graph.indptr, graph.indices)
+    _slots_kernel(*arcs, structure.rank, structure.first, structure.upper, slots)
     return frozen(slots)
-
-
-def _find_chordal_arcs(
-    tasks: Tasks,
-    threads: int,
-    above_first: NDArray[np.int64],
-    above: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    first: NDArray[np.int64],
-    upper: NDArray[np.int32],
-) -> None:
-    n = parent.size
-    child, sibling = np.full(n, -1, INDEX), np.full(n, -1, INDEX)
-    _children_kernel(parent, child, sibling)
-
-    def find(low: int, high: int, seen: NDArray[np.int32]) -> None:
-        _chordal_kernel(low, high, above_first, above, child, sibling, first, upper, seen)
-
-    tasks.upward(find, threads, lambda: np.full(n, -1, INDEX))
 
 
 def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ range is passed to a function that splits it (`Together`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, wait
 from typing import Any, NamedTuple
 
@@ -59,47 +59,30 @@ class Tasks(NamedTuple):
     above: NDArray[np.int32]
     shared: NDArray[np.bool_]
 
-    def upward(
+    def run(
         self,
         work: Work,
         threads: int,
         make_scratch: Callable[[], Any],
         together: Together | None = None,
+        *,
+        downward: bool = False,
     ) -> None:
         """Call ``work(low, high, scratch)`` for every range, children before parents.
 
         `make_scratch` makes the scratch of a worker; `together`, if given, gets the ranges that
-        several threads share.
+        several threads share. `downward`: parents before children.
         """
         subtrees, chains = range(self.subtrees), range(self.subtrees, len(self.ranges))
-        after = [[above] if above >= 0 else [] for above in self.above.tolist()]
-        self._run((subtrees, chains), after, work, threads, make_scratch, together)
-
-    def downward(
-        self,
-        work: Work,
-        threads: int,
-        make_scratch: Callable[[], Any],
-        together: Together | None = None,
-    ) -> None:
-        """Call ``work(low, high, scratch)`` for every range, parents before children."""
-        chains = range(len(self.ranges) - 1, self.subtrees - 1, -1)
+        phases = (chains[::-1], subtrees) if downward else (subtrees, chains)
+        #: the tasks that may start when a task is done
         after: list[list[int]] = [[] for _ in self.ranges]
-        for chain in chains:
-            if self.above[chain] >= 0:
-                after[self.above[chain]].append(chain)
-        self._run((chains, range(self.subtrees)), after, work, threads, make_scratch, together)
-
-    def _run(
-        self,
-        phases: tuple[Sequence[int], ...],
-        after: list[list[int]],
-        work: Work,
-        threads: int,
-        make_scratch: Callable[[], Any],
-        together: Together | None,
-    ) -> None:
-        """Process the tasks of one phase after the other, those `after` a task when it is done."""
+        for chain in chains[::-1]:
+            above = self.above[chain]
+            if above >= 0 and downward:
+                after[above].append(chain)
+            elif above >= 0:
+                after[chain].append(above)
         ranges: list[tuple[int, int]] = [(low, high) for low, high in self.ranges.tolist()]
         if threads == 1 or len(ranges) <= 1:
             scratch = make_scratch()
@@ -165,26 +148,10 @@ def make_tasks(
         else:
             subtrees.append([low, high])
     subtrees.sort(key=lambda cut: costs[cut[0]] - costs[cut[1]])
-    chains, above = _chains(np.flatnonzero(~small), parent, size, costs, len(subtrees))
-    ranges = np.array(subtrees + chains, INDEX).reshape(-1, 2)
-    shared = costs[ranges[:, 1]] - costs[ranges[:, 0]] >= SHARED_TRIANGLES
-    shared[: len(subtrees)] = False
-    return Tasks(ranges, len(subtrees), np.array([-1] * len(subtrees) + above, INDEX), shared)
-
-
-def _chains(
-    tops: NDArray[np.int64],
-    parent: NDArray[np.int32],
-    size: NDArray[np.int32],
-    costs: NDArray[np.int64],
-    number: int,
-) -> tuple[list[list[int]], list[int]]:
-    """Cut the ranks above the subtrees into chains; return their ranges, and the chain above each.
-
-    A chain continues from v to v + 1 if that is the parent of v and v is its only child in `tops`:
-    the subtrees of its other children end before. Below the first of `tops` are only subtrees.
-    """
-    top_children = np.bincount(parent[tops][parent[tops] >= 0], minlength=parent.size)
+    # A chain continues from v to v + 1 if that is the parent of v and v is its only child that is
+    # not small: the subtrees of its other children end before.
+    tops = np.flatnonzero(~small)
+    top_children = np.bincount(parent[tops][parent[tops] >= 0], minlength=n)
     chains: list[list[int]] = []
     task_of: dict[int, int] = {}
     for v in tops.tolist():
@@ -193,6 +160,9 @@ def _chains(
             chains[-1][1] = v + 1
         else:
             chains.append([v, v + 1])
-        task_of[v] = number + len(chains) - 1
+        task_of[v] = len(subtrees) + len(chains) - 1
     above = [task_of.get(int(parent[high - 1]), -1) for _, high in chains]
-    return chains, above
+    ranges = np.array(subtrees + chains, INDEX).reshape(-1, 2)
+    shared = costs[ranges[:, 1]] - costs[ranges[:, 0]] >= SHARED_TRIANGLES
+    shared[: len(subtrees)] = False
+    return Tasks(ranges, len(subtrees), np.array([-1] * len(subtrees) + above, INDEX), shared)

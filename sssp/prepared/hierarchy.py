@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
@@ -26,14 +27,18 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeCycleError
 from sssp.graph.check_arrays import arc_column
 from sssp.graph.graph import Graph
+from sssp.graph.graph_file import packed
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, safe_length
+from sssp.loaders import write_arrays
 from sssp.methods import SWEEP_METHODS, Method
 from sssp.order.structure import Structure, slots_of
-from sssp.prepared.hierarchy_file import write_hierarchy
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+#: kinds of files: with the graph, or with the structure alone
+WITH_GRAPH, ALONE = "hierarchy", "structure"
 
 
 class Hierarchy:
@@ -226,11 +231,11 @@ class Hierarchy:
         hundred arcs here and there, or ten thousand side by side. The version shares all else
         with this hierarchy, and may be changed in turn.
         """
-        return self._changed(self.graph.with_changes(arcs, weights), arcs)
+        return self._change(self.graph.with_changes(arcs, weights), arcs)
 
     def without_arcs(self, arcs: ArrayLike) -> Hierarchy:
         """Return the hierarchy of ``graph.without_arcs(arcs)``; as fast as `with_changes`."""
-        return self._changed(self.graph.without_arcs(arcs), arcs)
+        return self._change(self.graph.without_arcs(arcs), arcs)
 
     def scenarios(
         self,
@@ -299,7 +304,7 @@ class Hierarchy:
         if not isinstance(change, tuple):
             return self._version(change, threads)._weigh(threads)._lean()
         graph = self._graph_of(change)
-        return self._changed(graph, change[0], threads)._weigh(threads)
+        return self._change(graph, change[0], threads)._weigh(threads)
 
     def _version(self, change: Any, threads: int) -> Hierarchy:
         """Return the version of a scenario, customized only if a weight is negative."""
@@ -329,11 +334,11 @@ class Hierarchy:
                 self._derived[key] = held._replace(base=held.base._replace(whole=None))
         return self
 
-    def _changed(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
+    def _change(self, graph: Graph, arcs: ArrayLike, threads: int | None = None) -> Hierarchy:
         """Return the hierarchy of a graph with other weights on some arcs."""
         places = arc_column(arcs, self.m)
         if self._opposite is not None:
-            return self._opposite_changed(graph, places, threads)
+            return self._change_opposite(graph, places, threads)
         version = Hierarchy(graph, self._structure, self._slots)
         same = graph.weights.dtype == self.graph.weights.dtype
         usual = _is_usual(self._weight_range) and _is_usual(graph._weight_range)
@@ -350,7 +355,7 @@ class Hierarchy:
                     version._derived[_key(dtype)] = found
         return version._check(threads)
 
-    def _opposite_changed(
+    def _change_opposite(
         self, graph: Graph, places: NDArray[np.int64], threads: int | None
     ) -> Hierarchy:
         """Change the same arcs in the opposite map."""
@@ -361,7 +366,7 @@ class Hierarchy:
         if weights.dtype.kind == "i":
             weights = converted(weights, INT64)  # closed arcs weigh the greatest of int64
         try:
-            version = self._opposite._changed(there.with_changes(arcs, weights), arcs, threads)
+            version = self._opposite._change(there.with_changes(arcs, weights), arcs, threads)
         except NegativeCycleError:
             _refuse_negative_cycle(graph)  # in the direction that was asked for
             raise
@@ -393,7 +398,13 @@ class Hierarchy:
         TypeError
             Labels that are neither integers nor strings; the message shows the first.
         """
-        write_hierarchy(path, self.graph, self._structure.order, structure_only=structure_only)
+        graph, arrays = self.graph, {"order": self._structure.order}
+        if structure_only:
+            meta = {"kind": ALONE, "n": graph.n, "topology": topology_digest(graph)}
+            write_arrays(path, meta, arrays)
+        else:
+            meta, fields = packed(graph._fields())
+            write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
 
     def __repr__(self) -> str:
         arcs = self._structure.upper.size
@@ -407,6 +418,14 @@ class Hierarchy:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a hierarchy is immutable: {name} cannot be deleted")
+
+
+def topology_digest(graph: Graph) -> str:
+    """Return a digest of vertices and arcs, whatever they weigh."""
+    digest = hashlib.sha256(f"{graph.n} {graph.m}".encode())
+    digest.update(graph.indptr.tobytes())
+    digest.update(graph.indices.tobytes())
+    return digest.hexdigest()
 
 
 def _with_weights(graph: Graph, w: Any, rows: Any = None) -> Graph:

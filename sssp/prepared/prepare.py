@@ -1,4 +1,10 @@
-"""`prepare` and `read_hierarchy`: from a graph, or from a file, to a hierarchy."""
+"""`prepare` and `read_hierarchy`: from a graph, or from a file, to a hierarchy.
+
+A file (``.sssp``) holds the order of the vertices, from which the structure follows in a tenth of
+the time that the order took, and the graph, unless the structure alone was saved; then a digest of
+the topology stands for it. Whatever permutation a file holds makes a right hierarchy, and one that
+is too large is refused like any other: nothing in a file has to be trusted.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +18,15 @@ from sssp.engine.check_arguments import as_memory_limit, as_network
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
+from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
+from sssp.graph.graph_file import unpacked
 from sssp.graph.reading import graph_of
+from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
 from sssp.order.nested_dissection import TooWide, elimination_order
-from sssp.order.structure import MOST_ARCS, Fill, Structure, make_structure, neighbours
-from sssp.prepared.hierarchy import Hierarchy
-from sssp.prepared.hierarchy_file import graph_and_order, holds_hierarchy
+from sssp.order.structure import MOST_ARCS, make_structure, neighbours
+from sssp.prepared.hierarchy import ALONE, WITH_GRAPH, Hierarchy, topology_digest
 
 #: more triangles than so many, and than so many for a vertex or arc, are no road network's
 MANY_TRIANGLES, TRIANGLES_EACH = 10**8, 1000
@@ -110,8 +118,7 @@ def prepare(
                 f"this is no road network: {error.separator:,} vertices have to go to cut "
                 f"{error.piece:,} into halves, and would be joined by an arc each to each; {ADVICE}"
             ) from None
-    structure = structure_for(graph, around, order, workers, limit)
-    return Hierarchy(graph, structure)._weigh(workers)
+    return _build(graph, around, order, workers, limit)
 
 
 def read_hierarchy(
@@ -178,57 +185,89 @@ def read_network(
         As those raise them.
     """
     content = read_any(path)
-    if not holds_hierarchy(content):
+    if not _holds_hierarchy(content):
         return graph_of(content, path, coordinates)
     given = None if coordinates is None else graph_of(content, path, coordinates)
     return _hierarchy_in(content, path, given, None, None)
 
 
+def _holds_hierarchy(content: Any) -> bool:
+    """Tell whether a file holds what `Hierarchy.save` writes, as `read_any` has read it."""
+    return isinstance(content, tuple) and content[0].get("kind") in (WITH_GRAPH, ALONE)
+
+
 def _hierarchy_in(
     content: Any,
     path: str | PathLike[str],
-    given: Graph | None,
+    graph: Graph | None,
     threads: int | None,
     memory_limit: float | None,
 ) -> Hierarchy:
-    graph, order = graph_and_order(content, path, given)
+    """Return the hierarchy of a file; `graph`, if given, stands in for that in the file."""
+    if not _holds_hierarchy(content):
+        raise GraphFormatError(
+            "the file holds no hierarchy; sssp.prepare(sssp.read_graph(path)) makes one", path=path
+        )
+    meta, arrays = content
+    if meta["kind"] == WITH_GRAPH:
+        own = Graph._from_csr(**unpacked(path, *content))
+        graph = graph or own
+        same = graph is own or topology_digest(graph) == topology_digest(own)
+    elif graph is None:
+        raise TypeError(
+            f"{path} holds the structure of a hierarchy alone, without weights; pass the "
+            "graph whose weights count, read_hierarchy(path, graph=g)"
+        )
+    else:
+        same = topology_digest(graph) == meta.get("topology")
+    if not same:
+        raise GraphFormatError(
+            "the hierarchy is that of a graph with other vertices or arcs; closed arcs keep their "
+            "places (g.without_arcs), whatever else changes needs sssp.prepare(g)",
+            path=path,
+        )
+    order = _order_in(arrays, path, graph.n)
     workers, limit = check_threads(threads), as_memory_limit(memory_limit)
-    structure = structure_for(graph, neighbours(graph), order, workers, limit)
-    return Hierarchy(graph, structure)._weigh(workers)
+    return _build(graph, neighbours(graph), order, workers, limit)
 
 
-def structure_for(
-    graph: Graph,
-    around: tuple[NDArray[np.int64], NDArray[np.int32]],
-    order: NDArray[np.int32],
-    threads: int,
-    limit: int,
-) -> Structure:
-    """Return the structure that an order makes, unless that is too much.
-
-    Raises
-    ------
-    ValueError, DeviceError
-        As `prepare` does.
-    """
-    return make_structure(around, order, threads, lambda fill: _accept(graph, fill, limit))
+def _order_in(arrays: dict[str, Any], path: str | PathLike[str], n: int) -> NDArray[np.int32]:
+    """Return the order of a file, if it is one."""
+    order = arrays.get("order")
+    if order is None or order.shape != (n,) or order.dtype != INDEX:
+        raise GraphFormatError("the order of the vertices is missing or no order", path=path)
+    if n and (order.min() < 0 or order.max() >= n):
+        raise GraphFormatError("the order names a vertex that there is not", path=path)
+    if (np.bincount(order, minlength=n) == 0).any():
+        raise GraphFormatError("the order leaves out a vertex", path=path)
+    return np.asarray(order, INDEX)
 
 
 def _most_triangles(graph: Graph) -> int:
     return max(MANY_TRIANGLES, TRIANGLES_EACH * (graph.n + graph.m))
 
 
-def _accept(graph: Graph, fill: Fill, limit: int) -> None:
-    """Refuse what would be too much work or memory."""
-    if fill.triangles > _most_triangles(graph) or fill.arcs > MOST_ARCS:
-        raise ValueError(
-            f"this is no road network: its hierarchy would have {fill.arcs / graph.n:,.0f} arcs "
-            f"and {fill.triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
-            f"{fill.triangles:,} in all; {ADVICE}"
-        )
-    itemsize = graph.weights.dtype.itemsize
-    parts: dict[str, Any] = {
-        "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
-        f"{fill.arcs:,} chordal arcs": (ARC_BYTES + WEIGHT_BYTES * itemsize) * fill.arcs,
-    }
-    check_memory(parts, limit, "cpu", ADVICE)
+def _build(
+    graph: Graph,
+    around: tuple[NDArray[np.int64], NDArray[np.int32]],
+    order: NDArray[np.int32],
+    threads: int,
+    limit: int,
+) -> Hierarchy:
+    """Return the hierarchy that an order makes, unless that is too much work or memory."""
+
+    def accept(arcs: int, triangles: int) -> None:
+        if triangles > _most_triangles(graph) or arcs > MOST_ARCS:
+            raise ValueError(
+                f"this is no road network: its hierarchy would have {arcs / graph.n:,.0f} arcs "
+                f"and {triangles / graph.n:,.0f} triangles a vertex (some 4 and 25 are usual), "
+                f"{triangles:,} in all; {ADVICE}"
+            )
+        arc_bytes = ARC_BYTES + WEIGHT_BYTES * graph.weights.dtype.itemsize
+        parts: dict[str, Any] = {
+            "the graph's vertices and arcs": VERTEX_BYTES * graph.n + INPUT_BYTES * graph.m,
+            f"{arcs:,} chordal arcs": arc_bytes * arcs,
+        }
+        check_memory(parts, limit, "cpu", ADVICE)
+
+    return Hierarchy(graph, make_structure(around, order, threads, accept))._weigh(threads)

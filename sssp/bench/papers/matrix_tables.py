@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -192,20 +192,19 @@ def _solve(contender: Contender, matrix: Matrix, threads: int | None) -> Any:
 
 
 @cache
-def _make_weights(n: int, seed: int) -> Matrix:
-    """Make a complete graph with random whole weights."""
-    weights = np.random.default_rng(seed).integers(1, GREATEST_WEIGHT + 1, (n, n), INT32)
+def _make_matrix(task: str, n: int, seed: int) -> Matrix:
+    """Make a complete graph with random whole weights.
+
+    For a closure: a random boolean matrix with `DEGREE` arcs a vertex, less those drawn twice.
+    """
+    random = np.random.default_rng(seed)
+    if task == "closure":
+        arcs = np.zeros((n, n), np.bool_)
+        arcs[np.arange(n)[:, np.newaxis], random.integers(0, n, (n, DEGREE))] = True
+        return arcs
+    weights = random.integers(1, GREATEST_WEIGHT + 1, (n, n), INT32)
     np.fill_diagonal(weights, 0)
     return weights
-
-
-@cache
-def _make_arcs(n: int, seed: int) -> Matrix:
-    """Make a random boolean matrix with `DEGREE` arcs a vertex, less those drawn twice."""
-    arcs = np.zeros((n, n), np.bool_)
-    heads = np.random.default_rng(seed).integers(0, n, (n, DEGREE))
-    arcs[np.arange(n)[:, np.newaxis], heads] = True
-    return arcs
 
 
 def _choose_rows(n: int) -> list[int]:
@@ -252,11 +251,6 @@ def _are_closed(matrix: Matrix, result: Any) -> bool:
     return True
 
 
-def _forget_matrices() -> None:
-    _make_weights.cache_clear()
-    _make_arcs.cache_clear()
-
-
 # -- measuring ---------------------------------------------------------------------------------
 
 
@@ -271,11 +265,6 @@ class _Series:
     largest: Row | None = None
     _compiled: bool = field(default=False, init=False)
 
-    @property
-    def closes(self) -> bool:
-        """Whether it makes a transitive closure."""
-        return self.spec.task == "closure"
-
     def measure(self, n: int, seed: int) -> Row:
         """Time and check; a row without trials has the reason as its remark."""
         contender = self.contender
@@ -288,14 +277,15 @@ class _Series:
         return row
 
     def _attempt(self, row: Row, seed: int) -> None:
+        solve = partial(_solve, self.contender, threads=self.plan.threads)
         try:
             if not self._compiled:
-                tiny = self._make(TINY, seed)
-                row.jit_seconds, _ = time_call(lambda: self._solve(tiny))
+                tiny = _make_matrix(self.spec.task, TINY, seed)
+                row.jit_seconds, _ = time_call(lambda: solve(tiny))
                 self._compiled = True
-            matrix = self._make(row.n, seed)
+            matrix = _make_matrix(self.spec.task, row.n, seed)
             while len(row.trials) < self.plan.trials:
-                seconds, result = time_without_gc(lambda: self._solve(matrix))
+                seconds, result = time_without_gc(lambda: solve(matrix))
                 row.trials.append(seconds)
                 if sum(row.trials) + seconds > self.plan.row_limit:
                     break
@@ -303,17 +293,12 @@ class _Series:
             row.fail(error)
             self.refusal = row.remark
             return
-        row.verified = (_are_closed if self.closes else _are_shortest)(matrix, result)
+        is_right = _are_closed if self.spec.task == "closure" else _are_shortest
+        row.verified = is_right(matrix, result)
         if not row.verified:
             row.remark = "rows of the result are not those of a search"
         row.distances = row.n * row.n
         self.largest = row
-
-    def _make(self, n: int, seed: int) -> Matrix:
-        return (_make_arcs if self.closes else _make_weights)(n, seed)
-
-    def _solve(self, matrix: Matrix) -> Any:
-        return _solve(self.contender, matrix, self.plan.threads)
 
     def show(self, row: Row) -> Cell:
         """Return the time of a row; if it was too large, of the largest that was not, marked."""
@@ -362,7 +347,7 @@ class DenseTable(Table):
                 }
                 comparison.records.append(record)
         finally:
-            _forget_matrices()
+            _make_matrix.cache_clear()
         for one in series:
             if one.refusal:
                 comparison.remarks.append(f"{one.contender.heading}: skipped: {one.refusal}")
@@ -372,6 +357,6 @@ class DenseTable(Table):
         for one in series:
             self.progress(f"n = {n:,}: {one.contender.heading} on {one.contender.device}")
             rows.append(one.measure(n, self.seed))
-        _forget_matrices()
+        _make_matrix.cache_clear()
         self.report.rows += [row for row in rows if not row.skipped or row.verified is False]
         return rows

@@ -122,24 +122,25 @@ class Thesis(Table):
     def _road_record(self, origin: NamedGraph) -> dict[str, Cell]:
         self._dijkstra.progress(f"{origin.name}: loading")
         workload = self.load(origin, lambda graph: np.array([graph.n // 2]))
-        record, rows = self._measure(self._dijkstra, workload)
-        baseline, dijkstra, threshold, on_gpu = rows
+        headings = ("baseline-dijkstra", "dijkstra", "threshold cpu", "threshold cuda")
+        record, rows = self._measure(self._dijkstra, workload, headings)
+        baseline, _, threshold, on_gpu = rows
         return record | {
-            "baseline-dijkstra ms": baseline.milliseconds,
-            "dijkstra ms": dijkstra.milliseconds,
-            "threshold cpu ms": threshold.milliseconds,
-            "threshold cuda ms": on_gpu.milliseconds,
             "x cpu": _speed_up(baseline, threshold),
             "x cuda": _speed_up(baseline, on_gpu),
             "phases": threshold.phases,
         }
 
-    def _measure(self, harness: Harness, workload: Workload) -> tuple[dict[str, Cell], list[Row]]:
+    def _measure(
+        self, harness: Harness, workload: Workload, headings: tuple[str, ...]
+    ) -> tuple[dict[str, Cell], list[Row]]:
         """Return the cells that lines of both tables share, and the rows behind them."""
         rows = harness.measure(workload)
         self.report.rows += rows
         graph = workload.graph
         shared: dict[str, Cell] = {"graph": workload.name, "n": graph.n, "m": graph.m}
+        times = zip(headings, rows, strict=True)
+        shared |= {f"{heading} ms": row.milliseconds for heading, row in times}
         return shared | {"verified": summarize(rows)}, rows
 
     def _measure_table(self) -> None:
@@ -165,16 +166,9 @@ class Thesis(Table):
         self._bellman_ford.plan = replace(self.plan, trials=1) if many else self.plan
         workload, graph = load(name, None, make, choose_first)
         self.report.graphs.append(graph)
-        record, rows = self._measure(self._bellman_ford, workload)
-        baseline, frontier, pull, push = rows
-        return record | {
-            "thesis serial ms": entry.serial,
-            "thesis GPU ms": entry.gpu,
-            "baseline-bellman-ford ms": baseline.milliseconds,
-            "bellman-ford ms": frontier.milliseconds,
-            "pull cuda ms": pull.milliseconds,
-            "push cuda ms": push.milliseconds,
-        }
+        headings = ("baseline-bellman-ford", "bellman-ford", "pull cuda", "push cuda")
+        record, _ = self._measure(self._bellman_ford, workload, headings)
+        return record | {"thesis serial ms": entry.serial, "thesis GPU ms": entry.gpu}
 
 
 def _speed_up(slow: Row, fast: Row) -> float | None:

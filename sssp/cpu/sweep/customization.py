@@ -504,7 +504,7 @@ class _Customization:
         """Do the basic pass; raise `_CycleBelowZeroError` at such a cycle."""
         find = self._find_signed if signed else self._find_basic
         together = None if signed else self._find_basic_together
-        self.tasks.upward(find, self.threads, self._scratch, together)
+        self.tasks.run(find, self.threads, self._scratch, together)
 
     def _find_signed(self, low: int, high: int, above: NDArray[np.uint32]) -> None:
         if _basic_kernel(low, high, ZERO, ALL, *self.arcs, self.weights, above, self.inf):
@@ -550,7 +550,9 @@ class _Customization:
     def find_perfect(self) -> None:
         """Do the perfect pass."""
         find = partial(self._run, _perfect_kernel, ZERO, ALL)
-        self.tasks.downward(find, self.threads, self._scratch, self._find_perfect_together)
+        self.tasks.run(
+            find, self.threads, self._scratch, self._find_perfect_together, downward=True
+        )
 
     def _find_perfect_together(self, low: int, high: int, pool: Pool) -> None:
         # within the range; then for what is below, some vertices by themselves
