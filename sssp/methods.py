@@ -319,23 +319,13 @@ def _by_name(*kinds: type[Method]) -> dict[str, type[Method]]:
 
 
 #: methods of ``shortest_paths``; ``all_pairs`` runs them from every vertex
-METHODS = _by_name(
-    Dijkstra,
-    DeltaStepping,
-    BellmanFord,
-    ThresholdDijkstra,
-    BreadthFirst,
-)
+METHODS = _by_name(Dijkstra, DeltaStepping, BellmanFord, ThresholdDijkstra, BreadthFirst)
 #: methods of ``pairs`` alone
 TRIP_METHODS = _by_name(AStar)
 #: methods on a hierarchy; no others answer there
 SWEEP_METHODS = _by_name(Sweep)
 #: methods of ``all_pairs`` alone
-DENSE_METHODS = _by_name(
-    FloydWarshall,
-    RepeatedSquaring,
-    Johnson,
-)
+DENSE_METHODS = _by_name(FloydWarshall, RepeatedSquaring, Johnson)
 #: methods of ``transitive_closure``
 CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
 

@@ -157,9 +157,7 @@ class ArcsByHead(NamedTuple):
     weights: NDArray[Any]
 
 
-def order_of_heads(
-    graph: Graph,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Return the arcs by head: where those into each vertex begin, tails, and which arcs they are.
 
     Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.

@@ -141,11 +141,7 @@ def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:
 
 
 def vertex_count(
-    n: SupportsIndex | None,
-    tails: Array,
-    heads: Array,
-    coordinates: ArrayLike | None,
-    labels: Any,
+    n: SupportsIndex | None, tails: Array, heads: Array, coordinates: ArrayLike | None, labels: Any
 ) -> int:
     """Return the number of vertices: `n` if given, else what the other arguments imply."""
     if n is not None:

@@ -278,14 +278,7 @@ def compact(indptr: Array, indices: Array, weights: Array, rows: Array, stays: A
     heads = np.empty(kept + 1, indices.dtype)
     least, origins = np.empty(kept + 1, weights.dtype), np.empty(kept + 1, rows.dtype)
     _compact_kernel(
-        seal(stays),
-        seal(indices),
-        seal(weights),
-        seal(rows),
-        before,
-        heads,
-        least,
-        origins,
+        seal(stays), seal(indices), seal(weights), seal(rows), before, heads, least, origins
     )
     offsets = before[indptr].astype(OFFSET)
     return Compacted(offsets, heads[:kept], least[:kept], origins[:kept], before)

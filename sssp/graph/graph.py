@@ -27,12 +27,7 @@ from typing import (
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.errors import (
-    DistanceOverflowError,
-    GraphFormatError,
-    NegativeWeightError,
-    VertexError,
-)
+from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
 from sssp.graph import frames, interop
 from sssp.graph.check_arrays import (
     arc_column,
