@@ -1,4 +1,4 @@
-"""From a list of arcs to CSR arrays, and what can be told of these, in O(n + m).
+"""From a list of arcs to CSR arrays, and what can be told of these, in O(n + m); input rows.
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
 stand side by side then, and merge. Whoever calls has checked the arrays.
@@ -103,6 +103,39 @@ def _lightest_kernel(weights, is_new, places):
             places[arc] = place
         elif weights[place] < weights[places[arc]]:
             places[arc] = place
+
+
+@njit
+def _pick_kernel(values, places, chosen):
+    """Write ``values[places]``; a place of -1 is the last."""
+    for i in range(places.size):
+        chosen[i] = values[places[i]]
+
+
+@njit
+def _lightest_rows_kernel(row_arc, values, lightest):
+    """Write the lightest row of every arc, the first among equals; `lightest` comes as -1."""
+    for row in range(row_arc.size):
+        arc = row_arc[row]
+        if arc >= 0:
+            best = lightest[arc]
+            if best < 0 or values[row] < values[best]:
+                lightest[arc] = row
+
+
+@njit
+def _lightest_of_both_kernel(twins, values, lightest):
+    """Give both arcs of an undirected one the lighter of their rows, the first among equals."""
+    for arc in range(twins.size):
+        twin = twins[arc]
+        if twin > arc:
+            row, other = lightest[arc], lightest[twin]
+            if row < 0 or (
+                other >= 0
+                and (values[other] < values[row] or (values[other] == values[row] and other < row))
+            ):
+                row = other
+            lightest[arc] = lightest[twin] = row
 
 
 class CSR(NamedTuple):
@@ -345,3 +378,80 @@ def seal(array: Array) -> Array:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def lightest_rows(
+    row_arc: Array, values: Array, m: int, twins: Array | None
+) -> tuple[Array, Array]:
+    """Find the lightest row of every arc, as `build_csr` would.
+
+    Parameters
+    ----------
+    row_arc : ndarray of int32 or int64, shape (k,)
+        The arc of every row, -1 for none. Every arc, or its twin, has a row.
+    values : ndarray, shape (k,)
+        Weights of the rows, without NaN.
+    m : int
+        Number of arcs.
+    twins : ndarray of int32 or int64, shape (m,), or None
+        As of `twins_of`, if a row stands for both directions.
+
+    Returns
+    -------
+    rows : ndarray of int32 or int64, shape (m,)
+        The row of every arc.
+    weights : ndarray, shape (m,)
+        The weights of these rows.
+    """
+    values = seal(values)
+    lightest = np.full(m, -1, row_dtype(values.size))
+    _lightest_rows_kernel(seal(row_arc), values, lightest)
+    if twins is not None:
+        _lightest_of_both_kernel(seal(twins), values, lightest)
+    return lightest, pick(values, lightest)
+
+
+def pick(values: Array, places: Array) -> Array:
+    """Return ``values[places]``, without copying the places to 64 bits first, as NumPy does.
+
+    That copy would take longer than all else.
+    """
+    chosen = np.empty(places.size, values.dtype)
+    _pick_kernel(seal(values), seal(places), chosen)
+    return chosen
+
+
+def move(positions: Array, places: Array) -> Array:
+    """Return ``places[positions]``, but -1 where a position is -1."""
+    return pick(np.append(places, places.dtype.type(-1)), positions)
+
+
+def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
+    """Tell whether every arc is that of its row, so that no row stands for two arcs."""
+    # (rows are within; to make sure of it takes NumPy half as long again)
+    arcs = row_arc.take(arc_origin, mode="clip")
+    return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))
+
+
+class _Memory:
+    """The memory of a frozen array: no array itself, so that NumPy finds nothing to unlock.
+
+    NumPy lets an array be made writable whenever the array that owns its memory could be; one
+    that came over the array interface, from what says that it is read-only, stays so.
+    """
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, array: Array) -> None:
+        interface = array.__array_interface__
+        address, _ = interface["data"]
+        self.__array_interface__ = interface | {"data": (address, True)}
+        self._owner = array
+
+
+def freeze(array: Array) -> Array:
+    """Return an array over the same memory that is read-only for good, and its ``base`` too."""
+    base: object = array.base  # an array, as far as NumPy's own annotations know
+    if isinstance(base, _Memory):
+        return array
+    return np.asarray(_Memory(array))

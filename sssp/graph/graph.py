@@ -41,17 +41,20 @@ from sssp.graph.check_arrays import (
 from sssp.graph.csr import (
     arc_positions,
     compact,
+    freeze,
+    lightest_rows,
+    move,
     order_by_head,
+    pick,
     reduce_arcs,
     row_dtype,
+    rows_are_own,
     self_loops_of,
     tails_of,
     twins_of,
 )
-from sssp.graph.frozen import frozen
 from sssp.graph.graph_file import packed
 from sssp.graph.html import as_html
-from sssp.graph.input_rows import inverse, lightest_rows, moved, pick, rows_are_own
 from sssp.graph.labels import (
     Labels,
     Lookup,
@@ -240,7 +243,7 @@ class Graph:
         if not made:
             del fields["weights"]
         for name, value in fields.items():
-            kept = frozen(value) if isinstance(value, np.ndarray) else value
+            kept = freeze(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, kept)
         return self
 
@@ -256,7 +259,7 @@ class Graph:
         """Return the weights, after making them if they are not there."""
         with self._lock:
             if self._make_weights is not None:
-                object.__setattr__(self, "weights", frozen(self._make_weights()))
+                object.__setattr__(self, "weights", freeze(self._make_weights()))
                 object.__setattr__(self, "_make_weights", None)
             return self.weights
 
@@ -630,7 +633,7 @@ class Graph:
     @property
     def tails(self) -> NDArray[np.int32]:
         """Tail of each arc: ndarray of int32, shape (m,)."""
-        return self._shared("tails", lambda: frozen(tails_of(self.indptr)))
+        return self._shared("tails", lambda: freeze(tails_of(self.indptr)))
 
     @property
     def row_arc(self) -> Array:
@@ -660,12 +663,12 @@ class Graph:
                 "it comes from was written by an older release: make it again from its source, "
                 "or give weights per arc, as with_weights(w)"
             )
-        return frozen(row_arc)
+        return freeze(row_arc)
 
     @property
     def _twins(self) -> Array:
         """Position of the arc that goes the other way, -1 for none: ndarray, shape (m,)."""
-        return self._shared("twins", lambda: frozen(twins_of(self.indptr, self.indices)))
+        return self._shared("twins", lambda: freeze(twins_of(self.indptr, self.indices)))
 
     @property
     def _rows_go_both_ways(self) -> bool:
@@ -752,7 +755,7 @@ class Graph:
             raise DistanceOverflowError(
                 f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )
-        return self._cached(f"weights as {asked}", lambda: frozen(converted(self.weights, asked)))
+        return self._cached(f"weights as {asked}", lambda: freeze(converted(self.weights, asked)))
 
     # -- vertices ------------------------------------------------------------------------------
 
@@ -976,10 +979,10 @@ class Graph:
         if self._row_arc is not None:
             places = left.before[:-1]
             places[~stays] = -1
-            row_arc = moved(self._row_arc, places)
+            row_arc = move(self._row_arc, places)
             if self._rows_go_both_ways:
                 # one direction alone may be left; it then stands for the row
-                other = moved(moved(self._row_arc, self._twins), places)
+                other = move(move(self._row_arc, self._twins), places)
                 row_arc = np.where(row_arc < 0, other, row_arc)
         return {
             "indptr": left.indptr,
@@ -999,12 +1002,14 @@ class Graph:
         """
         order = order_by_head(self.n, self.indices)
         counts = np.bincount(self.indices, minlength=self.n)
+        places = np.empty_like(order)
+        places[order] = np.arange(self.m, dtype=order.dtype)
         return self._changed(
             indptr=np.concatenate(([0], np.cumsum(counts, dtype=OFFSET))),
             indices=pick(self.tails, order),
             weights=pick(self.weights, order),
             arc_origin=pick(self.arc_origin, order),
-            row_arc=None if self._row_arc is None else moved(self._row_arc, inverse(order)),
+            row_arc=None if self._row_arc is None else move(self._row_arc, places),
         )
 
     def largest_component(self, connection: Literal["strong", "weak"] = "strong") -> Graph:
@@ -1134,9 +1139,9 @@ class Graph:
             weights = pick(values, self.arc_origin)
             return self._reweight(weights, directed=self.directed)
         twins = self._twins if self._rows_go_both_ways else None
-        lightest = lightest_rows(row_arc, values, self.m, twins)
+        origins, weights = lightest_rows(row_arc, values, self.m, twins)
         directed = self.directed if twins is None else bool((twins < 0).any())
-        return self._reweight(lightest.weights, arc_origin=lightest.rows, directed=directed)
+        return self._reweight(weights, arc_origin=origins, directed=directed)
 
     def _refuse_negative_loops(self, values: Array) -> None:
         rows = self._shared("rows without arc", lambda: np.flatnonzero(self.row_arc < 0))

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, quote
 from sssp.graph.check_arrays import MOST_VERTICES
-from sssp.graph.csr import twins_of
-from sssp.graph.input_rows import rows_are_own
+from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.weights import closed_count
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET

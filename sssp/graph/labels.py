@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import VertexError, join_briefly, quote
 from sssp.graph.check_arrays import refuse_mask
-from sssp.graph.frozen import frozen
+from sssp.graph.csr import freeze
 
 _INT64 = np.iinfo(np.int64)
 _EXAMPLES = 3
@@ -84,7 +84,7 @@ def label_array(labels: range | Array) -> Array:
     """Return labels as an array, read-only."""
     if not isinstance(labels, range):
         return labels
-    return frozen(np.arange(labels.start, labels.stop, dtype=np.int64))
+    return freeze(np.arange(labels.start, labels.stop, dtype=np.int64))
 
 
 def take_ends(labels: range | Array) -> tuple[Any, Any]:

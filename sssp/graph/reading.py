@@ -9,9 +9,9 @@ from typing import Any, overload
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
+from sssp.graph.csr import pick
 from sssp.graph.graph import Graph
 from sssp.graph.graph_file import unpacked
-from sssp.graph.input_rows import pick
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, read_any, read_co, read_weights
 
