@@ -278,12 +278,7 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
 
 
 def draw_network(
-    graph: Any,
-    *,
-    ax: Axes | None,
-    extent: Sequence[float] | None,
-    color: Any,
-    linewidth: float | None,
+    graph: Any, ax: Axes | None, extent: Sequence[float] | None, color: Any, linewidth: float | None
 ) -> Axes:
     """Draw lines of one colour; as `Graph.plot`."""
     pen, width = Pen.plain(color, 0), check_width(linewidth)
@@ -298,7 +293,6 @@ def draw_network(
 def draw_flows(
     graph: Any,
     flow: ArrayLike,
-    *,
     ax: Axes | None,
     extent: Sequence[float] | None,
     cmap: Any,

@@ -96,14 +96,13 @@ def arcs_of(
     tail_ids = _ids(_column(edges, tail), f"edges, {tail!r}")
     head_ids = _ids(_column(edges, head), f"edges, {head!r}")
     weights = _weights(_column(edges, weight), f"edges, {weight!r}")
-    node_ids = (
-        np.empty(0, INT64)
-        if nodes is None
-        else _ids(nodes.index.to_flat_index(), "nodes, the index")
-    )
+    node_ids = np.empty(0, INT64)
+    if nodes is not None:
+        node_ids = _ids(nodes.index.to_flat_index(), "nodes, the index")
     # as one column, nodes first, its ids are numbered by first appearance in one go
     known = node_ids.size
-    ids = np.empty(known + 2 * len(edges), _common_dtype(node_ids, tail_ids, head_ids))
+    are_numbers = all(c.dtype == INT64 for c in (node_ids, tail_ids, head_ids) if c.size)
+    ids = np.empty(known + 2 * len(edges), INT64 if are_numbers else object)
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
     try:
         numbers, distinct = _numbered(ids)
@@ -143,7 +142,10 @@ def node_coordinates(nodes: Any) -> Array | None:
     if names is not None:
         columns = [_numbers(_column(nodes, name), name) for name in names]
     elif points is not None:
-        columns = _axes(points)
+        try:
+            columns = [np.asarray(points.x, FLOAT64), np.asarray(points.y, FLOAT64)]
+        except ValueError as error:  # other shapes than points
+            raise GraphFormatError(f"the geometry of nodes gives no coordinates: {error}") from None
     else:
         for name, other in (DEGREES, DEGREES[::-1]):
             if name in nodes.columns:
@@ -198,21 +200,12 @@ def label_column(labels: Array | None, vertices: Array, missing: Array | None = 
     return column
 
 
-def arc_lines(
-    labels: Array | None,
-    coordinates: Array | None,
-    arcs: Array,
-    tails: Array,
-    heads: Array,
-    **values: Array,
-) -> Any:
+def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Array) -> Any:
     """Return arcs as straight lines in a GeoDataFrame.
 
     Parameters
     ----------
-    labels : ndarray, shape (n,), or None
-    coordinates : ndarray, shape (n, 2), or None
-        Of the graph.
+    graph : Graph
     arcs, tails, heads : ndarray of int, shape (k,)
         Positions and ends.
     **values : ndarray, shape (k,)
@@ -226,16 +219,12 @@ def arc_lines(
         No coordinates, or no degrees.
     """
     geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
-    if coordinates is None:
+    if graph.coordinates is None:
         raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
-    require_degrees(coordinates)
-    table = {
-        "arc": arcs,
-        "tail": label_column(labels, tails),
-        "head": label_column(labels, heads),
-        **values,
-    }
-    lines = shapely.linestrings(np.stack([coordinates[tails], coordinates[heads]], axis=1))
+    require_degrees(graph.coordinates)
+    ends = {"tail": tails, "head": heads}
+    table = {"arc": arcs} | {name: label_column(graph.labels, ends[name]) for name in ends} | values
+    lines = shapely.linestrings(graph.coordinates[np.stack([tails, heads], axis=1)])
     return geopandas.GeoDataFrame(table, geometry=lines, crs=WGS84)
 
 
@@ -283,27 +272,19 @@ def _weights(column: Any, where: str) -> Array:
     kind = column.dtype.kind
     if kind not in "iuf":
         remedy = (
-            ".dt.total_seconds() makes seconds of them"
-            if kind == "m"
-            else "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') "
-            "of booleans"
+            "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') of "
+            "booleans, .dt.total_seconds() of spans of time"
         )
         raise GraphFormatError(
             f"{where}: weights must be integers or floats, not {column.dtype}; {remedy}"
         )
-    if isinstance(column.dtype, np.dtype):
-        weights = column.to_numpy()
-    else:  # nullable, sparse, of Arrow
-        weights = column.to_numpy(dtype=f"{kind}8")
+    # (of columns that are nullable, sparse or of Arrow, NumPy's would be objects)
+    plain = isinstance(column.dtype, np.dtype)
+    weights = column.to_numpy() if plain else column.to_numpy(dtype=f"{kind}8")
     # (NaN beside NA, as of Arrow)
     unusable = ~(weights > -np.inf)
     _refuse(unusable, None, f"{where}:", "are NaN or minus infinity; a closed arc weighs +inf")
     return np.asarray(weights)
-
-
-def _common_dtype(*columns: Array) -> Any:
-    """Return int64 if all columns of ids that are not empty have it, else objects."""
-    return INT64 if all(c.dtype == INT64 for c in columns if c.size) else np.dtype(object)
 
 
 def _numbered(ids: Array) -> tuple[Array, Array]:
@@ -356,13 +337,6 @@ def _numbers(column: Any, name: str) -> Array:
     if len(column) and column.dtype.kind not in "iuf":
         raise GraphFormatError(f"nodes, {name!r}: coordinates must be numbers, not {column.dtype}")
     return np.asarray(column.to_numpy(dtype=FLOAT64, na_value=np.nan))
-
-
-def _axes(points: Any) -> list[Array]:
-    try:
-        return [np.asarray(points.x, FLOAT64), np.asarray(points.y, FLOAT64)]
-    except ValueError as error:  # other shapes than points
-        raise GraphFormatError(f"the geometry of nodes gives no coordinates: {error}") from None
 
 
 def _shown(ids: Any, row: int) -> str:

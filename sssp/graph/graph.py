@@ -10,6 +10,7 @@ import re
 import reprlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from os import PathLike
 from typing import (
     TYPE_CHECKING,
@@ -18,7 +19,6 @@ from typing import (
     Literal,
     NamedTuple,
     Never,
-    NoReturn,
     SupportsIndex,
     TypeVar,
     overload,
@@ -94,6 +94,9 @@ T = TypeVar("T")
 
 #: names that other programs take for the text of the DIMACS challenges
 DIMACS_NAME = re.compile(r"\.(gr|co)(\.(gz|xz|bz2))?$")
+#: attributes that are not computed from others, under the same name as in a file
+FIELDS_BUT_WEIGHTS = ("indptr", "indices", "arc_origin", "input_arcs", "directed")
+FIELDS_BUT_WEIGHTS += ("parallel_arcs", "self_loops", "coordinates")
 #: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
 ON_FREE_DEVICE: list[Callable[[], None]] = []
 
@@ -202,46 +205,30 @@ class Graph:
         indices: Array,
         weights: Array | Callable[[], Array],
         *,
-        arc_origin: Array,
-        input_arcs: int,
-        directed: bool,
-        parallel_arcs: int,
-        self_loops: int,
         row_arc: Array | None = None,
-        coordinates: Array | None = None,
         labels: Labels = None,
+        coordinates: Array | None = None,
         structure: dict[str, Any] | None = None,
         change: Change | None = None,
+        **fields: Any,
     ) -> Graph:
         """Adopt arrays that are known to be right; they become read-only.
 
         `structure` holds what is derived from the same arcs whatever they weigh. `weights` may be
-        what makes them when they are first looked at; `change` says how they differ from others.
+        a function that makes them when they are first looked at; `change` says how they differ
+        from those of another graph. `fields` are the other attributes that are not computed.
         """
         self = object.__new__(cls)
         made = isinstance(weights, np.ndarray)
-        fields = {
-            "n": indptr.size - 1,
-            "m": indices.size,
-            "indptr": indptr,
-            "indices": indices,
-            "weights": weights,
-            "arc_origin": arc_origin,
-            "input_arcs": input_arcs,
-            "directed": directed,
-            "parallel_arcs": parallel_arcs,
-            "self_loops": self_loops,
-            "coordinates": coordinates,
-            "_change": change,
-            "_labels": labels,
-            "_make_weights": None if made else weights,
-            "_row_arc": row_arc,
+        fields |= {"n": indptr.size - 1, "m": indices.size, "indptr": indptr, "indices": indices}
+        fields |= {"coordinates": coordinates, "_labels": labels, "_row_arc": row_arc}
+        fields |= {"weights": weights} if made else {}
+        fields |= {"_make_weights": None if made else weights, "_change": change}
+        fields |= {
             "_derived": {},
             "_structure": {} if structure is None else structure,
             "_lock": make_lock(),
         }
-        if not made:
-            del fields["weights"]
         for name, value in fields.items():
             kept = freeze(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, kept)
@@ -456,9 +443,7 @@ class Graph:
             nodes = frames.as_frame(nodes, "nodes", "pandas.DataFrame(index=ids) makes one of ids")
         arcs = frames.arcs_of(edges, tail, head, weight, nodes)
         return cls.from_arcs(
-            arcs.tails,
-            arcs.heads,
-            arcs.weights,
+            *arcs[:3],
             n=arcs.ids.size,
             directed=directed,
             coordinates=None if nodes is None else frames.node_coordinates(nodes),
@@ -556,11 +541,8 @@ class Graph:
         [(71, 72, 1), (72, 75, 0)]
         """
         nodes = interop.nodes_of(G)
-        edges = interop.edges_of(G, nodes, weight, default)
         return cls.from_arcs(
-            edges.tails,
-            edges.heads,
-            edges.weights,
+            *interop.edges_of(G, nodes, weight, default),
             n=len(nodes),
             directed=G.is_directed(),
             coordinates=interop.coordinates_of(G),
@@ -585,26 +567,19 @@ class Graph:
         object
             What `build` returned the first time. It is not pickled or saved.
         """
-        try:
-            return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
-        except KeyError:
-            pass
-        with self._lock:
-            if key not in self._derived:
-                self._derived[key] = build()
-            return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
+        return self._keep(self._derived, key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes from the arcs, whatever they weigh: kept by all that share."""
-        try:
-            return self._structure[key]  # type: ignore[no-any-return]  # the key decides the type
-        except KeyError:
-            pass
-        with self._lock:
-            # those that share have a lock each: if two build at once, the first to end is kept
-            if key not in self._structure:
-                self._structure.setdefault(key, build())
-            return self._structure[key]  # type: ignore[no-any-return]  # the key decides the type
+        return self._keep(self._structure, key, build)
+
+    def _keep(self, kept: dict[str, Any], key: str, build: Callable[[], T]) -> T:
+        if key not in kept:
+            with self._lock:
+                # graphs that share have a lock each: if two build at once, the first to end counts
+                if key not in kept:
+                    kept.setdefault(key, build())
+        return kept[key]  # type: ignore[no-any-return]  # the key decides the type
 
     def free_device(self) -> None:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
@@ -680,9 +655,7 @@ class Graph:
     @property
     def _extremes(self) -> Extremes:
         """What is known of the weights before any solver starts."""
-        return self._derived.get("extremes") or self._cached(
-            "extremes", lambda: extremes_of(self.weights, self._loops)
-        )
+        return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
         """Keep what is known of weights that may not be there yet."""
@@ -712,7 +685,7 @@ class Graph:
     @property
     def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self._derived.get("weight range") or self._cached(
+        return self._cached(
             "weight range",
             lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
         )
@@ -880,23 +853,18 @@ class Graph:
         >>> vertices.tolist(), metres.round().tolist()
         ([0, -1], [3740.0, inf])
         """
-        if self.coordinates is None:
+        coordinates = self.coordinates
+        if coordinates is None:
             raise ValueError(f"this graph has no coordinates; {HOW_TO_LOCATE}")
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
         points = points_of(lon, lat)
-        sphere = self._sphere
+        sphere = self._shared("sphere", lambda: Sphere(coordinates))
         sphere.warn_if_far(points, stacklevel=3)
         vertices, metres = sphere.nearest(points, np.inf if max_distance is None else max_distance)
         if points.lon.ndim == 0:
             return (int(vertices), float(metres)) if distance else int(vertices)
         return (vertices, metres) if distance else vertices
-
-    @property
-    def _sphere(self) -> Sphere:
-        coordinates = self.coordinates
-        assert coordinates is not None
-        return self._shared("sphere", lambda: Sphere(coordinates))
 
     # -- arcs ----------------------------------------------------------------------------------
 
@@ -964,13 +932,15 @@ class Graph:
         extremes = self._extremes
         if extremes.closed == extremes.idle == 0:
             return self
-        return self._cached("open part", self._compacted)
 
-    def _compacted(self) -> Graph:
-        stays = self.weights != closed_weight(self.weights.dtype)
-        stays[self._loops[self.weights[self._loops] >= 0]] = False
-        self_loops = self.self_loops + self._extremes.idle
-        return self._changed(**self._arcs_left(stays), self_loops=self_loops)
+        def build() -> Graph:
+            stays = self.weights != closed_weight(self.weights.dtype)
+            stays[self._loops[self.weights[self._loops] >= 0]] = False
+            return self._changed(
+                **self._arcs_left(stays), self_loops=self.self_loops + extremes.idle
+            )
+
+        return self._cached("open part", build)
 
     def _arcs_left(self, stays: Array) -> dict[str, Any]:
         """Return the arrays of the arcs of a mask alone."""
@@ -1136,8 +1106,7 @@ class Graph:
         if self.self_loops:
             self._refuse_negative_loops(values)
         if self._row_arc is None:
-            weights = pick(values, self.arc_origin)
-            return self._reweight(weights, directed=self.directed)
+            return self._reweight(pick(values, self.arc_origin))
         twins = self._twins if self._rows_go_both_ways else None
         origins, weights = lightest_rows(row_arc, values, self.m, twins)
         directed = self.directed if twins is None else bool((twins < 0).any())
@@ -1184,11 +1153,10 @@ class Graph:
         """
         places = arc_column(arcs, self.m)
         refuse_mask(weights, "weights")
+        given: Any = [weights] if np.ndim(weights) == 0 else weights
+        column = weight_column(given)
         if np.ndim(weights) == 0:
-            number: Any = [weights]
-            column = np.broadcast_to(weight_column(number), places.shape)
-        else:
-            column = weight_column(weights)
+            column = np.broadcast_to(column, places.shape)
         if column.size != places.size:
             raise ValueError(f"{column.size} weights for {places.size} arcs")
         values = as_stored(column, self.weights[places] if self.closed_arcs else None)
@@ -1281,18 +1249,8 @@ class Graph:
         return {"weights": self.weights} | self._fields_but_weights()
 
     def _fields_but_weights(self) -> dict[str, Any]:
-        return {
-            "indptr": self.indptr,
-            "indices": self.indices,
-            "arc_origin": self.arc_origin,
-            "input_arcs": self.input_arcs,
-            "directed": self.directed,
-            "parallel_arcs": self.parallel_arcs,
-            "self_loops": self.self_loops,
-            "row_arc": self._row_arc,
-            "coordinates": self.coordinates,
-            "labels": self._labels,
-        }
+        own = {name: getattr(self, name) for name in FIELDS_BUT_WEIGHTS}
+        return own | {"row_arc": self._row_arc, "labels": self._labels}
 
     # -- out -----------------------------------------------------------------------------------
 
@@ -1319,15 +1277,7 @@ class Graph:
         MissingExtraError
             NetworkX is not installed.
         """
-        nodes = list(range(self.n)) if self.labels is None else self.labels.tolist()
-        part = self.without_closed_arcs()
-        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(
-            nodes,
-            self.coordinates,
-            interop.Arcs(part.tails, part.indices, part.weights),
-            directed=self.directed,
-        )
-        return G
+        return interop.to_networkx(self.without_closed_arcs())
 
     def to_geodataframe(self) -> Any:
         """Return the arcs as straight lines between their ends, in a `geopandas.GeoDataFrame`.
@@ -1363,9 +1313,7 @@ class Graph:
             shown &= self.tails <= self.indices
         arcs = np.flatnonzero(shown)
         ends = self.tails[arcs], self.indices[arcs]
-        return frames.arc_lines(
-            self.labels, self.coordinates, arcs, *ends, weight=self.weights[arcs]
-        )
+        return frames.arc_lines(self, arcs, *ends, weight=self.weights[arcs])
 
     def plot(
         self,
@@ -1413,7 +1361,7 @@ class Graph:
         """
         from sssp.graph.drawing import draw_network
 
-        return draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
+        return draw_network(self, ax, extent, color, linewidth)
 
     def plot_flows(
         self,
@@ -1456,8 +1404,7 @@ class Graph:
         """
         from sssp.graph.drawing import draw_flows
 
-        style: Any = {"cmap": cmap, "max_width": max_width, "unit": unit}
-        return draw_flows(self, flow, ax=ax, extent=extent, **style)
+        return draw_flows(self, flow, ax, extent, cmap, max_width, unit)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.
@@ -1504,12 +1451,12 @@ class Graph:
         return as_html(repr(self), self, lambda ax: self.plot(ax=ax))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._fields(),)
+        return partial(Graph._from_csr, **self._fields()), ()
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: Any) -> Never:
         raise AttributeError(f"a graph is immutable: {name} cannot be set")
 
-    def __delattr__(self, name: str) -> NoReturn:
+    def __delattr__(self, name: str) -> Never:
         raise AttributeError(f"a graph is immutable: {name} cannot be deleted")
 
 
@@ -1544,10 +1491,6 @@ class Change(NamedTuple):
         places = np.concatenate([before.places, self.places])
         values = np.concatenate([before.values, self.values])
         return Change(before.graph, *last_of_each(places, values))
-
-
-def _rebuilt(fields: dict[str, Any]) -> Graph:
-    return Graph._from_csr(**fields)
 
 
 def _check_ends(
