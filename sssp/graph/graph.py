@@ -53,8 +53,7 @@ from sssp.graph.csr import (
     tails_of,
     twins_of,
 )
-from sssp.graph.graph_file import packed
-from sssp.graph.html import as_html
+from sssp.graph.graph_file import pack
 from sssp.graph.labels import (
     Labels,
     Lookup,
@@ -95,8 +94,10 @@ T = TypeVar("T")
 #: names that other programs take for the text of the DIMACS challenges
 DIMACS_NAME = re.compile(r"\.(gr|co)(\.(gz|xz|bz2))?$")
 #: attributes that are not computed from others, under the same name as in a file
-FIELDS_BUT_WEIGHTS = ("indptr", "indices", "arc_origin", "input_arcs", "directed")
-FIELDS_BUT_WEIGHTS += ("parallel_arcs", "self_loops", "coordinates")
+FIELDS_BUT_WEIGHTS = (
+    *("indptr", "indices", "arc_origin", "input_arcs", "directed"),
+    *("parallel_arcs", "self_loops", "coordinates"),
+)
 #: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
 ON_FREE_DEVICE: list[Callable[[], None]] = []
 
@@ -1277,7 +1278,8 @@ class Graph:
         MissingExtraError
             NetworkX is not installed.
         """
-        return interop.to_networkx(self.without_closed_arcs())
+        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(self.without_closed_arcs())
+        return G
 
     def to_geodataframe(self) -> Any:
         """Return the arcs as straight lines between their ends, in a `geopandas.GeoDataFrame`.
@@ -1426,7 +1428,7 @@ class Graph:
                 f"{str(path)!r} is the name of a DIMACS text, and save writes .sssp files; what "
                 "it has written `sssp convert town.sssp -o town.gr` turns into text"
             )
-        write_arrays(path, *packed(self._fields()))
+        write_arrays(path, *pack(self._fields()))
 
     def __repr__(self) -> str:
         facts = [] if self.directed else ["undirected"]
@@ -1448,6 +1450,8 @@ class Graph:
         return f"Graph({', '.join(facts)})"
 
     def _repr_html_(self) -> str:
+        from sssp.graph.drawing import as_html
+
         return as_html(repr(self), self, lambda ax: self.plot(ax=ax))
 
     def __reduce__(self) -> tuple[Any, ...]:

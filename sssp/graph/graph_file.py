@@ -41,7 +41,7 @@ def _are_in_order(indptr: Array, indices: Array) -> bool:
     return bool(may_begin.all())
 
 
-def packed(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     """Turn the fields of a graph into metadata and arrays.
 
     Raises
@@ -69,15 +69,15 @@ def packed(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     return meta, arrays
 
 
-def unpacked(
+def unpack(
     path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, Array]
 ) -> dict[str, Any]:
-    """Turn what `packed` made back into the fields of a graph; `path` is for messages.
+    """Turn what `pack` made back into the fields of a graph; `path` is for messages.
 
     Raises
     ------
     GraphFormatError
-        Not a graph, or not one that `packed` could have been given.
+        Not a graph, or not one that `pack` could have been given.
     """
     # (of a hierarchy's file the graph is a part)
     if meta.get("kind") not in (_KIND, "hierarchy"):

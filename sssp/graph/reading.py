@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sssp.errors import GraphFormatError
 from sssp.graph.csr import pick
 from sssp.graph.graph import Graph
-from sssp.graph.graph_file import unpacked
+from sssp.graph.graph_file import unpack
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, read_any, read_co, read_weights
 
@@ -111,7 +111,7 @@ def graph_of(
     if isinstance(content, ArcList):
         graph = _graph_of_text(content, path)
     else:
-        graph = Graph._from_csr(**unpacked(path, *content))
+        graph = Graph._from_csr(**unpack(path, *content))
     if coordinates is not None:
         graph = graph._changed(coordinates=read_co(coordinates, graph.n))
     return graph

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
-from sssp.graph.graph_file import packed, unpacked
+from sssp.graph.graph_file import pack, unpack
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import write_arrays
 
@@ -40,7 +40,7 @@ def write_hierarchy(
     if structure_only:
         write_arrays(path, {"kind": ALONE, "n": graph.n, "topology": _digest(graph)}, arrays)
     else:
-        meta, fields = packed(graph._fields())
+        meta, fields = pack(graph._fields())
         write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
 
 
@@ -73,7 +73,7 @@ def graph_and_order(
         )
     meta, arrays = content
     if meta["kind"] == WITH_GRAPH:
-        own = Graph._from_csr(**unpacked(path, *content))
+        own = Graph._from_csr(**unpack(path, *content))
         if graph is not None and _digest(graph) != _digest(own):
             raise _other_topology(path)
         graph = graph or own
