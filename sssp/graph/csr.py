@@ -189,7 +189,8 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
     """
     k = tails.size
     order = np.arange(k, dtype=row_dtype(k))
-    if not _is_sorted(tails, heads):
+    falls = (tails[1:] == tails[:-1]) & (heads[1:] < heads[:-1])
+    if (falls | (tails[1:] < tails[:-1])).any():
         order = _stable_sort(heads, order, n)
         order = _stable_sort(tails, order, n)
     tails, heads, weights = tails[order], heads[order], weights[order]
@@ -203,13 +204,6 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
     indptr = np.zeros(n + 1, OFFSET)
     np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
     return CSR(indptr, heads, weights, rows, order, is_new)
-
-
-def _is_sorted(tails: Array, heads: Array) -> bool:
-    """Whether arcs stand in order of tail and head."""
-    falls = (tails[1:] == tails[:-1]) & (heads[1:] < heads[:-1])
-    falls |= tails[1:] < tails[:-1]
-    return not falls.any()
 
 
 class Reduced(NamedTuple):
@@ -247,9 +241,9 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
         tails, heads, weights = tails[rows], heads[rows], weights[rows]
     kept = tails.size
     if not directed:
-        both = _both_ways(tails, heads)
-        rows = both.rows if rows is None else rows[both.rows]
-        tails, heads, weights = both.tails, both.heads, weights[both.rows]
+        tails, heads, given_arcs, backward = _both_ways(tails, heads)
+        rows = given_arcs if rows is None else rows[given_arcs]
+        weights = weights[given_arcs]
     arcs = build_csr(n, tails, heads, weights)
     row_arc = None
     remaining = arcs.rows.size
@@ -257,7 +251,7 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
         became = np.empty_like(arcs.order)
         became[arcs.order] = np.cumsum(arcs.is_new, dtype=became.dtype) - 1
         row_arc = np.full(given, -1, became.dtype)
-        row_arc[~loops] = became if directed else became[~both.backward]
+        row_arc[~loops] = became if directed else became[~backward]
     if rows is not None:
         arcs = arcs._replace(rows=rows[arcs.rows].astype(row_dtype(given)))
     if not directed:
@@ -265,47 +259,36 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
     return Reduced(arcs, row_arc, kept - remaining, int(np.count_nonzero(loops)))
 
 
-class _BothWays(NamedTuple):
-    tails: Array
-    heads: Array
-    rows: Array
-    backward: Array
+def _both_ways(tails: Array, heads: Array) -> tuple[Array, Array, Array, Array]:
+    """Store each arc in both directions side by side, a self-loop once.
 
-
-def _both_ways(tails: Array, heads: Array) -> _BothWays:
-    """Store each arc in both directions side by side, a self-loop once."""
+    Returns
+    -------
+    tails, heads : ndarray of int32
+    rows : ndarray of int64
+        The given arc of each.
+    backward : ndarray of bool
+        Which are turned around.
+    """
     rows = np.repeat(np.arange(tails.size), np.where(tails == heads, 1, 2))
     backward = np.zeros(rows.size, bool)
     backward[1:] = rows[1:] == rows[:-1]
-    forward_tails, forward_heads = tails[rows], heads[rows]
-    return _BothWays(
-        np.where(backward, forward_heads, forward_tails),
-        np.where(backward, forward_tails, forward_heads),
-        rows,
-        backward,
-    )
+    tails, heads = tails[rows], heads[rows]
+    return np.where(backward, heads, tails), np.where(backward, tails, heads), rows, backward
 
 
-class Compacted(NamedTuple):
-    """Arcs without some of them.
+def compact(
+    indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array
+) -> tuple[Array, ...]:
+    """Leave out the arcs for which `stays` is false.
 
-    Attributes
-    ----------
+    Returns
+    -------
     indptr, indices, weights, rows : ndarray
         As in `CSR`.
     before : ndarray of int32 or int64, shape (m + 1,)
         How many arcs stay of those before each one: the new position of one that stays.
     """
-
-    indptr: Array
-    indices: Array
-    weights: Array
-    rows: Array
-    before: Array
-
-
-def compact(indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array) -> Compacted:
-    """Leave out the arcs for which `stays` is false."""
     m, kept = stays.size, int(np.count_nonzero(stays))
     before = np.empty(m + 1, row_dtype(m))
     heads = np.empty(kept + 1, indices.dtype)
@@ -314,7 +297,7 @@ def compact(indptr: Array, indices: Array, weights: Array, rows: Array, stays: A
         seal(stays), seal(indices), seal(weights), seal(rows), before, heads, least, origins
     )
     offsets = before[indptr].astype(OFFSET)
-    return Compacted(offsets, heads[:kept], least[:kept], origins[:kept], before)
+    return offsets, heads[:kept], least[:kept], origins[:kept], before
 
 
 def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> NDArray[np.int64]:

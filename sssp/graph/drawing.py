@@ -326,13 +326,14 @@ class Map:
         longest = max(self._inches)
         dots = min(DOTS_PER_INCH, MOST_PIXELS / longest)
         wide, high = (max(1, round(side * dots)) for side in self._inches)
-        box = self.box
-        extent = (box.west, box.east, box.south, box.north)
         widths = pen.widths * dots / POINTS_PER_INCH
         image = rasterize(
-            self.coordinates, *streets, grades, pen.colors, widths, extent, (wide, high)
+            self.coordinates, *streets, grades, pen.colors, widths, self.box, (wide, high)
         )
-        self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
+        west, south, east, north = self.box
+        self.ax.imshow(
+            image, extent=(west, east, south, north), aspect=self.aspect, zorder=NETWORK_ORDER
+        )
 
     def mark(self, vertices: Array, **style: Any) -> None:
         """Set dots on vertices."""
@@ -487,20 +488,18 @@ def amount(number: float, unit: str = "") -> str:
 
 def scale_of_distances(cmap: Any) -> Any:
     """Return a map of colours of Matplotlib; None: viridis but for its lightest part."""
+    colormaps = import_extra("matplotlib", "plot").colormaps
     if cmap is not None:
-        return import_extra("matplotlib", "plot").colormaps.get_cmap(cmap)
-    return _blend(_viridis(np.linspace(0, VISIBLE_PART, GRADES)))
+        return colormaps.get_cmap(cmap)
+    return _blend(colormaps["viridis"](np.linspace(0, VISIBLE_PART, GRADES)))
 
 
 def scale_of_flows(cmap: Any) -> Any:
     """Return a map of colours of Matplotlib; None: from grey to the darkest of viridis."""
     if cmap is not None:
         return scale_of_distances(cmap)
-    return _blend([GREY, *_viridis(np.array([0.5, 0.25, 0]))])
-
-
-def _viridis(parts: Array) -> Any:
-    return import_extra("matplotlib", "plot").colormaps["viridis"](parts)
+    viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
+    return _blend([GREY, *viridis([0.5, 0.25, 0.0])])
 
 
 def _blend(colors: Any) -> Any:
@@ -518,10 +517,7 @@ def _round_numbers(greatest: float) -> list[float]:
 
 def _box_around(points: Array, whole: Box) -> Box:
     """Return the box around points, with a margin, and no smaller than a part of the whole."""
-    box = whole
-    if len(points):
-        lon, lat = points.T
-        box = Box(*map(float, (lon.min(), lat.min(), lon.max(), lat.max())))
+    box = Box(*points.min(axis=0).tolist(), *points.max(axis=0).tolist()) if len(points) else whole
     least = max(LEAST_PART * whole.extent, LEAST_EXTENT)
     margin = MARGIN * max(box.extent, least)
 
@@ -561,7 +557,7 @@ def rasterize(
     shades: Array,
     colors: Array,
     widths: Array,
-    box: tuple[float, float, float, float],
+    box: Box,
     size: tuple[int, int],
 ) -> NDArray[np.float32]:
     """Return an image of straight lines.
@@ -578,7 +574,7 @@ def rasterize(
         Red, green, blue and opacity, 0 to 1.
     widths : ndarray of float64, shape (p,)
         In pixels.
-    box : west, east, south, north
+    box : Box
         What the image shows, in units of the points.
     size : width, height
         In pixels.
@@ -589,7 +585,7 @@ def rasterize(
         Red, green, blue and opacity, 0 to 1; the northmost row first. O(k + pixels under lines)
         time.
     """
-    west, east, south, north = box
+    west, south, east, north = box
     width, height = size
     edge = EDGE + math.ceil(widths.max(initial=0) / 2)
     ink = np.zeros((height + 2 * edge, width + 2 * edge, CHANNELS), np.float32)

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
-from sssp.graph import frames, interop
+from sssp.graph import csr, frames, interop
 from sssp.graph.check_arrays import (
     arc_column,
     as_flag,
@@ -38,28 +38,12 @@ from sssp.graph.check_arrays import (
     vertex_column,
     vertex_count,
 )
-from sssp.graph.csr import (
-    arc_positions,
-    compact,
-    freeze,
-    lightest_rows,
-    move,
-    order_by_head,
-    pick,
-    reduce_arcs,
-    row_dtype,
-    rows_are_own,
-    self_loops_of,
-    tails_of,
-    twins_of,
-)
 from sssp.graph.graph_file import pack
 from sssp.graph.labels import (
     Labels,
     Lookup,
     are_labels,
     as_labels,
-    label_array,
     label_hint,
     lookup_of,
     take_ends,
@@ -231,7 +215,7 @@ class Graph:
             "_lock": make_lock(),
         }
         for name, value in fields.items():
-            kept = freeze(value) if isinstance(value, np.ndarray) else value
+            kept = csr.freeze(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, kept)
         return self
 
@@ -247,7 +231,7 @@ class Graph:
         """Return the weights, after making them if they are not there."""
         with self._lock:
             if self._make_weights is not None:
-                object.__setattr__(self, "weights", freeze(self._make_weights()))
+                object.__setattr__(self, "weights", csr.freeze(self._make_weights()))
                 object.__setattr__(self, "_make_weights", None)
             return self.weights
 
@@ -348,7 +332,7 @@ class Graph:
         count = vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
         ends = _check_ends(tail_column, head_column, count, names, advice, own_ids)
-        reduced = reduce_arcs(count, *ends, as_stored(values), directed=directed)
+        reduced = csr.reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
             *reduced.arcs[:3],
             arc_origin=reduced.arcs.rows,
@@ -604,12 +588,16 @@ class Graph:
     def labels(self) -> Array | None:
         """Label of each vertex: ndarray of int64, ``str_`` or objects, shape (n,), or None."""
         labels = self._labels
-        return None if labels is None else self._shared("labels", lambda: label_array(labels))
+        if not isinstance(labels, range):
+            return labels
+        return self._shared(
+            "labels", lambda: csr.freeze(np.arange(labels.start, labels.stop, dtype=np.int64))
+        )
 
     @property
     def tails(self) -> NDArray[np.int32]:
         """Tail of each arc: ndarray of int32, shape (m,)."""
-        return self._shared("tails", lambda: freeze(tails_of(self.indptr)))
+        return self._shared("tails", lambda: csr.freeze(csr.tails_of(self.indptr)))
 
     @property
     def row_arc(self) -> Array:
@@ -629,28 +617,28 @@ class Graph:
         return self._shared("row arc", self._row_arc_of_origins)
 
     def _row_arc_of_origins(self) -> Array:
-        places = np.arange(self.m, dtype=row_dtype(self.m))
+        places = np.arange(self.m, dtype=csr.row_dtype(self.m))
         row_arc = np.full(self.input_arcs, -1, places.dtype)
         row_arc[self.arc_origin] = places
         one_to_one = self.directed and not self.parallel_arcs
-        if not (one_to_one and rows_are_own(row_arc, self.arc_origin)):
+        if not (one_to_one and csr.rows_are_own(row_arc, self.arc_origin)):
             raise GraphFormatError(
                 "this graph does not know the arcs of all its input rows, for the .sssp file that "
                 "it comes from was written by an older release: make it again from its source, "
                 "or give weights per arc, as with_weights(w)"
             )
-        return freeze(row_arc)
+        return csr.freeze(row_arc)
 
     @property
     def _twins(self) -> Array:
         """Position of the arc that goes the other way, -1 for none: ndarray, shape (m,)."""
-        return self._shared("twins", lambda: freeze(twins_of(self.indptr, self.indices)))
+        return self._shared("twins", lambda: csr.freeze(csr.twins_of(self.indptr, self.indices)))
 
     @property
     def _rows_go_both_ways(self) -> bool:
         """Whether a row stands for both directions: some arc has the row of its twin."""
         return self._shared(
-            "rows go both ways", lambda: not rows_are_own(self.row_arc, self.arc_origin)
+            "rows go both ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin)
         )
 
     @property
@@ -666,7 +654,7 @@ class Graph:
     @property
     def _loops(self) -> NDArray[np.int64]:
         """Positions of the self-loops."""
-        return self._shared("self-loops", lambda: self_loops_of(self.indptr, self.indices))
+        return self._shared("self-loops", lambda: csr.self_loops_of(self.indptr, self.indices))
 
     @property
     def least_weight(self) -> int | float:
@@ -729,7 +717,9 @@ class Graph:
             raise DistanceOverflowError(
                 f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )
-        return self._cached(f"weights as {asked}", lambda: freeze(converted(self.weights, asked)))
+        return self._cached(
+            f"weights as {asked}", lambda: csr.freeze(converted(self.weights, asked))
+        )
 
     # -- vertices ------------------------------------------------------------------------------
 
@@ -912,7 +902,7 @@ class Graph:
             both = np.concatenate((tails, heads)).astype(object)
             odd = both[(both < 0) | (both >= self.n)][0]
             raise VertexError(f"{error}{label_hint(self, odd)}") from None
-        positions = arc_positions(self.indptr, self.indices, *ends)
+        positions = csr.arc_positions(self.indptr, self.indices, *ends)
         if positions.size and positions.min() < 0:
             row = int(np.argmin(positions))
             raise VertexError(f"no arc leads from vertex {tails[row]} to vertex {heads[row]}")
@@ -945,23 +935,18 @@ class Graph:
 
     def _arcs_left(self, stays: Array) -> dict[str, Any]:
         """Return the arrays of the arcs of a mask alone."""
-        left = compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
+        *arcs, before = csr.compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
         row_arc = None
         if self._row_arc is not None:
-            places = left.before[:-1]
+            places = before[:-1]
             places[~stays] = -1
-            row_arc = move(self._row_arc, places)
+            row_arc = csr.move(self._row_arc, places)
             if self._rows_go_both_ways:
                 # one direction alone may be left; it then stands for the row
-                other = move(move(self._row_arc, self._twins), places)
+                other = csr.move(csr.move(self._row_arc, self._twins), places)
                 row_arc = np.where(row_arc < 0, other, row_arc)
-        return {
-            "indptr": left.indptr,
-            "indices": left.indices,
-            "weights": left.weights,
-            "arc_origin": left.rows,
-            "row_arc": row_arc,
-        }
+        names = ("indptr", "indices", "weights", "arc_origin", "row_arc")
+        return dict(zip(names, (*arcs, row_arc), strict=True))
 
     def reverse(self) -> Graph:
         """Return the graph with every arc turned around.
@@ -971,16 +956,16 @@ class Graph:
         Graph
             ``arc_origin`` and ``row_arc`` name the same input rows. O(n + m).
         """
-        order = order_by_head(self.n, self.indices)
+        order = csr.order_by_head(self.n, self.indices)
         counts = np.bincount(self.indices, minlength=self.n)
         places = np.empty_like(order)
         places[order] = np.arange(self.m, dtype=order.dtype)
         return self._changed(
             indptr=np.concatenate(([0], np.cumsum(counts, dtype=OFFSET))),
-            indices=pick(self.tails, order),
-            weights=pick(self.weights, order),
-            arc_origin=pick(self.arc_origin, order),
-            row_arc=None if self._row_arc is None else move(self._row_arc, places),
+            indices=csr.pick(self.tails, order),
+            weights=csr.pick(self.weights, order),
+            arc_origin=csr.pick(self.arc_origin, order),
+            row_arc=None if self._row_arc is None else csr.move(self._row_arc, places),
         )
 
     def largest_component(self, connection: Literal["strong", "weak"] = "strong") -> Graph:
@@ -1093,7 +1078,7 @@ class Graph:
                 f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
             )
         weights = as_stored(column, self.weights if self.closed_arcs else None)
-        symmetric = not self.directed and np.array_equal(pick(weights, self._twins), weights)
+        symmetric = not self.directed and np.array_equal(csr.pick(weights, self._twins), weights)
         return self._reweight(weights, directed=not symmetric)
 
     def _with_row_weights(self, column: Array) -> Graph:
@@ -1107,9 +1092,9 @@ class Graph:
         if self.self_loops:
             self._refuse_negative_loops(values)
         if self._row_arc is None:
-            return self._reweight(pick(values, self.arc_origin))
+            return self._reweight(csr.pick(values, self.arc_origin))
         twins = self._twins if self._rows_go_both_ways else None
-        origins, weights = lightest_rows(row_arc, values, self.m, twins)
+        origins, weights = csr.lightest_rows(row_arc, values, self.m, twins)
         directed = self.directed if twins is None else bool((twins < 0).any())
         return self._reweight(weights, arc_origin=origins, directed=directed)
 

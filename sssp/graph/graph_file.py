@@ -62,9 +62,11 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     elif labels is not None and labels.dtype.kind in "iU":
         arrays["labels"] = labels
     elif labels is not None:
+        texts = isinstance(labels[0], str)
+        odd = next(x for x in labels.tolist() if not (_fits_string(x) if texts else _fits_int64(x)))
         raise TypeError(
             "a file holds labels that are all integers (of 64 bits) or all strings, not like "
-            f"{_first_odd(labels.tolist())!r}; relabel the vertices first"
+            f"{odd!r}; relabel the vertices first"
         )
     return meta, arrays
 
@@ -143,30 +145,33 @@ def _shape_fault(
 
 
 def _value_fault(
-    indptr: Array, indices: Array, weights: Array, arc_origin: Array, input_arcs: int, **_: Any
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    arc_origin: Array,
+    row_arc: Array | None,
+    input_arcs: int,
+    **_: Any,
 ) -> str | None:
     """Say which array of the right shape holds what it must not hold."""
     if not _are_within(0, indptr.size - 1, indices):
         return "a head is not a vertex"
     if not _are_in_order(indptr, indices):
         return "indptr does not lead through arcs in order of head, none of them parallel"
-    if weights.dtype == FLOAT64 and not _are_floats(weights):
+    # (floats are as `as_stored` leaves them; the bits of minus zero are the least integer)
+    if weights.dtype == FLOAT64 and not (
+        np.all(weights > -np.inf) and np.all(weights.view(INT64) > np.iinfo(INT64).min)
+    ):
         return "a weight is NaN, minus infinity or minus zero"
     if not _are_within(0, input_arcs, arc_origin):
         return "arc_origin names a row that there is not"
+    if row_arc is not None and not _are_within(-1, indices.size, row_arc):
+        return "row_arc names an arc that there is not"
     return None
 
 
 def _are_within(least: int, end: int, numbers: Array) -> bool:
     return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
-
-
-def _are_floats(weights: Array) -> bool:
-    """Tell whether floats are as `as_stored` leaves them."""
-    minus_zero = np.iinfo(INT64).min  # its bits
-    return weights.size == 0 or bool(
-        weights.min() > -np.inf and weights.view(INT64).min() > minus_zero
-    )
 
 
 def _rows_fault(
@@ -179,16 +184,13 @@ def _rows_fault(
     **_: Any,
 ) -> str | None:
     """Say what is wrong with the rows of arcs, and the arcs of rows."""
-    m = indices.size
-    if row_arc is not None and not _are_within(-1, m, row_arc):
-        return "row_arc names an arc that there is not"
     own = row_arc is None or rows_are_own(row_arc, arc_origin)
     if directed and own:
         return None
     twins = twins_of(indptr, indices)
     if row_arc is not None and not own:
         arcs = row_arc[arc_origin]
-        if not ((arcs == np.arange(m)) | (arcs == twins)).all():
+        if not ((arcs == np.arange(arcs.size)) | (arcs == twins)).all():
             return "row_arc does not lead back to the arcs"
     if not directed and not (
         np.all(twins >= 0)
@@ -201,12 +203,6 @@ def _rows_fault(
 
 def _is(array: Array, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> bool:
     return array.shape == shape and array.dtype in dtypes
-
-
-def _first_odd(labels: list[Any]) -> Any:
-    """Return the first label that keeps them from being all int64 or all strings."""
-    fits = _fits_string if isinstance(labels[0], str) else _fits_int64
-    return next(label for label in labels if not fits(label))
 
 
 def _fits_string(label: Any) -> bool:
