@@ -116,7 +116,11 @@ class DeltaStepping(Method):
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        if self.delta is not None and not _is_positive(self.delta):
+        given: Any = self.delta
+        if given is None:
+            return
+        is_number = isinstance(given, numbers.Real) and not isinstance(given, bool)
+        if not (is_number and 0 < given < float("inf")):
             raise ValueError(f"delta must be a positive number, not {shortened(self.delta)}")
 
 
@@ -307,11 +311,6 @@ class ClosureBySquaring(Method):
     negative_weights: ClassVar[bool] = True
     weighted: ClassVar[bool] = False
     early_stop: bool = True
-
-
-def _is_positive(value: Any) -> bool:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and 0 < value < float("inf")
 
 
 def _by_name(*kinds: type[Method]) -> dict[str, type[Method]]:

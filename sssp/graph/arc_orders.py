@@ -84,13 +84,13 @@ def typical_weight(graph: Graph) -> float:
 
     It is one of the weights, so it cannot overflow. Found on first use and kept.
     """
-    return float(graph._cached("typical weight", lambda: _median(graph)))
 
+    def build() -> float:
+        sample = graph.weights[:: max(1, graph.m // SAMPLE)]
+        positive = sample[sample > 0]
+        return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
 
-def _median(graph: Graph) -> float:
-    sample = graph.weights[:: max(1, graph.m // SAMPLE)]
-    positive = sample[sample > 0]
-    return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
+    return graph._cached("typical weight", build)
 
 
 def unsigned_arcs(
@@ -133,14 +133,13 @@ def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], 
     Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.
     """
 
-    def build() -> tuple[NDArray[Any], ...]:
+    def build() -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
         order = order_by_head(graph.n, graph.indices)
         counts = np.bincount(graph.indices, minlength=graph.n)
         indptr = np.concatenate(([0], np.cumsum(counts, dtype=OFFSET)))
         return freeze(indptr), freeze(pick(graph.tails, order)), order
 
-    indptr, tails, order = graph._shared("arcs by head", build)
-    return indptr, tails, order
+    return graph._shared("arcs by head", build)
 
 
 def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:

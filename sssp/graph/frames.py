@@ -107,11 +107,19 @@ def arcs_of(
     try:
         numbers, distinct = _numbered(ids)
     except TypeError:
-        _refuse_unhashable(tail_ids, f"edges, {tail!r}:")
-        _refuse_unhashable(head_ids, f"edges, {head!r}:")
-        _refuse_unhashable(node_ids, "nodes, the index:")
+        texts = (f"edges, {tail!r}:", f"edges, {head!r}:", "nodes, the index:")
+        for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
+            _refuse_unhashable(column, where)
         raise
-    _refuse_twins(node_ids, numbers[:known])
+    # an id that stands for a second time is not numbered by its row
+    twins = np.zeros(known, bool)
+    twins[1:] = numbers[1:known] <= np.maximum.accumulate(numbers[: known - 1]) if known else False
+    _refuse(
+        twins,
+        lambda row: _shown(node_ids, row),
+        "nodes:",
+        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]",
+    )
     tails, heads = numbers[known::2], numbers[known + 1 :: 2]
     if nodes is not None:
         unknown = (tails >= known) | (heads >= known)
@@ -320,19 +328,6 @@ def _refuse_unhashable(ids: Array, where: str) -> None:
     _refuse(odd, lambda row: _shown(ids, row), where, complaint)
 
 
-def _refuse_twins(node_ids: Array, numbers: Array) -> None:
-    """Raise where an id of `nodes` stands for a second time: not numbered by its row."""
-    distinct_before = np.maximum.accumulate(numbers[:-1]) + 1
-    twins = np.zeros(numbers.size, bool)
-    twins[1:] = numbers[1:] < distinct_before
-    _refuse(
-        twins,
-        lambda row: _shown(node_ids, row),
-        "nodes:",
-        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]",
-    )
-
-
 def _numbers(column: Any, name: str) -> Array:
     if len(column) and column.dtype.kind not in "iuf":
         raise GraphFormatError(f"nodes, {name!r}: coordinates must be numbers, not {column.dtype}")
@@ -345,13 +340,16 @@ def _shown(ids: Any, row: int) -> str:
 
 
 def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complaint: str) -> None:
-    """Raise for the chosen rows, if any, with how many they are and what the first ones show."""
-    chosen = np.asarray(chosen, bool)
-    rows = np.flatnonzero(chosen)
-    if not rows.size:
+    """Raise for the chosen rows, if any."""
+    if not np.any(chosen):
         return
-    first = [f"{row}: {show(row)}" if show else str(row) for row in rows[:_EXAMPLES].tolist()]
-    more = ", ..." if rows.size > _EXAMPLES else ""
-    raise GraphFormatError(
-        f"{where} {rows.size} of {chosen.size} rows [{', '.join(first)}{more}] {complaint}"
-    )
+    rows = excerpt(chosen, "rows", lambda row: f"{row}: {show(row)}" if show else str(row))
+    raise GraphFormatError(f"{where} {rows} {complaint}")
+
+
+def excerpt(chosen: Any, what: str, show: Callable[[int], str]) -> str:
+    """Say how many rows, or what else, are chosen, of how many, and show the first ones."""
+    places = np.flatnonzero(chosen)
+    shown = ", ".join(map(show, places[:_EXAMPLES].tolist()))
+    more = ", ..." if places.size > _EXAMPLES else ""
+    return f"{places.size} of {len(chosen)} {what} [{shown}{more}]"

@@ -6,7 +6,6 @@ That the bytes are those that were written is the business of `sssp.loaders`.
 
 from __future__ import annotations
 
-from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, quote
-from sssp.graph.check_arrays import MOST_VERTICES
+from sssp.graph.check_arrays import MOST_VERTICES, is_integer
 from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.weights import closed_count
@@ -63,7 +62,7 @@ def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays["labels"] = labels
     elif labels is not None:
         texts = isinstance(labels[0], str)
-        odd = next(x for x in labels.tolist() if not (_fits_string(x) if texts else _fits_int64(x)))
+        odd = next(label for label in labels.tolist() if not _can_be_held(label, texts))
         raise TypeError(
             "a file holds labels that are all integers (of 64 bits) or all strings, not like "
             f"{odd!r}; relabel the vertices first"
@@ -205,14 +204,12 @@ def _is(array: Array, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> bool:
     return array.shape == shape and array.dtype in dtypes
 
 
-def _fits_string(label: Any) -> bool:
-    return type(label) in (str, np.str_) and not label.endswith("\0")
-
-
-def _fits_int64(label: Any) -> bool:
+def _can_be_held(label: Any, texts: bool) -> bool:
+    """Whether a file can hold a label: a string, or else an integer of 64 bits."""
+    if texts:
+        return type(label) in (str, np.str_) and not label.endswith("\0")
     limits = np.iinfo(INT64)
-    is_integer = isinstance(label, Integral) and not isinstance(label, bool)
-    return is_integer and limits.min <= int(label) <= limits.max
+    return is_integer(label) and limits.min <= int(label) <= limits.max
 
 
 def _unpack_labels(

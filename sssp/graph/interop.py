@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from itertools import compress
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sssp.errors import GraphFormatError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.extras import import_extra
-from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES
+from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES, excerpt
 from sssp.graph.weights import too_large, weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _MISSING = object()
-_EXAMPLES = 3
 
 
 def entries_of(matrix: Any) -> Any:
@@ -78,7 +77,7 @@ def edges_of(
         # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
         shown = heads >= tails
         tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
-    return tails, heads, _edge_weights(_EdgeTable(nodes, tails, heads, values), weight)
+    return tails, heads, _edge_weights(nodes, tails, heads, values, weight)
 
 
 def _adjacency(
@@ -102,39 +101,28 @@ def _adjacency(
     return degrees, ends, values
 
 
-class _EdgeTable(NamedTuple):
-    """Edges with the attribute as it was found, for messages."""
+def _edge_weights(
+    nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
+) -> Array:
+    """Return an attribute of edges as weights, after checking that all have it."""
 
-    nodes: list[Any]
-    tails: Array
-    heads: Array
-    values: list[Any]
+    def edges(are_odd: list[bool] | Array, *, with_values: bool = True) -> str:
+        def show(place: int) -> str:
+            edge = f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
+            return f"{edge}: {values[place]!r}" if with_values else edge
 
-    def excerpt(self, chosen: Array, *, with_values: bool) -> str:
-        """Say how many edges are chosen, of how many, and show the first ones."""
-        places = np.flatnonzero(chosen)
-        shown = []
-        for place in places[:_EXAMPLES]:
-            edge = f"({self.nodes[self.tails[place]]!r}, {self.nodes[self.heads[place]]!r})"
-            shown.append(f"{edge}: {self.values[place]!r}" if with_values else edge)
-        more = ", ..." if places.size > _EXAMPLES else ""
-        return f"{places.size} of {chosen.size} edges [{', '.join(shown)}{more}]"
+        return excerpt(are_odd, "edges", show)
 
-
-def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
-    values = edges.values
     kinds = set(map(type, values))
     if type(_MISSING) in kinds:
-        missing = np.array([value is _MISSING for value in values])
+        missing = [value is _MISSING for value in values]
         raise GraphFormatError(
-            f"{edges.excerpt(missing, with_values=False)} lack the attribute {weight!r}; name "
+            f"{edges(missing, with_values=False)} lack the attribute {weight!r}; name "
             "another with weight=, or give such edges a weight with default="
         )
     if not all(issubclass(kind, Real) for kind in kinds):
-        other = np.array([not isinstance(value, Real) for value in values])
-        raise GraphFormatError(
-            f"the attribute {weight!r} of {edges.excerpt(other, with_values=True)} is not a number"
-        )
+        other = [not isinstance(value, Real) for value in values]
+        raise GraphFormatError(f"the attribute {weight!r} of {edges(other)} is not a number")
     dtype = INT64 if all(issubclass(kind, Integral) for kind in kinds) else FLOAT64
     try:
         weights = np.fromiter(values, dtype, len(values))
@@ -143,8 +131,8 @@ def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
     unusable = ~(weights > -np.inf)
     if unusable.any():
         raise GraphFormatError(
-            f"the attribute {weight!r} of {edges.excerpt(unusable, with_values=True)} is no "
-            "weight; a closed edge has weight +inf"
+            f"the attribute {weight!r} of {edges(unusable)} is no weight; a closed edge has "
+            "weight +inf"
         )
     # integers beside infinities stay integers
     return weight_column(values) if np.isinf(weights).any() else weights
