@@ -218,10 +218,7 @@ class Sweep(Method):
 
     name: ClassVar[str] = "sweep"
     task: ClassVar[str] = "sweep"
-    solvers: ClassVar[dict[str, str]] = {
-        "cpu": "sssp.cpu.sweep.sweep_driver",
-        "cuda": "sssp.cuda.sweep.sweep_driver",
-    }
+    solvers: ClassVar[dict[str, str]] = _twins("sweep.sweep_driver")
     statistics: ClassVar[dict[str, str]] = {
         "climbed": "vertices passed on the way up",
         "swept": "vertices whose distance was found from those above",

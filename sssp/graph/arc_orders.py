@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.csr import freeze, order_by_head, pick
+from sssp.graph.csr import freeze, pick, transpose
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 
@@ -134,10 +134,8 @@ def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], 
     """
 
     def build() -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-        order = order_by_head(graph.n, graph.indices)
-        counts = np.bincount(graph.indices, minlength=graph.n)
-        indptr = np.concatenate(([0], np.cumsum(counts, dtype=OFFSET)))
-        return freeze(indptr), freeze(pick(graph.tails, order)), order
+        indptr, tails, order = transpose(graph.indptr, graph.indices)
+        return freeze(indptr), freeze(tails), order
 
     return graph._shared("arcs by head", build)
 

@@ -6,7 +6,7 @@ stand side by side then, and merge. Whoever calls has checked the arrays.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,22 +59,6 @@ def _twins_kernel(indptr, indices, twins):
             if place < end and indices[place] == tail:
                 twins[arc] = place
             fingers[head] = place
-
-
-@njit
-def _compact_kernel(stays, indices, weights, rows, before, kept_indices, kept_weights, kept_rows):
-    """Move the arcs that stay together; `before` counts those before each arc, and all.
-
-    The three arrays of kept arcs are longer by one, for what is written and then written over.
-    """
-    kept = 0
-    for arc in range(stays.size):
-        before[arc] = kept
-        kept_indices[kept] = indices[arc]
-        kept_weights[kept] = weights[arc]
-        kept_rows[kept] = rows[arc]
-        kept += stays[arc]
-    before[stays.size] = kept
 
 
 @njit
@@ -138,39 +122,12 @@ def _lightest_of_both_kernel(twins, values, lightest):
             lightest[arc] = lightest[twin] = row
 
 
-class CSR(NamedTuple):
-    """Arcs ordered by tail and head, none parallel.
-
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n + 1,)
-        Where the arcs of each vertex begin.
-    indices : ndarray of int32, shape (m,)
-        Heads.
-    weights : ndarray, shape (m,)
-        In the dtype that was given.
-    rows : ndarray of int32 or int64, shape (m,)
-        Which of the given arcs each one is.
-    order : ndarray of int32 or int64, shape (k,)
-        The given arcs by tail and head.
-    is_new : ndarray of bool, shape (k,)
-        Which of them, in that order, are not parallel to the one before.
-    """
-
-    indptr: Array
-    indices: Array
-    weights: Array
-    rows: Array
-    order: Array
-    is_new: Array
-
-
 def row_dtype(count: int) -> np.dtype[Any]:
     """Return the dtype that numbers `count` rows or arcs: int32 while they fit, else int64."""
     return INDEX if count <= np.iinfo(INDEX).max else OFFSET
 
 
-def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
+def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> tuple[Array, ...]:
     """Sort arcs by tail and head and merge parallel ones to the lightest.
 
     Parameters
@@ -184,8 +141,18 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
 
     Returns
     -------
-    CSR
-        New arrays; of equal parallel arcs the first row stays.
+    indptr : ndarray of int64, shape (n + 1,)
+        Where the arcs of each vertex begin.
+    indices : ndarray of int32, shape (m,)
+        Heads.
+    weights : ndarray, shape (m,)
+        In the dtype that was given.
+    rows : ndarray of int32 or int64, shape (m,)
+        Which of the given arcs each one is; of equal parallel ones the first.
+    order : ndarray of int32 or int64, shape (k,)
+        The given arcs by tail and head.
+    is_new : ndarray of bool, shape (k,)
+        Which of them, in that order, are not parallel to the one before.
     """
     k = tails.size
     order = np.arange(k, dtype=row_dtype(k))
@@ -203,35 +170,21 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
         tails, heads, weights, rows = tails[places], heads[places], weights[places], order[places]
     indptr = np.zeros(n + 1, OFFSET)
     np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
-    return CSR(indptr, heads, weights, rows, order, is_new)
+    return indptr, heads, weights, rows, order, is_new
 
 
-class Reduced(NamedTuple):
-    """Arcs as a graph keeps them, and what became of the others.
-
-    Attributes
-    ----------
-    arcs : CSR
-        The kept arcs; ``arcs.rows`` are input rows.
-    row_arc : ndarray of int32 or int64, shape (input rows,), or None
-        The kept arc of every input row, in the row's direction; -1 for a dropped self-loop. None
-        if ``arcs.rows`` tells as much: one arc a row, one row an arc.
-    parallel_arcs : int
-        Input arcs that a lighter or earlier parallel one replaced.
-    self_loops : int
-        Non-negative self-loops among the input, dropped.
-    """
-
-    arcs: CSR
-    row_arc: Array | None
-    parallel_arcs: int
-    self_loops: int
-
-
-def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed: bool) -> Reduced:
+def reduce_arcs(
+    n: int, tails: Array, heads: Array, weights: Array, *, directed: bool
+) -> dict[str, Any]:
     """Drop non-negative self-loops, double undirected arcs, sort, and merge parallel ones.
 
     Parameters are those of `build_csr`, and whether each arc stands for one direction only.
+
+    Returns
+    -------
+    dict
+        Attributes of a `Graph` by name; ``row_arc`` is None if ``arc_origin`` tells as much: one
+        arc a row, one row an arc.
     """
     given = tails.size
     rows = None  # input row of every arc that is built in; None: its own place
@@ -244,19 +197,29 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
         tails, heads, given_arcs, backward = _both_ways(tails, heads)
         rows = given_arcs if rows is None else rows[given_arcs]
         weights = weights[given_arcs]
-    arcs = build_csr(n, tails, heads, weights)
+    indptr, indices, weights, arc_origin, order, is_new = build_csr(n, tails, heads, weights)
     row_arc = None
-    remaining = arcs.rows.size
+    remaining = arc_origin.size
     if not directed or remaining < kept:
-        became = np.empty_like(arcs.order)
-        became[arcs.order] = np.cumsum(arcs.is_new, dtype=became.dtype) - 1
+        became = np.empty_like(order)
+        became[order] = np.cumsum(is_new, dtype=became.dtype) - 1
         row_arc = np.full(given, -1, became.dtype)
         row_arc[~loops] = became if directed else became[~backward]
     if rows is not None:
-        arcs = arcs._replace(rows=rows[arcs.rows].astype(row_dtype(given)))
+        arc_origin = rows[arc_origin].astype(row_dtype(given))
     if not directed:
-        remaining = (remaining + self_loops_of(arcs.indptr, arcs.indices).size) // 2
-    return Reduced(arcs, row_arc, kept - remaining, int(np.count_nonzero(loops)))
+        remaining = (remaining + self_loops_of(indptr, indices).size) // 2
+    return {
+        "indptr": indptr,
+        "indices": indices,
+        "weights": weights,
+        "arc_origin": arc_origin,
+        "row_arc": row_arc,
+        "input_arcs": given,
+        "parallel_arcs": kept - remaining,
+        "self_loops": given - kept,
+        "directed": directed,
+    }
 
 
 def _both_ways(tails: Array, heads: Array) -> tuple[Array, Array, Array, Array]:
@@ -285,19 +248,13 @@ def compact(
     Returns
     -------
     indptr, indices, weights, rows : ndarray
-        As in `CSR`.
+        Of those that stay.
     before : ndarray of int32 or int64, shape (m + 1,)
         How many arcs stay of those before each one: the new position of one that stays.
     """
-    m, kept = stays.size, int(np.count_nonzero(stays))
-    before = np.empty(m + 1, row_dtype(m))
-    heads = np.empty(kept + 1, indices.dtype)
-    least, origins = np.empty(kept + 1, weights.dtype), np.empty(kept + 1, rows.dtype)
-    _compact_kernel(
-        seal(stays), seal(indices), seal(weights), seal(rows), before, heads, least, origins
-    )
-    offsets = before[indptr].astype(OFFSET)
-    return offsets, heads[:kept], least[:kept], origins[:kept], before
+    before = np.zeros(stays.size + 1, row_dtype(stays.size))
+    np.cumsum(stays, out=before[1:])
+    return before[indptr].astype(OFFSET), indices[stays], weights[stays], rows[stays], before
 
 
 def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> NDArray[np.int64]:
@@ -327,22 +284,22 @@ def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
     return np.flatnonzero(tails_of(indptr) == indices)
 
 
-def order_by_head(n: int, indices: Array) -> Array:
-    """Return the permutation of the arcs that turns CSR into its transpose.
-
-    Parameters
-    ----------
-    n : int
-        Number of vertices.
-    indices : ndarray of int32, shape (m,)
-        Heads of the arcs, which stand in order of tail.
+def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
+    """Return the arcs by head, those of one head in order of their tails.
 
     Returns
     -------
-    ndarray of int32 or int64, shape (m,)
-        Positions ordered by head; those of one head keep the order of their tails.
+    indptr : ndarray of int64, shape (n + 1,)
+        Where the arcs into each vertex begin.
+    tails : ndarray of int32, shape (m,)
+    order : ndarray of int32 or int64, shape (m,)
+        Which arcs they are.
     """
-    return _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
+    n = indptr.size - 1
+    order = _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
+    into = np.zeros(n + 1, OFFSET)
+    np.cumsum(np.bincount(indices, minlength=n), out=into[1:])
+    return into, pick(tails_of(indptr), order), order
 
 
 def tails_of(indptr: Array) -> Array:

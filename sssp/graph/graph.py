@@ -61,7 +61,7 @@ from sssp.graph.weights import (
     scale_weights,
     weight_column,
 )
-from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
+from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
 from sssp.kernels.locks import make_lock
 from sssp.loaders import write_arrays
 
@@ -334,15 +334,7 @@ class Graph:
         ends = _check_ends(tail_column, head_column, count, names, advice, own_ids)
         reduced = csr.reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
-            *reduced.arcs[:3],
-            arc_origin=reduced.arcs.rows,
-            input_arcs=values.size,
-            directed=directed,
-            parallel_arcs=reduced.parallel_arcs,
-            self_loops=reduced.self_loops,
-            row_arc=reduced.row_arc,
-            coordinates=coordinate_pairs(coordinates, count),
-            labels=names,
+            **reduced, coordinates=coordinate_pairs(coordinates, count), labels=names
         )
 
     @classmethod
@@ -956,13 +948,12 @@ class Graph:
         Graph
             ``arc_origin`` and ``row_arc`` name the same input rows. O(n + m).
         """
-        order = csr.order_by_head(self.n, self.indices)
-        counts = np.bincount(self.indices, minlength=self.n)
+        indptr, tails, order = csr.transpose(self.indptr, self.indices)
         places = np.empty_like(order)
         places[order] = np.arange(self.m, dtype=order.dtype)
         return self._changed(
-            indptr=np.concatenate(([0], np.cumsum(counts, dtype=OFFSET))),
-            indices=csr.pick(self.tails, order),
+            indptr=indptr,
+            indices=tails,
             weights=csr.pick(self.weights, order),
             arc_origin=csr.pick(self.arc_origin, order),
             row_arc=None if self._row_arc is None else csr.move(self._row_arc, places),

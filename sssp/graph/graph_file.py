@@ -24,6 +24,7 @@ Array = NDArray[Any]
 _KIND = "graph"
 _COUNTS = ("input_arcs", "parallel_arcs", "self_loops")
 _ARC_ARRAYS = ("indptr", "indices", "weights", "arc_origin")
+_ALL_ARRAYS = (*_ARC_ARRAYS, "row_arc")
 
 
 def _are_in_order(indptr: Array, indices: Array) -> bool:
@@ -97,7 +98,7 @@ def unpack(
     fields |= {name: arrays[name] for name in _ARC_ARRAYS}
     fields["row_arc"] = arrays.get("row_arc")
     fields["weights"] = _unpack_weights(meta, fields)
-    fault = _shape_fault(**fields) or _value_fault(**fields) or _rows_fault(**fields)
+    fault = _shape_fault(fields) or _value_fault(fields) or _rows_fault(fields)
     if fault:
         raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
     if meta.get("closed_arcs") not in (None, closed_count(fields["weights"])):
@@ -121,38 +122,24 @@ def _unpack_weights(meta: dict[str, Any], fields: dict[str, Any]) -> Array:
     return weights
 
 
-def _shape_fault(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    arc_origin: Array,
-    row_arc: Array | None,
-    input_arcs: int,
-    **_: Any,
-) -> str | None:
+def _shape_fault(fields: dict[str, Any]) -> str | None:
     """Say which array has a shape or a dtype that it must not have."""
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     n, m = indptr.size - 1, indices.size
     right = {
         "indptr": 0 <= n <= MOST_VERTICES and _is(indptr, (n + 1,), OFFSET),
         "indices": _is(indices, (m,), INDEX),
         "weights": _is(weights, (m,), INT32, INT64, FLOAT64),
         "arc_origin": _is(arc_origin, (m,), INT32, INT64),
-        "row_arc": row_arc is None or _is(row_arc, (input_arcs,), INT32, INT64),
+        "row_arc": row_arc is None or _is(row_arc, (fields["input_arcs"],), INT32, INT64),
     }
     wrong = [name for name, is_right in right.items() if not is_right]
     return f"{wrong[0]} has another shape or dtype" if wrong else None
 
 
-def _value_fault(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    arc_origin: Array,
-    row_arc: Array | None,
-    input_arcs: int,
-    **_: Any,
-) -> str | None:
+def _value_fault(fields: dict[str, Any]) -> str | None:
     """Say which array of the right shape holds what it must not hold."""
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     if not _are_within(0, indptr.size - 1, indices):
         return "a head is not a vertex"
     if not _are_in_order(indptr, indices):
@@ -162,7 +149,7 @@ def _value_fault(
         np.all(weights > -np.inf) and np.all(weights.view(INT64) > np.iinfo(INT64).min)
     ):
         return "a weight is NaN, minus infinity or minus zero"
-    if not _are_within(0, input_arcs, arc_origin):
+    if not _are_within(0, fields["input_arcs"], arc_origin):
         return "arc_origin names a row that there is not"
     if row_arc is not None and not _are_within(-1, indices.size, row_arc):
         return "row_arc names an arc that there is not"
@@ -173,25 +160,18 @@ def _are_within(least: int, end: int, numbers: Array) -> bool:
     return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
 
 
-def _rows_fault(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    arc_origin: Array,
-    row_arc: Array | None,
-    directed: bool,
-    **_: Any,
-) -> str | None:
+def _rows_fault(fields: dict[str, Any]) -> str | None:
     """Say what is wrong with the rows of arcs, and the arcs of rows."""
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     own = row_arc is None or rows_are_own(row_arc, arc_origin)
-    if directed and own:
+    if fields["directed"] and own:
         return None
     twins = twins_of(indptr, indices)
     if row_arc is not None and not own:
         arcs = row_arc[arc_origin]
         if not ((arcs == np.arange(arcs.size)) | (arcs == twins)).all():
             return "row_arc does not lead back to the arcs"
-    if not directed and not (
+    if not fields["directed"] and not (
         np.all(twins >= 0)
         and np.array_equal(weights[twins], weights)
         and np.array_equal(arc_origin[twins], arc_origin)
