@@ -519,15 +519,9 @@ def _box_around(points: Array, whole: Box) -> Box:
     """Return the box around points, with a margin, and no smaller than a part of the whole."""
     box = Box(*points.min(axis=0).tolist(), *points.max(axis=0).tolist()) if len(points) else whole
     least = max(LEAST_PART * whole.extent, LEAST_EXTENT)
-    margin = MARGIN * max(box.extent, least)
-
-    def stretched(low: float, high: float) -> tuple[float, float]:
-        more = max(margin, (least - (high - low)) / 2)
-        return low - more, high + more
-
-    west, east = stretched(box.west, box.east)
-    south, north = stretched(box.south, box.north)
-    return Box(west, south, east, north)
+    low, high = np.array(box[:2]), np.array(box[2:])
+    margins = np.maximum(MARGIN * max(box.extent, least), (least - (high - low)) / 2)
+    return Box(*(low - margins).tolist(), *(high + margins).tolist())
 
 
 def _given(extent: Sequence[float], whole: Box) -> Box:

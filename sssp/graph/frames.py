@@ -10,7 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,32 +53,22 @@ def as_frame(value: Any, name: str, instead: str) -> Any:
     raise TypeError(f"{name} must be a pandas DataFrame, not {type(value).__name__}; {remedy}")
 
 
-class FrameArcs(NamedTuple):
-    """Rows of a frame as arcs, and the ids that became vertices.
+def arcs_of(
+    edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
+) -> tuple[Array, Array, Array, Array]:
+    """Return the rows of `edges` as arcs.
 
-    Attributes
-    ----------
+    Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
+    appearance, row by row, the tail before the head.
+
+    Returns
+    -------
     tails, heads : ndarray of int64, shape (k,)
         Vertices.
     weights : ndarray of int or float, shape (k,)
         No NaN, no minus infinity.
     ids : ndarray of int64 or objects, shape (n,)
         Id of each vertex.
-    """
-
-    tails: Array
-    heads: Array
-    weights: Array
-    ids: Array
-
-
-def arcs_of(
-    edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
-) -> FrameArcs:
-    """Return the rows of `edges` as arcs.
-
-    Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
-    appearance, row by row, the tail before the head.
 
     Raises
     ------
@@ -129,7 +119,7 @@ def arcs_of(
             "edges:",
             "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there",
         )
-    return FrameArcs(tails, heads, weights, distinct)
+    return tails, heads, weights, distinct
 
 
 def node_coordinates(nodes: Any) -> Array | None:

@@ -28,16 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
-from sssp.graph import csr, frames, interop
-from sssp.graph.check_arrays import (
-    arc_column,
-    as_flag,
-    coordinate_pairs,
-    ends_within,
-    refuse_mask,
-    vertex_column,
-    vertex_count,
-)
+from sssp.graph import check_arrays, csr, frames, interop
 from sssp.graph.graph_file import pack
 from sssp.graph.labels import (
     Labels,
@@ -314,27 +305,34 @@ class Graph:
             "or let Graph.from_dataframe do both"
         )
         own_ids = f"if these are ids of your own, {advice}"
-        directed = as_flag(directed, "directed")
+        directed = check_arrays.as_flag(directed, "directed")
         if labels is not None:
             advice = (
                 "number the vertices in order of their labels, for instance with "
                 "Graph.from_arcs([], [], [], labels=labels).vertices(tails), or let "
                 "Graph.from_dataframe do it"
             )
-        tail_column = vertex_column(tails, "tail", advice)
-        head_column = vertex_column(heads, "head", advice)
+        tail_column = check_arrays.vertex_column(tails, "tail", advice)
+        head_column = check_arrays.vertex_column(heads, "head", advice)
         values = weight_column(weights)
         if not tail_column.size == head_column.size == values.size:
             raise ValueError(
                 f"{tail_column.size} tails, {head_column.size} heads and {values.size} weights: "
                 "the three must be equally long"
             )
-        count = vertex_count(n, tail_column, head_column, coordinates, labels)
+        count = check_arrays.vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
-        ends = _check_ends(tail_column, head_column, count, names, advice, own_ids)
+        try:
+            ends = check_arrays.ends_within(tail_column, head_column, count)
+        except VertexError as error:
+            if all(are_labels(column, names, count) for column in (tail_column, head_column)):
+                raise VertexError(f"{error}; these are labels: {advice}") from None
+            if labels is None:
+                raise VertexError(f"{error}; {own_ids}") from None
+            raise
         reduced = csr.reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
-            **reduced, coordinates=coordinate_pairs(coordinates, count), labels=names
+            **reduced, coordinates=check_arrays.coordinate_pairs(coordinates, count), labels=names
         )
 
     @classmethod
@@ -418,13 +416,15 @@ class Graph:
         edges = frames.as_frame(edges, "edges", columns)
         if nodes is not None:
             nodes = frames.as_frame(nodes, "nodes", "pandas.DataFrame(index=ids) makes one of ids")
-        arcs = frames.arcs_of(edges, tail, head, weight, nodes)
+        tails, heads, weights, ids = frames.arcs_of(edges, tail, head, weight, nodes)
         return cls.from_arcs(
-            *arcs[:3],
-            n=arcs.ids.size,
+            tails,
+            heads,
+            weights,
+            n=ids.size,
             directed=directed,
             coordinates=None if nodes is None else frames.node_coordinates(nodes),
-            labels=arcs.ids,
+            labels=ids,
         )
 
     @classmethod
@@ -883,13 +883,16 @@ class Graph:
             As `arc` does, for the first pair that is none; not as many tails as heads.
         """
         advice = "g.vertices(labels) turns labels into vertices"
-        tails, heads = vertex_column(us, "tail", advice), vertex_column(vs, "head", advice)
+        tails, heads = (
+            check_arrays.vertex_column(us, "tail", advice),
+            check_arrays.vertex_column(vs, "head", advice),
+        )
         if tails.size != heads.size:
             raise ValueError(
                 f"{tails.size} tails and {heads.size} heads: they must be equally many"
             )
         try:
-            ends = ends_within(tails, heads, self.n)
+            ends = check_arrays.ends_within(tails, heads, self.n)
         except VertexError as error:
             both = np.concatenate((tails, heads)).astype(object)
             odd = both[(both < 0) | (both >= self.n)][0]
@@ -1128,8 +1131,8 @@ class Graph:
         O(k log k) time, and a copy of the weights when they are first looked at; all else is
         shared.
         """
-        places = arc_column(arcs, self.m)
-        refuse_mask(weights, "weights")
+        places = check_arrays.arc_column(arcs, self.m)
+        check_arrays.refuse_mask(weights, "weights")
         given: Any = [weights] if np.ndim(weights) == 0 else weights
         column = weight_column(given)
         if np.ndim(weights) == 0:
@@ -1163,7 +1166,7 @@ class Graph:
         IndexError, TypeError
             No positions of arcs.
         """
-        places = arc_column(arcs, self.m)
+        places = check_arrays.arc_column(arcs, self.m)
         dtype = self.weights.dtype
         return self._change_at(places, np.full(places.size, closed_weight(dtype), dtype))
 
@@ -1471,20 +1474,3 @@ class Change(NamedTuple):
         places = np.concatenate([before.places, self.places])
         values = np.concatenate([before.values, self.values])
         return Change(before.graph, *last_of_each(places, values))
-
-
-def _check_ends(
-    tails: Array, heads: Array, n: int, labels: Labels, advice: str, own_ids: str = ""
-) -> tuple[Array, Array]:
-    """Return tails and heads as vertices; where all are labels instead, give `advice`.
-
-    To a graph without labels `own_ids` is what there is to say.
-    """
-    try:
-        return ends_within(tails, heads, n)
-    except VertexError as error:
-        if are_labels(tails, labels, n) and are_labels(heads, labels, n):
-            raise VertexError(f"{error}; these are labels: {advice}") from None
-        if labels is None and own_ids:
-            raise VertexError(f"{error}; {own_ids}") from None
-        raise

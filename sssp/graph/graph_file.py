@@ -97,7 +97,10 @@ def unpack(
     fields = {name: meta[name] for name in ("directed", *_COUNTS)}
     fields |= {name: arrays[name] for name in _ARC_ARRAYS}
     fields["row_arc"] = arrays.get("row_arc")
-    fields["weights"] = _unpack_weights(meta, fields)
+    weights = arrays["weights"]
+    if "closed_arcs" not in meta and weights.dtype == INT32 and np.iinfo(INT32).max in weights:
+        # in a file of an older release the greatest number is a weight
+        fields["weights"] = weights.astype(INT64)
     fault = _shape_fault(fields) or _value_fault(fields) or _rows_fault(fields)
     if fault:
         raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
@@ -111,15 +114,6 @@ def unpack(
         raise GraphFormatError(f"the coordinates are not those of {n} vertices", path=path)
     fields["labels"] = _unpack_labels(path, n, meta, arrays)
     return fields
-
-
-def _unpack_weights(meta: dict[str, Any], fields: dict[str, Any]) -> Array:
-    """Return the weights; of an old file, in a dtype whose greatest number is not among them."""
-    weights: Array = fields["weights"]
-    old = "closed_arcs" not in meta
-    if old and weights.dtype == INT32 and weights.size and weights.max() == np.iinfo(INT32).max:
-        return weights.astype(INT64)
-    return weights
 
 
 def _shape_fault(fields: dict[str, Any]) -> str | None:

@@ -53,7 +53,11 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     for first, rows in _blocks(matrix):
         low = rows.min().item()
         if floats and not low > -np.inf:
-            _refuse(rows, first)
+            row, column = np.argwhere(~(rows > -np.inf))[0]
+            raise ValueError(
+                f"entry ({first + row}, {column}) of the matrix is {rows[row, column]}; "
+                "where there is no arc write inf (or 0)"
+            )
         high = rows.max(where=rows < np.inf, initial=0).item() if floats else rows.max().item()
         least, greatest = low if least is None else min(least, low), max(greatest, high)
     least = 0 if least is None or least == np.inf else least
@@ -70,14 +74,6 @@ def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     step = max(1, BLOCK // max(1, len(matrix)))
     for first in range(0, len(matrix), step):
         yield first, matrix[first : first + step]
-
-
-def _refuse(rows: NDArray[Any], first: int) -> None:
-    row, column = np.argwhere(~(rows > -np.inf))[0]
-    raise ValueError(
-        f"entry ({first + row}, {column}) of the matrix is {rows[row, column]}; "
-        "where there is no arc write inf (or 0)"
-    )
 
 
 class MatrixGraph(Graph):

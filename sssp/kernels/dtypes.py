@@ -30,18 +30,14 @@ def infinity(dtype: Number) -> Any:
     wraps; infinity for floats.
     """
     kind: Number = np.dtype(dtype)
-    if kind.kind == "f":
-        return kind.type(np.inf)
-    return kind.type((1 << (8 * kind.itemsize - 2)) - 1)
+    return kind.type(np.inf if kind.kind == "f" else (1 << (8 * kind.itemsize - 2)) - 1)
 
 
 @cache
 def largest_distance(dtype: Number) -> Any:
     """Return the greatest distance that a solver working in `dtype` can hold."""
     kind: Number = np.dtype(dtype)
-    if kind.kind == "f":
-        return np.finfo(kind).max
-    return kind.type(infinity(kind) - 1)
+    return np.finfo(kind).max if kind.kind == "f" else kind.type(infinity(kind) - 1)
 
 
 @cache
@@ -58,9 +54,7 @@ def safe_length(dtype: Number) -> float:
 def unreached(dtype: Number) -> Any:
     """Return what stands for the distance of an unreached vertex: ``iinfo.max`` or ``inf``."""
     kind: Number = np.dtype(dtype)
-    if kind.kind == "f":
-        return kind.type(np.inf)
-    return kind.type(np.iinfo(kind).max)
+    return kind.type(np.inf if kind.kind == "f" else np.iinfo(kind).max)
 
 
 def distance_dtype(dtype: DTypeLike | None, weights: Number) -> Number | None:
