@@ -21,51 +21,33 @@ from typing import Any
 #: the only place that states the version; pyproject.toml reads it here
 __version__ = "0.1.0"
 
-#: the module that defines each public name
-_HOMES = {
-    "AStar": "methods",
-    "BellmanFord": "methods",
-    "BreadthFirst": "methods",
-    "ClosureBySquaring": "methods",
-    "ClosureByWarshall": "methods",
-    "DeltaStepping": "methods",
-    "DeviceError": "errors",
-    "Dijkstra": "methods",
-    "DistanceOverflowError": "errors",
-    "FloydWarshall": "methods",
-    "Graph": "graph",
-    "GraphFormatError": "errors",
-    "Hierarchy": "prepared.hierarchy",
-    "JobError": "errors",
-    "Johnson": "methods",
-    "MissingExtraError": "errors",
-    "NearestFacilities": "results",
-    "NegativeCycleError": "errors",
-    "NegativeWeightError": "errors",
-    "RepeatedSquaring": "methods",
-    "SSSPError": "errors",
-    "ShortestPaths": "results",
-    "ThresholdDijkstra": "methods",
-    "Trips": "results",
-    "UnreachableError": "errors",
-    "VerificationError": "errors",
-    "VertexError": "errors",
-    "all_pairs": "calls.all_pairs",
-    "betweenness": "calls.betweenness",
-    "iter_blocks": "calls.many_sources",
-    "nearest": "calls.nearest",
-    "pairs": "calls.pairs",
-    "prepare": "prepared.prepare",
-    "read_graph": "graph",
-    "read_hierarchy": "prepared.prepare",
-    "reduce": "calls.many_sources",
-    "road_like": "datasets.generate",
-    "run": "apps.jobs.job",
-    "set_threads": "engine.threads",
-    "shortest_paths": "calls.shortest_paths",
-    "transitive_closure": "calls.all_pairs",
-    "verify": "certificate",
+#: the public names, by the module that defines them
+_NAMES = {
+    "apps.jobs.job": "run",
+    "calls.all_pairs": "all_pairs transitive_closure",
+    "calls.betweenness": "betweenness",
+    "calls.many_sources": "iter_blocks reduce",
+    "calls.nearest": "nearest",
+    "calls.pairs": "pairs",
+    "calls.shortest_paths": "shortest_paths",
+    "certificate": "verify",
+    "datasets.generate": "road_like",
+    "engine.threads": "set_threads",
+    "errors": (
+        "DeviceError DistanceOverflowError GraphFormatError JobError MissingExtraError "
+        "NegativeCycleError NegativeWeightError SSSPError UnreachableError VerificationError "
+        "VertexError"
+    ),
+    "graph": "Graph read_graph",
+    "methods": (
+        "AStar BellmanFord BreadthFirst ClosureBySquaring ClosureByWarshall DeltaStepping "
+        "Dijkstra FloydWarshall Johnson RepeatedSquaring ThresholdDijkstra"
+    ),
+    "prepared.hierarchy": "Hierarchy",
+    "prepared.prepare": "prepare read_hierarchy",
+    "results": "NearestFacilities ShortestPaths Trips",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 #: the modules that a user may import, which are here without that too
 _MODULES = ("certificate", "csgraph", "datasets", "errors", "loaders", "methods")

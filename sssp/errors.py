@@ -21,6 +21,7 @@ shortens texts of files and users in messages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import islice
 from os import PathLike, fspath
 from typing import Any
@@ -85,13 +86,12 @@ class GraphFormatError(SSSPError, ValueError):
         super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_format_error, (self.reason, self.path, self.line_number, self.line)
-
-
-def _rebuild_format_error(
-    reason: str, path: str | None, line_number: int | None, line: str | None
-) -> GraphFormatError:
-    return GraphFormatError(reason, path=path, line_number=line_number, line=line)
+        facts: dict[str, Any] = {
+            "path": self.path,
+            "line_number": self.line_number,
+            "line": self.line,
+        }
+        return partial(type(self), self.reason, **facts), ()
 
 
 class VertexError(SSSPError, IndexError):

@@ -116,7 +116,11 @@ class DeltaStepping(Method):
     delta: float | None = None
 
     def __post_init__(self) -> None:
-        if self.delta is not None and not _is_positive(self.delta):
+        given: Any = self.delta
+        if given is None:
+            return
+        is_number = isinstance(given, numbers.Real) and not isinstance(given, bool)
+        if not (is_number and 0 < given < float("inf")):
             raise ValueError(f"delta must be a positive number, not {shortened(self.delta)}")
 
 
@@ -214,10 +218,7 @@ class Sweep(Method):
 
     name: ClassVar[str] = "sweep"
     task: ClassVar[str] = "sweep"
-    solvers: ClassVar[dict[str, str]] = {
-        "cpu": "sssp.cpu.sweep.sweep_driver",
-        "cuda": "sssp.cuda.sweep.sweep_driver",
-    }
+    solvers: ClassVar[dict[str, str]] = _twins("sweep.sweep_driver")
     statistics: ClassVar[dict[str, str]] = {
         "climbed": "vertices passed on the way up",
         "swept": "vertices whose distance was found from those above",
@@ -309,33 +310,18 @@ class ClosureBySquaring(Method):
     early_stop: bool = True
 
 
-def _is_positive(value: Any) -> bool:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and 0 < value < float("inf")
-
-
 def _by_name(*kinds: type[Method]) -> dict[str, type[Method]]:
     return {kind.name: kind for kind in kinds}
 
 
 #: methods of ``shortest_paths``; ``all_pairs`` runs them from every vertex
-METHODS = _by_name(
-    Dijkstra,
-    DeltaStepping,
-    BellmanFord,
-    ThresholdDijkstra,
-    BreadthFirst,
-)
+METHODS = _by_name(Dijkstra, DeltaStepping, BellmanFord, ThresholdDijkstra, BreadthFirst)
 #: methods of ``pairs`` alone
 TRIP_METHODS = _by_name(AStar)
 #: methods on a hierarchy; no others answer there
 SWEEP_METHODS = _by_name(Sweep)
 #: methods of ``all_pairs`` alone
-DENSE_METHODS = _by_name(
-    FloydWarshall,
-    RepeatedSquaring,
-    Johnson,
-)
+DENSE_METHODS = _by_name(FloydWarshall, RepeatedSquaring, Johnson)
 #: methods of ``transitive_closure``
 CLOSURE_METHODS = _by_name(ClosureByWarshall, ClosureBySquaring)
 

@@ -12,7 +12,7 @@ import pytest
 
 import sssp
 from sssp import Graph
-from sssp.graph import html
+from sssp.graph import drawing
 
 PNG = b"\x89PNG"
 
@@ -78,12 +78,12 @@ def test_what_cannot_be_drawn_shows_what_it_prints(
     for shown in nothing:
         assert pictures_of(shown) == []
     assert "&lt;ShortestPaths from vertex 0" in nothing[3]._repr_html_()
-    monkeypatch.setattr(html, "MOST_ARCS", town.m - 1)
+    monkeypatch.setattr(drawing, "MOST_ARCS", town.m - 1)
     assert pictures_of(town) == []
 
 
 def test_without_matplotlib_there_is_no_picture(
     town: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(html, "find_spec", lambda name: None)
+    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
     assert pictures_of(town) == []

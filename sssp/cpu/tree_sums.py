@@ -25,8 +25,7 @@ from sssp.engine.exact_sums import join_parts
 from sssp.errors import DistanceOverflowError
 from sssp.graph.arc_orders import order_of_heads
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.csr import arc_position, seal
-from sssp.graph.input_rows import pick
+from sssp.graph.csr import arc_position, pick, seal
 from sssp.kernels.dtypes import INDEX, OFFSET, unreached
 from sssp.kernels.jit import UNCOUNTED, njit
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sssp.graph.csr import order_by_head
-from sssp.graph.frozen import frozen
-from sssp.graph.input_rows import pick
+from sssp.graph.csr import freeze, pick, transpose
 from sssp.kernels.dtypes import OFFSET
 from sssp.kernels.jit import njit
 
@@ -24,6 +22,7 @@ SAMPLE = 1 << 16
 
 @njit
 def _insertion_sort(order, weights, first, last):
+    """Sort a few arcs by weight; equal ones keep their order."""
     for i in range(first + 1, last):
         arc = order[i]
         j = i
@@ -34,37 +33,8 @@ def _insertion_sort(order, weights, first, last):
 
 
 @njit
-def _sink(order, weights, first, place, stop):
-    """Let an arc of a heap, whose places count from `first`, sink below all that are heavier."""
-    arc = order[first + place]
-    while 2 * place + 1 < stop:
-        child = 2 * place + 1
-        if child + 1 < stop and _heavier(order[first + child + 1], order[first + child], weights):
-            child += 1
-        if not _heavier(order[first + child], arc, weights):
-            break
-        order[first + place] = order[first + child]
-        place = child
-    order[first + place] = arc
-
-
-@njit
-def _heavier(arc, other, weights):
-    return weights[arc] > weights[other] or (weights[arc] == weights[other] and arc > other)
-
-
-@njit
-def _heap_sort(order, weights, first, last):
-    size = last - first
-    for place in range(size // 2 - 1, -1, -1):
-        _sink(order, weights, first, place, size)
-    for stop in range(size - 1, 0, -1):
-        order[first], order[first + stop] = order[first + stop], order[first]
-        _sink(order, weights, first, 0, stop)
-
-
-@njit
 def _order_kernel(indptr, weights, order):
+    """Write the arcs of every vertex in order of weight, equal ones in order of head."""
     for i in range(order.size):
         order[i] = i
     for v in range(indptr.size - 1):
@@ -72,7 +42,7 @@ def _order_kernel(indptr, weights, order):
         if last - first <= FEW:
             _insertion_sort(order, weights, first, last)
         else:
-            _heap_sort(order, weights, first, last)
+            order[first:last] = first + np.argsort(weights[first:last], kind="mergesort")
 
 
 class ArcsByWeight(NamedTuple):
@@ -104,7 +74,7 @@ def arcs_by_weight(graph: Graph, dtype: np.dtype[Any], *, reverse: bool = False)
         weights = base.weights_as(dtype)
         order = np.empty(base.m, OFFSET)
         _order_kernel(base.indptr, weights, order)
-        return ArcsByWeight(base.indptr, frozen(base.indices[order]), frozen(weights[order]))
+        return ArcsByWeight(base.indptr, freeze(base.indices[order]), freeze(weights[order]))
 
     return graph._cached(f"{'reverse ' if reverse else ''}arcs by weight, {dtype}", build)
 
@@ -114,13 +84,13 @@ def typical_weight(graph: Graph) -> float:
 
     It is one of the weights, so it cannot overflow. Found on first use and kept.
     """
-    return float(graph._cached("typical weight", lambda: _median(graph)))
 
+    def build() -> float:
+        sample = graph.weights[:: max(1, graph.m // SAMPLE)]
+        positive = sample[sample > 0]
+        return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
 
-def _median(graph: Graph) -> float:
-    sample = graph.weights[:: max(1, graph.m // SAMPLE)]
-    positive = sample[sample > 0]
-    return float(np.quantile(positive, 0.5, method="lower")) if positive.size else 0.0
+    return graph._cached("typical weight", build)
 
 
 def unsigned_arcs(
@@ -157,22 +127,17 @@ class ArcsByHead(NamedTuple):
     weights: NDArray[Any]
 
 
-def order_of_heads(
-    graph: Graph,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+def order_of_heads(graph: Graph) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Return the arcs by head: where those into each vertex begin, tails, and which arcs they are.
 
     Made on first use and kept, also for graphs that differ in weights alone. O(n + m) time.
     """
 
-    def build() -> tuple[NDArray[Any], ...]:
-        order = order_by_head(graph.n, graph.indices)
-        counts = np.bincount(graph.indices, minlength=graph.n)
-        indptr = np.concatenate(([0], np.cumsum(counts, dtype=OFFSET)))
-        return frozen(indptr), frozen(pick(graph.tails, order)), order
+    def build() -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+        indptr, tails, order = transpose(graph.indptr, graph.indices)
+        return freeze(indptr), freeze(tails), order
 
-    indptr, tails, order = graph._shared("arcs by head", build)
-    return indptr, tails, order
+    return graph._shared("arcs by head", build)
 
 
 def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
@@ -182,6 +147,6 @@ def arcs_by_head(graph: Graph, dtype: np.dtype[Any]) -> ArcsByHead:
     """
     indptr, tails, order = order_of_heads(graph)
     weights = graph._cached(
-        f"weights by head, {dtype}", lambda: frozen(pick(graph.weights_as(dtype), order))
+        f"weights by head, {dtype}", lambda: freeze(pick(graph.weights_as(dtype), order))
     )
     return ArcsByHead(indptr, tails, weights)

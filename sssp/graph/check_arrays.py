@@ -105,7 +105,11 @@ def _as_given(array: Array, values: Any, name: str) -> Array:
             raise too_large(max(numbers, key=abs), name) from None
     if array.dtype.kind != "O":
         return array
-    known = [math.nan if _is_missing(number) else number for number in numbers]
+    # (pandas is not loaded for its NA, which is equal to nothing)
+    known = [
+        math.nan if number is None or type(number).__name__ == "NAType" else number
+        for number in numbers
+    ]
     if not all(isinstance(number, Real) for number in known):
         return array
     try:
@@ -113,11 +117,6 @@ def _as_given(array: Array, values: Any, name: str) -> Array:
     except OverflowError:  # an int beyond all floats
         whole = [number for number in known if isinstance(number, int)]
         raise too_large(max(whole, key=abs), name) from None
-
-
-def _is_missing(value: Any) -> bool:
-    # (pandas is not loaded to find that out, and its NA is equal to nothing)
-    return value is None or type(value).__name__ == "NAType"
 
 
 def too_large(number: Any, name: str) -> DistanceOverflowError:
@@ -141,11 +140,7 @@ def vertex_column(values: ArrayLike, name: str, advice: str) -> Array:
 
 
 def vertex_count(
-    n: SupportsIndex | None,
-    tails: Array,
-    heads: Array,
-    coordinates: ArrayLike | None,
-    labels: Any,
+    n: SupportsIndex | None, tails: Array, heads: Array, coordinates: ArrayLike | None, labels: Any
 ) -> int:
     """Return the number of vertices: `n` if given, else what the other arguments imply."""
     if n is not None:

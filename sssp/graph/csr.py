@@ -1,4 +1,4 @@
-"""From a list of arcs to CSR arrays, and what can be told of these, in O(n + m).
+"""From a list of arcs to CSR arrays, and what can be told of these, in O(n + m); input rows.
 
 Two stable counting-sort passes, by head and then by tail, bring the arcs into order; parallel ones
 stand side by side then, and merge. Whoever calls has checked the arrays.
@@ -6,7 +6,7 @@ stand side by side then, and merge. Whoever calls has checked the arrays.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,22 +62,6 @@ def _twins_kernel(indptr, indices, twins):
 
 
 @njit
-def _compact_kernel(stays, indices, weights, rows, before, kept_indices, kept_weights, kept_rows):
-    """Move the arcs that stay together; `before` counts those before each arc, and all.
-
-    The three arrays of kept arcs are longer by one, for what is written and then written over.
-    """
-    kept = 0
-    for arc in range(stays.size):
-        before[arc] = kept
-        kept_indices[kept] = indices[arc]
-        kept_weights[kept] = weights[arc]
-        kept_rows[kept] = rows[arc]
-        kept += stays[arc]
-    before[stays.size] = kept
-
-
-@njit
 def _stable_sort_kernel(keys, order, starts, reordered):
     """Rearrange `order` by ``keys[order]``; `starts` comes zeroed, of length ``n + 1``."""
     for i in range(order.size):
@@ -105,31 +89,37 @@ def _lightest_kernel(weights, is_new, places):
             places[arc] = place
 
 
-class CSR(NamedTuple):
-    """Arcs ordered by tail and head, none parallel.
+@njit
+def _pick_kernel(values, places, chosen):
+    """Write ``values[places]``; a place of -1 is the last."""
+    for i in range(places.size):
+        chosen[i] = values[places[i]]
 
-    Attributes
-    ----------
-    indptr : ndarray of int64, shape (n + 1,)
-        Where the arcs of each vertex begin.
-    indices : ndarray of int32, shape (m,)
-        Heads.
-    weights : ndarray, shape (m,)
-        In the dtype that was given.
-    rows : ndarray of int32 or int64, shape (m,)
-        Which of the given arcs each one is.
-    order : ndarray of int32 or int64, shape (k,)
-        The given arcs by tail and head.
-    is_new : ndarray of bool, shape (k,)
-        Which of them, in that order, are not parallel to the one before.
-    """
 
-    indptr: Array
-    indices: Array
-    weights: Array
-    rows: Array
-    order: Array
-    is_new: Array
+@njit
+def _lightest_rows_kernel(row_arc, values, lightest):
+    """Write the lightest row of every arc, the first among equals; `lightest` comes as -1."""
+    for row in range(row_arc.size):
+        arc = row_arc[row]
+        if arc >= 0:
+            best = lightest[arc]
+            if best < 0 or values[row] < values[best]:
+                lightest[arc] = row
+
+
+@njit
+def _lightest_of_both_kernel(twins, values, lightest):
+    """Give both arcs of an undirected one the lighter of their rows, the first among equals."""
+    for arc in range(twins.size):
+        twin = twins[arc]
+        if twin > arc:
+            row, other = lightest[arc], lightest[twin]
+            if row < 0 or (
+                other >= 0
+                and (values[other] < values[row] or (values[other] == values[row] and other < row))
+            ):
+                row = other
+            lightest[arc] = lightest[twin] = row
 
 
 def row_dtype(count: int) -> np.dtype[Any]:
@@ -137,7 +127,7 @@ def row_dtype(count: int) -> np.dtype[Any]:
     return INDEX if count <= np.iinfo(INDEX).max else OFFSET
 
 
-def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
+def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> tuple[Array, ...]:
     """Sort arcs by tail and head and merge parallel ones to the lightest.
 
     Parameters
@@ -151,12 +141,23 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
 
     Returns
     -------
-    CSR
-        New arrays; of equal parallel arcs the first row stays.
+    indptr : ndarray of int64, shape (n + 1,)
+        Where the arcs of each vertex begin.
+    indices : ndarray of int32, shape (m,)
+        Heads.
+    weights : ndarray, shape (m,)
+        In the dtype that was given.
+    rows : ndarray of int32 or int64, shape (m,)
+        Which of the given arcs each one is; of equal parallel ones the first.
+    order : ndarray of int32 or int64, shape (k,)
+        The given arcs by tail and head.
+    is_new : ndarray of bool, shape (k,)
+        Which of them, in that order, are not parallel to the one before.
     """
     k = tails.size
     order = np.arange(k, dtype=row_dtype(k))
-    if not _is_sorted(tails, heads):
+    falls = (tails[1:] == tails[:-1]) & (heads[1:] < heads[:-1])
+    if (falls | (tails[1:] < tails[:-1])).any():
         order = _stable_sort(heads, order, n)
         order = _stable_sort(tails, order, n)
     tails, heads, weights = tails[order], heads[order], weights[order]
@@ -169,42 +170,21 @@ def build_csr(n: int, tails: Array, heads: Array, weights: Array) -> CSR:
         tails, heads, weights, rows = tails[places], heads[places], weights[places], order[places]
     indptr = np.zeros(n + 1, OFFSET)
     np.cumsum(np.bincount(tails, minlength=n), out=indptr[1:])
-    return CSR(indptr, heads, weights, rows, order, is_new)
+    return indptr, heads, weights, rows, order, is_new
 
 
-def _is_sorted(tails: Array, heads: Array) -> bool:
-    """Whether arcs stand in order of tail and head."""
-    falls = (tails[1:] == tails[:-1]) & (heads[1:] < heads[:-1])
-    falls |= tails[1:] < tails[:-1]
-    return not falls.any()
-
-
-class Reduced(NamedTuple):
-    """Arcs as a graph keeps them, and what became of the others.
-
-    Attributes
-    ----------
-    arcs : CSR
-        The kept arcs; ``arcs.rows`` are input rows.
-    row_arc : ndarray of int32 or int64, shape (input rows,), or None
-        The kept arc of every input row, in the row's direction; -1 for a dropped self-loop. None
-        if ``arcs.rows`` tells as much: one arc a row, one row an arc.
-    parallel_arcs : int
-        Input arcs that a lighter or earlier parallel one replaced.
-    self_loops : int
-        Non-negative self-loops among the input, dropped.
-    """
-
-    arcs: CSR
-    row_arc: Array | None
-    parallel_arcs: int
-    self_loops: int
-
-
-def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed: bool) -> Reduced:
+def reduce_arcs(
+    n: int, tails: Array, heads: Array, weights: Array, *, directed: bool
+) -> dict[str, Any]:
     """Drop non-negative self-loops, double undirected arcs, sort, and merge parallel ones.
 
     Parameters are those of `build_csr`, and whether each arc stands for one direction only.
+
+    Returns
+    -------
+    dict
+        Attributes of a `Graph` by name; ``row_arc`` is None if ``arc_origin`` tells as much: one
+        arc a row, one row an arc.
     """
     given = tails.size
     rows = None  # input row of every arc that is built in; None: its own place
@@ -214,81 +194,67 @@ def reduce_arcs(n: int, tails: Array, heads: Array, weights: Array, *, directed:
         tails, heads, weights = tails[rows], heads[rows], weights[rows]
     kept = tails.size
     if not directed:
-        both = _both_ways(tails, heads)
-        rows = both.rows if rows is None else rows[both.rows]
-        tails, heads, weights = both.tails, both.heads, weights[both.rows]
-    arcs = build_csr(n, tails, heads, weights)
+        tails, heads, given_arcs, backward = _both_ways(tails, heads)
+        rows = given_arcs if rows is None else rows[given_arcs]
+        weights = weights[given_arcs]
+    indptr, indices, weights, arc_origin, order, is_new = build_csr(n, tails, heads, weights)
     row_arc = None
-    remaining = arcs.rows.size
+    remaining = arc_origin.size
     if not directed or remaining < kept:
-        became = np.empty_like(arcs.order)
-        became[arcs.order] = np.cumsum(arcs.is_new, dtype=became.dtype) - 1
+        became = np.empty_like(order)
+        became[order] = np.cumsum(is_new, dtype=became.dtype) - 1
         row_arc = np.full(given, -1, became.dtype)
-        row_arc[~loops] = became if directed else became[~both.backward]
+        row_arc[~loops] = became if directed else became[~backward]
     if rows is not None:
-        arcs = arcs._replace(rows=rows[arcs.rows].astype(row_dtype(given)))
+        arc_origin = rows[arc_origin].astype(row_dtype(given))
     if not directed:
-        remaining = (remaining + self_loops_of(arcs.indptr, arcs.indices).size) // 2
-    return Reduced(arcs, row_arc, kept - remaining, int(np.count_nonzero(loops)))
+        remaining = (remaining + self_loops_of(indptr, indices).size) // 2
+    return {
+        "indptr": indptr,
+        "indices": indices,
+        "weights": weights,
+        "arc_origin": arc_origin,
+        "row_arc": row_arc,
+        "input_arcs": given,
+        "parallel_arcs": kept - remaining,
+        "self_loops": given - kept,
+        "directed": directed,
+    }
 
 
-class _BothWays(NamedTuple):
-    tails: Array
-    heads: Array
-    rows: Array
-    backward: Array
+def _both_ways(tails: Array, heads: Array) -> tuple[Array, Array, Array, Array]:
+    """Store each arc in both directions side by side, a self-loop once.
 
-
-def _both_ways(tails: Array, heads: Array) -> _BothWays:
-    """Store each arc in both directions side by side, a self-loop once."""
+    Returns
+    -------
+    tails, heads : ndarray of int32
+    rows : ndarray of int64
+        The given arc of each.
+    backward : ndarray of bool
+        Which are turned around.
+    """
     rows = np.repeat(np.arange(tails.size), np.where(tails == heads, 1, 2))
     backward = np.zeros(rows.size, bool)
     backward[1:] = rows[1:] == rows[:-1]
-    forward_tails, forward_heads = tails[rows], heads[rows]
-    return _BothWays(
-        np.where(backward, forward_heads, forward_tails),
-        np.where(backward, forward_tails, forward_heads),
-        rows,
-        backward,
-    )
+    tails, heads = tails[rows], heads[rows]
+    return np.where(backward, heads, tails), np.where(backward, tails, heads), rows, backward
 
 
-class Compacted(NamedTuple):
-    """Arcs without some of them.
+def compact(
+    indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array
+) -> tuple[Array, ...]:
+    """Leave out the arcs for which `stays` is false.
 
-    Attributes
-    ----------
+    Returns
+    -------
     indptr, indices, weights, rows : ndarray
-        As in `CSR`.
+        Of those that stay.
     before : ndarray of int32 or int64, shape (m + 1,)
         How many arcs stay of those before each one: the new position of one that stays.
     """
-
-    indptr: Array
-    indices: Array
-    weights: Array
-    rows: Array
-    before: Array
-
-
-def compact(indptr: Array, indices: Array, weights: Array, rows: Array, stays: Array) -> Compacted:
-    """Leave out the arcs for which `stays` is false."""
-    m, kept = stays.size, int(np.count_nonzero(stays))
-    before = np.empty(m + 1, row_dtype(m))
-    heads = np.empty(kept + 1, indices.dtype)
-    least, origins = np.empty(kept + 1, weights.dtype), np.empty(kept + 1, rows.dtype)
-    _compact_kernel(
-        seal(stays),
-        seal(indices),
-        seal(weights),
-        seal(rows),
-        before,
-        heads,
-        least,
-        origins,
-    )
-    offsets = before[indptr].astype(OFFSET)
-    return Compacted(offsets, heads[:kept], least[:kept], origins[:kept], before)
+    before = np.zeros(stays.size + 1, row_dtype(stays.size))
+    np.cumsum(stays, out=before[1:])
+    return before[indptr].astype(OFFSET), indices[stays], weights[stays], rows[stays], before
 
 
 def arc_positions(indptr: Array, indices: Array, tails: Array, heads: Array) -> NDArray[np.int64]:
@@ -318,22 +284,22 @@ def self_loops_of(indptr: Array, indices: Array) -> NDArray[np.int64]:
     return np.flatnonzero(tails_of(indptr) == indices)
 
 
-def order_by_head(n: int, indices: Array) -> Array:
-    """Return the permutation of the arcs that turns CSR into its transpose.
-
-    Parameters
-    ----------
-    n : int
-        Number of vertices.
-    indices : ndarray of int32, shape (m,)
-        Heads of the arcs, which stand in order of tail.
+def transpose(indptr: Array, indices: Array) -> tuple[Array, Array, Array]:
+    """Return the arcs by head, those of one head in order of their tails.
 
     Returns
     -------
-    ndarray of int32 or int64, shape (m,)
-        Positions ordered by head; those of one head keep the order of their tails.
+    indptr : ndarray of int64, shape (n + 1,)
+        Where the arcs into each vertex begin.
+    tails : ndarray of int32, shape (m,)
+    order : ndarray of int32 or int64, shape (m,)
+        Which arcs they are.
     """
-    return _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
+    n = indptr.size - 1
+    order = _stable_sort(indices, np.arange(indices.size, dtype=row_dtype(indices.size)), n)
+    into = np.zeros(n + 1, OFFSET)
+    np.cumsum(np.bincount(indices, minlength=n), out=into[1:])
+    return into, pick(tails_of(indptr), order), order
 
 
 def tails_of(indptr: Array) -> Array:
@@ -352,3 +318,80 @@ def seal(array: Array) -> Array:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def lightest_rows(
+    row_arc: Array, values: Array, m: int, twins: Array | None
+) -> tuple[Array, Array]:
+    """Find the lightest row of every arc, as `build_csr` would.
+
+    Parameters
+    ----------
+    row_arc : ndarray of int32 or int64, shape (k,)
+        The arc of every row, -1 for none. Every arc, or its twin, has a row.
+    values : ndarray, shape (k,)
+        Weights of the rows, without NaN.
+    m : int
+        Number of arcs.
+    twins : ndarray of int32 or int64, shape (m,), or None
+        As of `twins_of`, if a row stands for both directions.
+
+    Returns
+    -------
+    rows : ndarray of int32 or int64, shape (m,)
+        The row of every arc.
+    weights : ndarray, shape (m,)
+        The weights of these rows.
+    """
+    values = seal(values)
+    lightest = np.full(m, -1, row_dtype(values.size))
+    _lightest_rows_kernel(seal(row_arc), values, lightest)
+    if twins is not None:
+        _lightest_of_both_kernel(seal(twins), values, lightest)
+    return lightest, pick(values, lightest)
+
+
+def pick(values: Array, places: Array) -> Array:
+    """Return ``values[places]``, without copying the places to 64 bits first, as NumPy does.
+
+    That copy would take longer than all else.
+    """
+    chosen = np.empty(places.size, values.dtype)
+    _pick_kernel(seal(values), seal(places), chosen)
+    return chosen
+
+
+def move(positions: Array, places: Array) -> Array:
+    """Return ``places[positions]``, but -1 where a position is -1."""
+    return pick(np.append(places, places.dtype.type(-1)), positions)
+
+
+def rows_are_own(row_arc: Array, arc_origin: Array) -> bool:
+    """Tell whether every arc is that of its row, so that no row stands for two arcs."""
+    # (rows are within; to make sure of it takes NumPy half as long again)
+    arcs = row_arc.take(arc_origin, mode="clip")
+    return np.array_equal(arcs, np.arange(arcs.size, dtype=arcs.dtype))
+
+
+class _Memory:
+    """The memory of a frozen array: no array itself, so that NumPy finds nothing to unlock.
+
+    NumPy lets an array be made writable whenever the array that owns its memory could be; one
+    that came over the array interface, from what says that it is read-only, stays so.
+    """
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, array: Array) -> None:
+        interface = array.__array_interface__
+        address, _ = interface["data"]
+        self.__array_interface__ = interface | {"data": (address, True)}
+        self._owner = array
+
+
+def freeze(array: Array) -> Array:
+    """Return an array over the same memory that is read-only for good, and its ``base`` too."""
+    base: object = array.base  # an array, as far as NumPy's own annotations know
+    if isinstance(base, _Memory):
+        return array
+    return np.asarray(_Memory(array))

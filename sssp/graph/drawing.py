@@ -1,19 +1,29 @@
-"""Networks as pictures: lines on Matplotlib's axes, few as lines, many as an image."""
+"""Networks as pictures: lines on Matplotlib's axes, few as lines, many as an image.
+
+An image is drawn here, in one pass over the lines, for Matplotlib takes minutes for many. A line
+leaves ink on the pixels that it passes, in proportion to its length and width there; a pixel gets
+the mean colour of its ink, and is as opaque as it has ink. So an image does not depend on the order
+of the lines, and shows where they are dense even when they are much thinner than a pixel.
+"""
 
 from __future__ import annotations
 
+import base64
+import html
+import io
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sssp.graph.csr import twins_of
+from sssp.graph.csr import seal, twins_of
 from sssp.graph.extras import import_extra
-from sssp.graph.raster import rasterize
 from sssp.graph.sphere import HOW_TO_LOCATE, Box, require_degrees
 from sssp.graph.weights import closed_weight
+from sssp.kernels.jit import njit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +65,99 @@ MOST_LATITUDE = 85
 #: loads that the legend of flows shows
 SHOWN_LOADS = 3
 POINTS_PER_INCH = 72
+#: red, green, blue, and how much ink there is
+CHANNELS = 4
+#: pixels around an image that a line through its edge may still touch
+EDGE = 2
+#: a notebook shows no picture of a graph of more arcs: it takes longer to draw than a reader
+#: waits (New York's 730,100 take a second)
+MOST_ARCS = 1_000_000
+#: of a picture in a notebook, in inches; dots an inch; of letters, in points
+SIDE, DOTS_PER_INCH, LETTERS = 4.0, 100, 8
+
+
+@njit
+def _clip(start, step, least, most, begin, end):
+    """Cut the part of ``start + t * step`` within bounds out of ``begin <= t <= end``.
+
+    One side of the algorithm of Liang and Barsky (1984); nothing is left where ``begin > end``.
+    """
+    if step == 0.0:
+        return (begin, end) if least <= start <= most else (1.0, 0.0)
+    near, far = (least - start) / step, (most - start) / step
+    return max(begin, min(near, far)), min(end, max(near, far))
+
+
+@njit
+def _drop(ink, x, y, red, green, blue, amount):
+    """Share a drop of ink among the four pixels around a point, by how near they are."""
+    column, row = math.floor(x), math.floor(y)
+    right, below = x - column, y - row
+    for down in range(2):
+        for across in range(2):
+            part = amount * (right if across else 1 - right) * (below if down else 1 - below)
+            pixel = ink[row + down, column + across]
+            pixel[0] += part * red
+            pixel[1] += part * green
+            pixel[2] += part * blue
+            pixel[3] += part
+
+
+@njit
+def _ink_kernel(points, tails, heads, shades, colors, widths, west, north, across, down, edge, ink):
+    """Draw lines, each as strands side by side no wider than a pixel.
+
+    Parameters
+    ----------
+    points : float64 (n, 2)
+        Where vertices are.
+    tails, heads : int32 (k,)
+        Ends of the lines.
+    shades : uint8 (k,)
+        Rows of `colors` and `widths`.
+    colors : float64 (p, 4)
+        Red, green, blue, opacity.
+    widths : float64 (p,)
+        In pixels.
+    west, north, across, down : float64
+        The corner of the image, and pixels for each unit to the east and to the south.
+    edge : int
+        How many pixels more than the image `ink` has on every side.
+    ink : float32 (height + 2 edge, width + 2 edge, 4)
+        Sums of ink times colour, and of ink; written.
+    """
+    bottom, right = ink.shape[0] - 2 * edge + 1.0, ink.shape[1] - 2 * edge + 1.0
+    for i in range(tails.size):
+        tail, head, shade = tails[i], heads[i], shades[i]
+        x, y = (points[tail, 0] - west) * across, (north - points[tail, 1]) * down
+        dx = (points[head, 0] - west) * across - x
+        dy = (north - points[head, 1]) * down - y
+        begin, end = _clip(x, dx, -1.0, right, 0.0, 1.0)
+        begin, end = _clip(y, dy, -1.0, bottom, begin, end)
+        if begin > end:
+            continue
+        whole = math.hypot(dx, dy)
+        length = whole * (end - begin)
+        if length == 0.0:
+            continue
+        drops = math.ceil(length)
+        strands = math.ceil(widths[shade])
+        amount = length / drops * widths[shade] / strands * colors[shade, 3]
+        apart = widths[shade] / strands / whole
+        for strand in range(strands):
+            aside = (strand - (strands - 1) / 2) * apart
+            for drop in range(drops):
+                t = begin + (end - begin) * (drop + 0.5) / drops
+                # the centre of a pixel is half a pixel from its corner
+                _drop(
+                    ink,
+                    x + t * dx - aside * dy + edge - 0.5,
+                    y + t * dy + aside * dx + edge - 0.5,
+                    colors[shade, 0],
+                    colors[shade, 1],
+                    colors[shade, 2],
+                    amount,
+                )
 
 
 class Streets(NamedTuple):
@@ -223,13 +326,14 @@ class Map:
         longest = max(self._inches)
         dots = min(DOTS_PER_INCH, MOST_PIXELS / longest)
         wide, high = (max(1, round(side * dots)) for side in self._inches)
-        box = self.box
-        extent = (box.west, box.east, box.south, box.north)
         widths = pen.widths * dots / POINTS_PER_INCH
         image = rasterize(
-            self.coordinates, *streets, grades, pen.colors, widths, extent, (wide, high)
+            self.coordinates, *streets, grades, pen.colors, widths, self.box, (wide, high)
         )
-        self.ax.imshow(image, extent=extent, aspect=self.aspect, zorder=NETWORK_ORDER)
+        west, south, east, north = self.box
+        self.ax.imshow(
+            image, extent=(west, east, south, north), aspect=self.aspect, zorder=NETWORK_ORDER
+        )
 
     def mark(self, vertices: Array, **style: Any) -> None:
         """Set dots on vertices."""
@@ -278,12 +382,7 @@ def street_arcs(graph: Any) -> tuple[Array, Array]:
 
 
 def draw_network(
-    graph: Any,
-    *,
-    ax: Axes | None,
-    extent: Sequence[float] | None,
-    color: Any,
-    linewidth: float | None,
+    graph: Any, ax: Axes | None, extent: Sequence[float] | None, color: Any, linewidth: float | None
 ) -> Axes:
     """Draw lines of one colour; as `Graph.plot`."""
     pen, width = Pen.plain(color, 0), check_width(linewidth)
@@ -298,7 +397,6 @@ def draw_network(
 def draw_flows(
     graph: Any,
     flow: ArrayLike,
-    *,
     ax: Axes | None,
     extent: Sequence[float] | None,
     cmap: Any,
@@ -390,20 +488,18 @@ def amount(number: float, unit: str = "") -> str:
 
 def scale_of_distances(cmap: Any) -> Any:
     """Return a map of colours of Matplotlib; None: viridis but for its lightest part."""
+    colormaps = import_extra("matplotlib", "plot").colormaps
     if cmap is not None:
-        return import_extra("matplotlib", "plot").colormaps.get_cmap(cmap)
-    return _blend(_viridis(np.linspace(0, VISIBLE_PART, GRADES)))
+        return colormaps.get_cmap(cmap)
+    return _blend(colormaps["viridis"](np.linspace(0, VISIBLE_PART, GRADES)))
 
 
 def scale_of_flows(cmap: Any) -> Any:
     """Return a map of colours of Matplotlib; None: from grey to the darkest of viridis."""
     if cmap is not None:
         return scale_of_distances(cmap)
-    return _blend([GREY, *_viridis(np.array([0.5, 0.25, 0]))])
-
-
-def _viridis(parts: Array) -> Any:
-    return import_extra("matplotlib", "plot").colormaps["viridis"](parts)
+    viridis = import_extra("matplotlib", "plot").colormaps["viridis"]
+    return _blend([GREY, *viridis([0.5, 0.25, 0.0])])
 
 
 def _blend(colors: Any) -> Any:
@@ -421,20 +517,11 @@ def _round_numbers(greatest: float) -> list[float]:
 
 def _box_around(points: Array, whole: Box) -> Box:
     """Return the box around points, with a margin, and no smaller than a part of the whole."""
-    box = whole
-    if len(points):
-        lon, lat = points.T
-        box = Box(*map(float, (lon.min(), lat.min(), lon.max(), lat.max())))
+    box = Box(*points.min(axis=0).tolist(), *points.max(axis=0).tolist()) if len(points) else whole
     least = max(LEAST_PART * whole.extent, LEAST_EXTENT)
-    margin = MARGIN * max(box.extent, least)
-
-    def stretched(low: float, high: float) -> tuple[float, float]:
-        more = max(margin, (least - (high - low)) / 2)
-        return low - more, high + more
-
-    west, east = stretched(box.west, box.east)
-    south, north = stretched(box.south, box.north)
-    return Box(west, south, east, north)
+    low, high = np.array(box[:2]), np.array(box[2:])
+    margins = np.maximum(MARGIN * max(box.extent, least), (least - (high - low)) / 2)
+    return Box(*(low - margins).tolist(), *(high + margins).tolist())
 
 
 def _given(extent: Sequence[float], whole: Box) -> Box:
@@ -455,3 +542,104 @@ def _given(extent: Sequence[float], whole: Box) -> Box:
             f"graph of {whole} lies"
         )
     return box
+
+
+def rasterize(
+    points: Array,
+    tails: Array,
+    heads: Array,
+    shades: Array,
+    colors: Array,
+    widths: Array,
+    box: Box,
+    size: tuple[int, int],
+) -> NDArray[np.float32]:
+    """Return an image of straight lines.
+
+    Parameters
+    ----------
+    points : ndarray of float64, shape (n, 2)
+        Where vertices are.
+    tails, heads : ndarray of int32, shape (k,)
+        Ends of the lines; what lies outside of the box is left out.
+    shades : ndarray of uint8, shape (k,)
+        Row of `colors` and `widths` of each line.
+    colors : ndarray of float64, shape (p, 4)
+        Red, green, blue and opacity, 0 to 1.
+    widths : ndarray of float64, shape (p,)
+        In pixels.
+    box : Box
+        What the image shows, in units of the points.
+    size : width, height
+        In pixels.
+
+    Returns
+    -------
+    ndarray of float32, shape (height, width, 4)
+        Red, green, blue and opacity, 0 to 1; the northmost row first. O(k + pixels under lines)
+        time.
+    """
+    west, south, east, north = box
+    width, height = size
+    edge = EDGE + math.ceil(widths.max(initial=0) / 2)
+    ink = np.zeros((height + 2 * edge, width + 2 * edge, CHANNELS), np.float32)
+    scale = width / (east - west), height / (north - south)
+    inputs = map(seal, (points, tails, heads, shades, colors, widths))
+    _ink_kernel(*inputs, west, north, *scale, edge, ink)
+    image = ink[edge : edge + height, edge : edge + width]
+    opacity = image[..., 3]
+    # pixels without ink get the mean colour, so that resampling the image leaves no dark fringes
+    total = opacity.sum(dtype=np.float64)
+    mean = image[..., :3].sum(axis=(0, 1), dtype=np.float64) / total if total else np.ones(3)
+    inked = opacity > 0
+    colored = np.empty_like(image)
+    colored[..., :3] = mean
+    np.divide(image[..., :3], opacity[..., None], out=colored[..., :3], where=inked[..., None])
+    np.minimum(colored[..., :3], 1, out=colored[..., :3])
+    np.minimum(opacity, 1, out=colored[..., 3])
+    return colored
+
+
+def as_html(text: str, graph: Any, draw: Callable[[Axes], Any] | None) -> str:
+    """Return what a notebook shows.
+
+    Parameters
+    ----------
+    text : str
+        What is printed elsewhere.
+    graph : Graph
+        Without coordinates in degrees, with more than `MOST_ARCS` arcs, or without Matplotlib
+        there is no picture.
+    draw : callable, or None
+        Draws on axes; None: there is nothing to draw.
+    """
+    shown = f"<code>{html.escape(text)}</code>"
+    if draw is not None and _can_be_drawn(graph):
+        image = base64.b64encode(_png(draw)).decode("ascii")
+        shown += f'<br><img alt="" src="data:image/png;base64,{image}">'
+    return f"<div>{shown}</div>"
+
+
+def _can_be_drawn(graph: Any) -> bool:
+    if graph.coordinates is None or not 0 < graph.m <= MOST_ARCS or find_spec("matplotlib") is None:
+        return False
+    try:
+        require_degrees(graph.coordinates)
+    except ValueError:
+        return False
+    return True
+
+
+def _png(draw: Callable[[Axes], Any]) -> bytes:
+    """Draw on a figure that pyplot does not know, or a notebook would show it a second time."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    file = io.BytesIO()
+    with matplotlib.rc_context({"font.size": LETTERS}):
+        figure = Figure(figsize=(SIDE, SIDE), dpi=DOTS_PER_INCH, layout="constrained")
+        ax = figure.add_subplot()
+        ax.set_axis_off()
+        draw(ax)
+        figure.savefig(file, format="png", bbox_inches="tight")
+    return file.getvalue()

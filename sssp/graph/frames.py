@@ -10,7 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,32 +53,22 @@ def as_frame(value: Any, name: str, instead: str) -> Any:
     raise TypeError(f"{name} must be a pandas DataFrame, not {type(value).__name__}; {remedy}")
 
 
-class FrameArcs(NamedTuple):
-    """Rows of a frame as arcs, and the ids that became vertices.
+def arcs_of(
+    edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
+) -> tuple[Array, Array, Array, Array]:
+    """Return the rows of `edges` as arcs.
 
-    Attributes
-    ----------
+    Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
+    appearance, row by row, the tail before the head.
+
+    Returns
+    -------
     tails, heads : ndarray of int64, shape (k,)
         Vertices.
     weights : ndarray of int or float, shape (k,)
         No NaN, no minus infinity.
     ids : ndarray of int64 or objects, shape (n,)
         Id of each vertex.
-    """
-
-    tails: Array
-    heads: Array
-    weights: Array
-    ids: Array
-
-
-def arcs_of(
-    edges: Any, tail: Hashable, head: Hashable, weight: Hashable, nodes: Any | None
-) -> FrameArcs:
-    """Return the rows of `edges` as arcs.
-
-    Vertices are numbered in order of the index of `nodes`, without `nodes` in order of first
-    appearance, row by row, the tail before the head.
 
     Raises
     ------
@@ -96,23 +86,30 @@ def arcs_of(
     tail_ids = _ids(_column(edges, tail), f"edges, {tail!r}")
     head_ids = _ids(_column(edges, head), f"edges, {head!r}")
     weights = _weights(_column(edges, weight), f"edges, {weight!r}")
-    node_ids = (
-        np.empty(0, INT64)
-        if nodes is None
-        else _ids(nodes.index.to_flat_index(), "nodes, the index")
-    )
+    node_ids = np.empty(0, INT64)
+    if nodes is not None:
+        node_ids = _ids(nodes.index.to_flat_index(), "nodes, the index")
     # as one column, nodes first, its ids are numbered by first appearance in one go
     known = node_ids.size
-    ids = np.empty(known + 2 * len(edges), _common_dtype(node_ids, tail_ids, head_ids))
+    are_numbers = all(c.dtype == INT64 for c in (node_ids, tail_ids, head_ids) if c.size)
+    ids = np.empty(known + 2 * len(edges), INT64 if are_numbers else object)
     ids[:known], ids[known::2], ids[known + 1 :: 2] = node_ids, tail_ids, head_ids
     try:
         numbers, distinct = _numbered(ids)
     except TypeError:
-        _refuse_unhashable(tail_ids, f"edges, {tail!r}:")
-        _refuse_unhashable(head_ids, f"edges, {head!r}:")
-        _refuse_unhashable(node_ids, "nodes, the index:")
+        texts = (f"edges, {tail!r}:", f"edges, {head!r}:", "nodes, the index:")
+        for column, where in zip((tail_ids, head_ids, node_ids), texts, strict=True):
+            _refuse_unhashable(column, where)
         raise
-    _refuse_twins(node_ids, numbers[:known])
+    # an id that stands for a second time is not numbered by its row
+    twins = np.zeros(known, bool)
+    twins[1:] = numbers[1:known] <= np.maximum.accumulate(numbers[: known - 1]) if known else False
+    _refuse(
+        twins,
+        lambda row: _shown(node_ids, row),
+        "nodes:",
+        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]",
+    )
     tails, heads = numbers[known::2], numbers[known + 1 :: 2]
     if nodes is not None:
         unknown = (tails >= known) | (heads >= known)
@@ -122,7 +119,7 @@ def arcs_of(
             "edges:",
             "have an end that is not in the index of nodes; nodes.set_index(...) brings ids there",
         )
-    return FrameArcs(tails, heads, weights, distinct)
+    return tails, heads, weights, distinct
 
 
 def node_coordinates(nodes: Any) -> Array | None:
@@ -143,7 +140,10 @@ def node_coordinates(nodes: Any) -> Array | None:
     if names is not None:
         columns = [_numbers(_column(nodes, name), name) for name in names]
     elif points is not None:
-        columns = _axes(points)
+        try:
+            columns = [np.asarray(points.x, FLOAT64), np.asarray(points.y, FLOAT64)]
+        except ValueError as error:  # other shapes than points
+            raise GraphFormatError(f"the geometry of nodes gives no coordinates: {error}") from None
     else:
         for name, other in (DEGREES, DEGREES[::-1]):
             if name in nodes.columns:
@@ -198,21 +198,12 @@ def label_column(labels: Array | None, vertices: Array, missing: Array | None = 
     return column
 
 
-def arc_lines(
-    labels: Array | None,
-    coordinates: Array | None,
-    arcs: Array,
-    tails: Array,
-    heads: Array,
-    **values: Array,
-) -> Any:
+def arc_lines(graph: Any, arcs: Array, tails: Array, heads: Array, **values: Array) -> Any:
     """Return arcs as straight lines in a GeoDataFrame.
 
     Parameters
     ----------
-    labels : ndarray, shape (n,), or None
-    coordinates : ndarray, shape (n, 2), or None
-        Of the graph.
+    graph : Graph
     arcs, tails, heads : ndarray of int, shape (k,)
         Positions and ends.
     **values : ndarray, shape (k,)
@@ -226,16 +217,12 @@ def arc_lines(
         No coordinates, or no degrees.
     """
     geopandas, shapely = import_extra("geopandas", "geo"), import_extra("shapely", "geo")
-    if coordinates is None:
+    if graph.coordinates is None:
         raise ValueError(f"this graph has no coordinates, so it has no lines; {HOW_TO_LOCATE}")
-    require_degrees(coordinates)
-    table = {
-        "arc": arcs,
-        "tail": label_column(labels, tails),
-        "head": label_column(labels, heads),
-        **values,
-    }
-    lines = shapely.linestrings(np.stack([coordinates[tails], coordinates[heads]], axis=1))
+    require_degrees(graph.coordinates)
+    ends = {"tail": tails, "head": heads}
+    table = {"arc": arcs} | {name: label_column(graph.labels, ends[name]) for name in ends} | values
+    lines = shapely.linestrings(graph.coordinates[np.stack([tails, heads], axis=1)])
     return geopandas.GeoDataFrame(table, geometry=lines, crs=WGS84)
 
 
@@ -283,27 +270,19 @@ def _weights(column: Any, where: str) -> Array:
     kind = column.dtype.kind
     if kind not in "iuf":
         remedy = (
-            ".dt.total_seconds() makes seconds of them"
-            if kind == "m"
-            else "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') "
-            "of booleans"
+            "pandas.to_numeric(column) makes numbers of texts and objects, .astype('int64') of "
+            "booleans, .dt.total_seconds() of spans of time"
         )
         raise GraphFormatError(
             f"{where}: weights must be integers or floats, not {column.dtype}; {remedy}"
         )
-    if isinstance(column.dtype, np.dtype):
-        weights = column.to_numpy()
-    else:  # nullable, sparse, of Arrow
-        weights = column.to_numpy(dtype=f"{kind}8")
+    # (of columns that are nullable, sparse or of Arrow, NumPy's would be objects)
+    plain = isinstance(column.dtype, np.dtype)
+    weights = column.to_numpy() if plain else column.to_numpy(dtype=f"{kind}8")
     # (NaN beside NA, as of Arrow)
     unusable = ~(weights > -np.inf)
     _refuse(unusable, None, f"{where}:", "are NaN or minus infinity; a closed arc weighs +inf")
     return np.asarray(weights)
-
-
-def _common_dtype(*columns: Array) -> Any:
-    """Return int64 if all columns of ids that are not empty have it, else objects."""
-    return INT64 if all(c.dtype == INT64 for c in columns if c.size) else np.dtype(object)
 
 
 def _numbered(ids: Array) -> tuple[Array, Array]:
@@ -339,30 +318,10 @@ def _refuse_unhashable(ids: Array, where: str) -> None:
     _refuse(odd, lambda row: _shown(ids, row), where, complaint)
 
 
-def _refuse_twins(node_ids: Array, numbers: Array) -> None:
-    """Raise where an id of `nodes` stands for a second time: not numbered by its row."""
-    distinct_before = np.maximum.accumulate(numbers[:-1]) + 1
-    twins = np.zeros(numbers.size, bool)
-    twins[1:] = numbers[1:] < distinct_before
-    _refuse(
-        twins,
-        lambda row: _shown(node_ids, row),
-        "nodes:",
-        "have an id that an earlier row has; drop them with nodes[~nodes.index.duplicated()]",
-    )
-
-
 def _numbers(column: Any, name: str) -> Array:
     if len(column) and column.dtype.kind not in "iuf":
         raise GraphFormatError(f"nodes, {name!r}: coordinates must be numbers, not {column.dtype}")
     return np.asarray(column.to_numpy(dtype=FLOAT64, na_value=np.nan))
-
-
-def _axes(points: Any) -> list[Array]:
-    try:
-        return [np.asarray(points.x, FLOAT64), np.asarray(points.y, FLOAT64)]
-    except ValueError as error:  # other shapes than points
-        raise GraphFormatError(f"the geometry of nodes gives no coordinates: {error}") from None
 
 
 def _shown(ids: Any, row: int) -> str:
@@ -371,13 +330,16 @@ def _shown(ids: Any, row: int) -> str:
 
 
 def _refuse(chosen: Any, show: Callable[[int], str] | None, where: str, complaint: str) -> None:
-    """Raise for the chosen rows, if any, with how many they are and what the first ones show."""
-    chosen = np.asarray(chosen, bool)
-    rows = np.flatnonzero(chosen)
-    if not rows.size:
+    """Raise for the chosen rows, if any."""
+    if not np.any(chosen):
         return
-    first = [f"{row}: {show(row)}" if show else str(row) for row in rows[:_EXAMPLES].tolist()]
-    more = ", ..." if rows.size > _EXAMPLES else ""
-    raise GraphFormatError(
-        f"{where} {rows.size} of {chosen.size} rows [{', '.join(first)}{more}] {complaint}"
-    )
+    rows = excerpt(chosen, "rows", lambda row: f"{row}: {show(row)}" if show else str(row))
+    raise GraphFormatError(f"{where} {rows} {complaint}")
+
+
+def excerpt(chosen: Any, what: str, show: Callable[[int], str]) -> str:
+    """Say how many rows, or what else, are chosen, of how many, and show the first ones."""
+    places = np.flatnonzero(chosen)
+    shown = ", ".join(map(show, places[:_EXAMPLES].tolist()))
+    more = ", ..." if places.size > _EXAMPLES else ""
+    return f"{places.size} of {len(chosen)} {what} [{shown}{more}]"

@@ -10,6 +10,7 @@ import re
 import reprlib
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from os import PathLike
 from typing import (
     TYPE_CHECKING,
@@ -18,7 +19,6 @@ from typing import (
     Literal,
     NamedTuple,
     Never,
-    NoReturn,
     SupportsIndex,
     TypeVar,
     overload,
@@ -27,42 +27,14 @@ from typing import (
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from sssp.errors import (
-    DistanceOverflowError,
-    GraphFormatError,
-    NegativeWeightError,
-    VertexError,
-)
-from sssp.graph import frames, interop
-from sssp.graph.check_arrays import (
-    arc_column,
-    as_flag,
-    coordinate_pairs,
-    ends_within,
-    refuse_mask,
-    vertex_column,
-    vertex_count,
-)
-from sssp.graph.csr import (
-    arc_positions,
-    compact,
-    order_by_head,
-    reduce_arcs,
-    row_dtype,
-    self_loops_of,
-    tails_of,
-    twins_of,
-)
-from sssp.graph.frozen import frozen
-from sssp.graph.graph_file import packed
-from sssp.graph.html import as_html
-from sssp.graph.input_rows import inverse, lightest_rows, moved, pick, rows_are_own
+from sssp.errors import DistanceOverflowError, GraphFormatError, NegativeWeightError, VertexError
+from sssp.graph import check_arrays, csr, frames, interop
+from sssp.graph.graph_file import pack
 from sssp.graph.labels import (
     Labels,
     Lookup,
     are_labels,
     as_labels,
-    label_array,
     label_hint,
     lookup_of,
     take_ends,
@@ -80,7 +52,7 @@ from sssp.graph.weights import (
     scale_weights,
     weight_column,
 )
-from sssp.kernels.dtypes import INDEX, OFFSET, WeightRange, distance_dtype
+from sssp.kernels.dtypes import INDEX, WeightRange, distance_dtype
 from sssp.kernels.locks import make_lock
 from sssp.loaders import write_arrays
 
@@ -96,6 +68,11 @@ T = TypeVar("T")
 
 #: names that other programs take for the text of the DIMACS challenges
 DIMACS_NAME = re.compile(r"\.(gr|co)(\.(gz|xz|bz2))?$")
+#: attributes that are not computed from others, under the same name as in a file
+FIELDS_BUT_WEIGHTS = (
+    *("indptr", "indices", "arc_origin", "input_arcs", "directed"),
+    *("parallel_arcs", "self_loops", "coordinates"),
+)
 #: what `Graph.free_device` calls last: whoever keeps memory of devices for no graph in particular
 ON_FREE_DEVICE: list[Callable[[], None]] = []
 
@@ -204,48 +181,32 @@ class Graph:
         indices: Array,
         weights: Array | Callable[[], Array],
         *,
-        arc_origin: Array,
-        input_arcs: int,
-        directed: bool,
-        parallel_arcs: int,
-        self_loops: int,
         row_arc: Array | None = None,
-        coordinates: Array | None = None,
         labels: Labels = None,
+        coordinates: Array | None = None,
         structure: dict[str, Any] | None = None,
         change: Change | None = None,
+        **fields: Any,
     ) -> Graph:
         """Adopt arrays that are known to be right; they become read-only.
 
         `structure` holds what is derived from the same arcs whatever they weigh. `weights` may be
-        what makes them when they are first looked at; `change` says how they differ from others.
+        a function that makes them when they are first looked at; `change` says how they differ
+        from those of another graph. `fields` are the other attributes that are not computed.
         """
         self = object.__new__(cls)
         made = isinstance(weights, np.ndarray)
-        fields = {
-            "n": indptr.size - 1,
-            "m": indices.size,
-            "indptr": indptr,
-            "indices": indices,
-            "weights": weights,
-            "arc_origin": arc_origin,
-            "input_arcs": input_arcs,
-            "directed": directed,
-            "parallel_arcs": parallel_arcs,
-            "self_loops": self_loops,
-            "coordinates": coordinates,
-            "_change": change,
-            "_labels": labels,
-            "_make_weights": None if made else weights,
-            "_row_arc": row_arc,
+        fields |= {"n": indptr.size - 1, "m": indices.size, "indptr": indptr, "indices": indices}
+        fields |= {"coordinates": coordinates, "_labels": labels, "_row_arc": row_arc}
+        fields |= {"weights": weights} if made else {}
+        fields |= {"_make_weights": None if made else weights, "_change": change}
+        fields |= {
             "_derived": {},
             "_structure": {} if structure is None else structure,
             "_lock": make_lock(),
         }
-        if not made:
-            del fields["weights"]
         for name, value in fields.items():
-            kept = frozen(value) if isinstance(value, np.ndarray) else value
+            kept = csr.freeze(value) if isinstance(value, np.ndarray) else value
             object.__setattr__(self, name, kept)
         return self
 
@@ -261,7 +222,7 @@ class Graph:
         """Return the weights, after making them if they are not there."""
         with self._lock:
             if self._make_weights is not None:
-                object.__setattr__(self, "weights", frozen(self._make_weights()))
+                object.__setattr__(self, "weights", csr.freeze(self._make_weights()))
                 object.__setattr__(self, "_make_weights", None)
             return self.weights
 
@@ -344,35 +305,34 @@ class Graph:
             "or let Graph.from_dataframe do both"
         )
         own_ids = f"if these are ids of your own, {advice}"
-        directed = as_flag(directed, "directed")
+        directed = check_arrays.as_flag(directed, "directed")
         if labels is not None:
             advice = (
                 "number the vertices in order of their labels, for instance with "
                 "Graph.from_arcs([], [], [], labels=labels).vertices(tails), or let "
                 "Graph.from_dataframe do it"
             )
-        tail_column = vertex_column(tails, "tail", advice)
-        head_column = vertex_column(heads, "head", advice)
+        tail_column = check_arrays.vertex_column(tails, "tail", advice)
+        head_column = check_arrays.vertex_column(heads, "head", advice)
         values = weight_column(weights)
         if not tail_column.size == head_column.size == values.size:
             raise ValueError(
                 f"{tail_column.size} tails, {head_column.size} heads and {values.size} weights: "
                 "the three must be equally long"
             )
-        count = vertex_count(n, tail_column, head_column, coordinates, labels)
+        count = check_arrays.vertex_count(n, tail_column, head_column, coordinates, labels)
         names = as_labels(labels, count)
-        ends = _check_ends(tail_column, head_column, count, names, advice, own_ids)
-        reduced = reduce_arcs(count, *ends, as_stored(values), directed=directed)
+        try:
+            ends = check_arrays.ends_within(tail_column, head_column, count)
+        except VertexError as error:
+            if all(are_labels(column, names, count) for column in (tail_column, head_column)):
+                raise VertexError(f"{error}; these are labels: {advice}") from None
+            if labels is None:
+                raise VertexError(f"{error}; {own_ids}") from None
+            raise
+        reduced = csr.reduce_arcs(count, *ends, as_stored(values), directed=directed)
         return cls._from_csr(
-            *reduced.arcs[:3],
-            arc_origin=reduced.arcs.rows,
-            input_arcs=values.size,
-            directed=directed,
-            parallel_arcs=reduced.parallel_arcs,
-            self_loops=reduced.self_loops,
-            row_arc=reduced.row_arc,
-            coordinates=coordinate_pairs(coordinates, count),
-            labels=names,
+            **reduced, coordinates=check_arrays.coordinate_pairs(coordinates, count), labels=names
         )
 
     @classmethod
@@ -456,15 +416,15 @@ class Graph:
         edges = frames.as_frame(edges, "edges", columns)
         if nodes is not None:
             nodes = frames.as_frame(nodes, "nodes", "pandas.DataFrame(index=ids) makes one of ids")
-        arcs = frames.arcs_of(edges, tail, head, weight, nodes)
+        tails, heads, weights, ids = frames.arcs_of(edges, tail, head, weight, nodes)
         return cls.from_arcs(
-            arcs.tails,
-            arcs.heads,
-            arcs.weights,
-            n=arcs.ids.size,
+            tails,
+            heads,
+            weights,
+            n=ids.size,
             directed=directed,
             coordinates=None if nodes is None else frames.node_coordinates(nodes),
-            labels=arcs.ids,
+            labels=ids,
         )
 
     @classmethod
@@ -558,11 +518,8 @@ class Graph:
         [(71, 72, 1), (72, 75, 0)]
         """
         nodes = interop.nodes_of(G)
-        edges = interop.edges_of(G, nodes, weight, default)
         return cls.from_arcs(
-            edges.tails,
-            edges.heads,
-            edges.weights,
+            *interop.edges_of(G, nodes, weight, default),
             n=len(nodes),
             directed=G.is_directed(),
             coordinates=interop.coordinates_of(G),
@@ -587,26 +544,19 @@ class Graph:
         object
             What `build` returned the first time. It is not pickled or saved.
         """
-        try:
-            return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
-        except KeyError:
-            pass
-        with self._lock:
-            if key not in self._derived:
-                self._derived[key] = build()
-            return self._derived[key]  # type: ignore[no-any-return]  # the key decides the type
+        return self._keep(self._derived, key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes from the arcs, whatever they weigh: kept by all that share."""
-        try:
-            return self._structure[key]  # type: ignore[no-any-return]  # the key decides the type
-        except KeyError:
-            pass
-        with self._lock:
-            # those that share have a lock each: if two build at once, the first to end is kept
-            if key not in self._structure:
-                self._structure.setdefault(key, build())
-            return self._structure[key]  # type: ignore[no-any-return]  # the key decides the type
+        return self._keep(self._structure, key, build)
+
+    def _keep(self, kept: dict[str, Any], key: str, build: Callable[[], T]) -> T:
+        if key not in kept:
+            with self._lock:
+                # graphs that share have a lock each: if two build at once, the first to end counts
+                if key not in kept:
+                    kept.setdefault(key, build())
+        return kept[key]  # type: ignore[no-any-return]  # the key decides the type
 
     def free_device(self) -> None:
         """Drop the copies of this graph on CUDA devices; the next call there makes new ones.
@@ -630,12 +580,16 @@ class Graph:
     def labels(self) -> Array | None:
         """Label of each vertex: ndarray of int64, ``str_`` or objects, shape (n,), or None."""
         labels = self._labels
-        return None if labels is None else self._shared("labels", lambda: label_array(labels))
+        if not isinstance(labels, range):
+            return labels
+        return self._shared(
+            "labels", lambda: csr.freeze(np.arange(labels.start, labels.stop, dtype=np.int64))
+        )
 
     @property
     def tails(self) -> NDArray[np.int32]:
         """Tail of each arc: ndarray of int32, shape (m,)."""
-        return self._shared("tails", lambda: frozen(tails_of(self.indptr)))
+        return self._shared("tails", lambda: csr.freeze(csr.tails_of(self.indptr)))
 
     @property
     def row_arc(self) -> Array:
@@ -655,36 +609,34 @@ class Graph:
         return self._shared("row arc", self._row_arc_of_origins)
 
     def _row_arc_of_origins(self) -> Array:
-        places = np.arange(self.m, dtype=row_dtype(self.m))
+        places = np.arange(self.m, dtype=csr.row_dtype(self.m))
         row_arc = np.full(self.input_arcs, -1, places.dtype)
         row_arc[self.arc_origin] = places
         one_to_one = self.directed and not self.parallel_arcs
-        if not (one_to_one and rows_are_own(row_arc, self.arc_origin)):
+        if not (one_to_one and csr.rows_are_own(row_arc, self.arc_origin)):
             raise GraphFormatError(
                 "this graph does not know the arcs of all its input rows, for the .sssp file that "
                 "it comes from was written by an older release: make it again from its source, "
                 "or give weights per arc, as with_weights(w)"
             )
-        return frozen(row_arc)
+        return csr.freeze(row_arc)
 
     @property
     def _twins(self) -> Array:
         """Position of the arc that goes the other way, -1 for none: ndarray, shape (m,)."""
-        return self._shared("twins", lambda: frozen(twins_of(self.indptr, self.indices)))
+        return self._shared("twins", lambda: csr.freeze(csr.twins_of(self.indptr, self.indices)))
 
     @property
     def _rows_go_both_ways(self) -> bool:
         """Whether a row stands for both directions: some arc has the row of its twin."""
         return self._shared(
-            "rows go both ways", lambda: not rows_are_own(self.row_arc, self.arc_origin)
+            "rows go both ways", lambda: not csr.rows_are_own(self.row_arc, self.arc_origin)
         )
 
     @property
     def _extremes(self) -> Extremes:
         """What is known of the weights before any solver starts."""
-        return self._derived.get("extremes") or self._cached(
-            "extremes", lambda: extremes_of(self.weights, self._loops)
-        )
+        return self._cached("extremes", lambda: extremes_of(self.weights, self._loops))
 
     def _keep_extremes(self, extremes: Extremes, dtype: np.dtype[Any]) -> None:
         """Keep what is known of weights that may not be there yet."""
@@ -694,7 +646,7 @@ class Graph:
     @property
     def _loops(self) -> NDArray[np.int64]:
         """Positions of the self-loops."""
-        return self._shared("self-loops", lambda: self_loops_of(self.indptr, self.indices))
+        return self._shared("self-loops", lambda: csr.self_loops_of(self.indptr, self.indices))
 
     @property
     def least_weight(self) -> int | float:
@@ -714,7 +666,7 @@ class Graph:
     @property
     def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self._derived.get("weight range") or self._cached(
+        return self._cached(
             "weight range",
             lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
         )
@@ -757,7 +709,9 @@ class Graph:
             raise DistanceOverflowError(
                 f"weights from {self.least_weight} to {self.greatest_weight} do not fit {asked}"
             )
-        return self._cached(f"weights as {asked}", lambda: frozen(converted(self.weights, asked)))
+        return self._cached(
+            f"weights as {asked}", lambda: csr.freeze(converted(self.weights, asked))
+        )
 
     # -- vertices ------------------------------------------------------------------------------
 
@@ -882,23 +836,18 @@ class Graph:
         >>> vertices.tolist(), metres.round().tolist()
         ([0, -1], [3740.0, inf])
         """
-        if self.coordinates is None:
+        coordinates = self.coordinates
+        if coordinates is None:
             raise ValueError(f"this graph has no coordinates; {HOW_TO_LOCATE}")
         if self.n == 0:
             raise ValueError("a graph without vertices has no nearest one")
         points = points_of(lon, lat)
-        sphere = self._sphere
+        sphere = self._shared("sphere", lambda: Sphere(coordinates))
         sphere.warn_if_far(points, stacklevel=3)
         vertices, metres = sphere.nearest(points, np.inf if max_distance is None else max_distance)
         if points.lon.ndim == 0:
             return (int(vertices), float(metres)) if distance else int(vertices)
         return (vertices, metres) if distance else vertices
-
-    @property
-    def _sphere(self) -> Sphere:
-        coordinates = self.coordinates
-        assert coordinates is not None
-        return self._shared("sphere", lambda: Sphere(coordinates))
 
     # -- arcs ----------------------------------------------------------------------------------
 
@@ -934,18 +883,21 @@ class Graph:
             As `arc` does, for the first pair that is none; not as many tails as heads.
         """
         advice = "g.vertices(labels) turns labels into vertices"
-        tails, heads = vertex_column(us, "tail", advice), vertex_column(vs, "head", advice)
+        tails, heads = (
+            check_arrays.vertex_column(us, "tail", advice),
+            check_arrays.vertex_column(vs, "head", advice),
+        )
         if tails.size != heads.size:
             raise ValueError(
                 f"{tails.size} tails and {heads.size} heads: they must be equally many"
             )
         try:
-            ends = ends_within(tails, heads, self.n)
+            ends = check_arrays.ends_within(tails, heads, self.n)
         except VertexError as error:
             both = np.concatenate((tails, heads)).astype(object)
             odd = both[(both < 0) | (both >= self.n)][0]
             raise VertexError(f"{error}{label_hint(self, odd)}") from None
-        positions = arc_positions(self.indptr, self.indices, *ends)
+        positions = csr.arc_positions(self.indptr, self.indices, *ends)
         if positions.size and positions.min() < 0:
             row = int(np.argmin(positions))
             raise VertexError(f"no arc leads from vertex {tails[row]} to vertex {heads[row]}")
@@ -966,33 +918,30 @@ class Graph:
         extremes = self._extremes
         if extremes.closed == extremes.idle == 0:
             return self
-        return self._cached("open part", self._compacted)
 
-    def _compacted(self) -> Graph:
-        stays = self.weights != closed_weight(self.weights.dtype)
-        stays[self._loops[self.weights[self._loops] >= 0]] = False
-        self_loops = self.self_loops + self._extremes.idle
-        return self._changed(**self._arcs_left(stays), self_loops=self_loops)
+        def build() -> Graph:
+            stays = self.weights != closed_weight(self.weights.dtype)
+            stays[self._loops[self.weights[self._loops] >= 0]] = False
+            return self._changed(
+                **self._arcs_left(stays), self_loops=self.self_loops + extremes.idle
+            )
+
+        return self._cached("open part", build)
 
     def _arcs_left(self, stays: Array) -> dict[str, Any]:
         """Return the arrays of the arcs of a mask alone."""
-        left = compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
+        *arcs, before = csr.compact(self.indptr, self.indices, self.weights, self.arc_origin, stays)
         row_arc = None
         if self._row_arc is not None:
-            places = left.before[:-1]
+            places = before[:-1]
             places[~stays] = -1
-            row_arc = moved(self._row_arc, places)
+            row_arc = csr.move(self._row_arc, places)
             if self._rows_go_both_ways:
                 # one direction alone may be left; it then stands for the row
-                other = moved(moved(self._row_arc, self._twins), places)
+                other = csr.move(csr.move(self._row_arc, self._twins), places)
                 row_arc = np.where(row_arc < 0, other, row_arc)
-        return {
-            "indptr": left.indptr,
-            "indices": left.indices,
-            "weights": left.weights,
-            "arc_origin": left.rows,
-            "row_arc": row_arc,
-        }
+        names = ("indptr", "indices", "weights", "arc_origin", "row_arc")
+        return dict(zip(names, (*arcs, row_arc), strict=True))
 
     def reverse(self) -> Graph:
         """Return the graph with every arc turned around.
@@ -1002,14 +951,15 @@ class Graph:
         Graph
             ``arc_origin`` and ``row_arc`` name the same input rows. O(n + m).
         """
-        order = order_by_head(self.n, self.indices)
-        counts = np.bincount(self.indices, minlength=self.n)
+        indptr, tails, order = csr.transpose(self.indptr, self.indices)
+        places = np.empty_like(order)
+        places[order] = np.arange(self.m, dtype=order.dtype)
         return self._changed(
-            indptr=np.concatenate(([0], np.cumsum(counts, dtype=OFFSET))),
-            indices=pick(self.tails, order),
-            weights=pick(self.weights, order),
-            arc_origin=pick(self.arc_origin, order),
-            row_arc=None if self._row_arc is None else moved(self._row_arc, inverse(order)),
+            indptr=indptr,
+            indices=tails,
+            weights=csr.pick(self.weights, order),
+            arc_origin=csr.pick(self.arc_origin, order),
+            row_arc=None if self._row_arc is None else csr.move(self._row_arc, places),
         )
 
     def largest_component(self, connection: Literal["strong", "weak"] = "strong") -> Graph:
@@ -1122,7 +1072,7 @@ class Graph:
                 f"{column.size} weights for {self.m} arcs; values per input row go in as rows="
             )
         weights = as_stored(column, self.weights if self.closed_arcs else None)
-        symmetric = not self.directed and np.array_equal(pick(weights, self._twins), weights)
+        symmetric = not self.directed and np.array_equal(csr.pick(weights, self._twins), weights)
         return self._reweight(weights, directed=not symmetric)
 
     def _with_row_weights(self, column: Array) -> Graph:
@@ -1136,12 +1086,11 @@ class Graph:
         if self.self_loops:
             self._refuse_negative_loops(values)
         if self._row_arc is None:
-            weights = pick(values, self.arc_origin)
-            return self._reweight(weights, directed=self.directed)
+            return self._reweight(csr.pick(values, self.arc_origin))
         twins = self._twins if self._rows_go_both_ways else None
-        lightest = lightest_rows(row_arc, values, self.m, twins)
+        origins, weights = csr.lightest_rows(row_arc, values, self.m, twins)
         directed = self.directed if twins is None else bool((twins < 0).any())
-        return self._reweight(lightest.weights, arc_origin=lightest.rows, directed=directed)
+        return self._reweight(weights, arc_origin=origins, directed=directed)
 
     def _refuse_negative_loops(self, values: Array) -> None:
         rows = self._shared("rows without arc", lambda: np.flatnonzero(self.row_arc < 0))
@@ -1182,13 +1131,12 @@ class Graph:
         O(k log k) time, and a copy of the weights when they are first looked at; all else is
         shared.
         """
-        places = arc_column(arcs, self.m)
-        refuse_mask(weights, "weights")
+        places = check_arrays.arc_column(arcs, self.m)
+        check_arrays.refuse_mask(weights, "weights")
+        given: Any = [weights] if np.ndim(weights) == 0 else weights
+        column = weight_column(given)
         if np.ndim(weights) == 0:
-            number: Any = [weights]
-            column = np.broadcast_to(weight_column(number), places.shape)
-        else:
-            column = weight_column(weights)
+            column = np.broadcast_to(column, places.shape)
         if column.size != places.size:
             raise ValueError(f"{column.size} weights for {places.size} arcs")
         values = as_stored(column, self.weights[places] if self.closed_arcs else None)
@@ -1218,7 +1166,7 @@ class Graph:
         IndexError, TypeError
             No positions of arcs.
         """
-        places = arc_column(arcs, self.m)
+        places = check_arrays.arc_column(arcs, self.m)
         dtype = self.weights.dtype
         return self._change_at(places, np.full(places.size, closed_weight(dtype), dtype))
 
@@ -1281,18 +1229,8 @@ class Graph:
         return {"weights": self.weights} | self._fields_but_weights()
 
     def _fields_but_weights(self) -> dict[str, Any]:
-        return {
-            "indptr": self.indptr,
-            "indices": self.indices,
-            "arc_origin": self.arc_origin,
-            "input_arcs": self.input_arcs,
-            "directed": self.directed,
-            "parallel_arcs": self.parallel_arcs,
-            "self_loops": self.self_loops,
-            "row_arc": self._row_arc,
-            "coordinates": self.coordinates,
-            "labels": self._labels,
-        }
+        own = {name: getattr(self, name) for name in FIELDS_BUT_WEIGHTS}
+        return own | {"row_arc": self._row_arc, "labels": self._labels}
 
     # -- out -----------------------------------------------------------------------------------
 
@@ -1319,14 +1257,7 @@ class Graph:
         MissingExtraError
             NetworkX is not installed.
         """
-        nodes = list(range(self.n)) if self.labels is None else self.labels.tolist()
-        part = self.without_closed_arcs()
-        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(
-            nodes,
-            self.coordinates,
-            interop.Arcs(part.tails, part.indices, part.weights),
-            directed=self.directed,
-        )
+        G: nx.DiGraph[Any] | nx.Graph[Any] = interop.to_networkx(self.without_closed_arcs())
         return G
 
     def to_geodataframe(self) -> Any:
@@ -1363,9 +1294,7 @@ class Graph:
             shown &= self.tails <= self.indices
         arcs = np.flatnonzero(shown)
         ends = self.tails[arcs], self.indices[arcs]
-        return frames.arc_lines(
-            self.labels, self.coordinates, arcs, *ends, weight=self.weights[arcs]
-        )
+        return frames.arc_lines(self, arcs, *ends, weight=self.weights[arcs])
 
     def plot(
         self,
@@ -1413,7 +1342,7 @@ class Graph:
         """
         from sssp.graph.drawing import draw_network
 
-        return draw_network(self, ax=ax, extent=extent, color=color, linewidth=linewidth)
+        return draw_network(self, ax, extent, color, linewidth)
 
     def plot_flows(
         self,
@@ -1456,8 +1385,7 @@ class Graph:
         """
         from sssp.graph.drawing import draw_flows
 
-        style: Any = {"cmap": cmap, "max_width": max_width, "unit": unit}
-        return draw_flows(self, flow, ax=ax, extent=extent, **style)
+        return draw_flows(self, flow, ax, extent, cmap, max_width, unit)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to a ``.sssp`` file, which `read_graph` reads fastest.
@@ -1479,7 +1407,7 @@ class Graph:
                 f"{str(path)!r} is the name of a DIMACS text, and save writes .sssp files; what "
                 "it has written `sssp convert town.sssp -o town.gr` turns into text"
             )
-        write_arrays(path, *packed(self._fields()))
+        write_arrays(path, *pack(self._fields()))
 
     def __repr__(self) -> str:
         facts = [] if self.directed else ["undirected"]
@@ -1501,15 +1429,17 @@ class Graph:
         return f"Graph({', '.join(facts)})"
 
     def _repr_html_(self) -> str:
+        from sssp.graph.drawing import as_html
+
         return as_html(repr(self), self, lambda ax: self.plot(ax=ax))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (self._fields(),)
+        return partial(Graph._from_csr, **self._fields()), ()
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
+    def __setattr__(self, name: str, value: Any) -> Never:
         raise AttributeError(f"a graph is immutable: {name} cannot be set")
 
-    def __delattr__(self, name: str) -> NoReturn:
+    def __delattr__(self, name: str) -> Never:
         raise AttributeError(f"a graph is immutable: {name} cannot be deleted")
 
 
@@ -1544,24 +1474,3 @@ class Change(NamedTuple):
         places = np.concatenate([before.places, self.places])
         values = np.concatenate([before.values, self.values])
         return Change(before.graph, *last_of_each(places, values))
-
-
-def _rebuilt(fields: dict[str, Any]) -> Graph:
-    return Graph._from_csr(**fields)
-
-
-def _check_ends(
-    tails: Array, heads: Array, n: int, labels: Labels, advice: str, own_ids: str = ""
-) -> tuple[Array, Array]:
-    """Return tails and heads as vertices; where all are labels instead, give `advice`.
-
-    To a graph without labels `own_ids` is what there is to say.
-    """
-    try:
-        return ends_within(tails, heads, n)
-    except VertexError as error:
-        if are_labels(tails, labels, n) and are_labels(heads, labels, n):
-            raise VertexError(f"{error}; these are labels: {advice}") from None
-        if labels is None and own_ids:
-            raise VertexError(f"{error}; {own_ids}") from None
-        raise

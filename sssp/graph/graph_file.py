@@ -6,7 +6,6 @@ That the bytes are those that were written is the business of `sssp.loaders`.
 
 from __future__ import annotations
 
-from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -14,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError, quote
-from sssp.graph.check_arrays import MOST_VERTICES
-from sssp.graph.csr import twins_of
-from sssp.graph.input_rows import rows_are_own
+from sssp.graph.check_arrays import MOST_VERTICES, is_integer
+from sssp.graph.csr import rows_are_own, twins_of
 from sssp.graph.labels import Labels, are_plain, as_labels
 from sssp.graph.weights import closed_count
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT32, INT64, OFFSET
@@ -26,6 +24,7 @@ Array = NDArray[Any]
 _KIND = "graph"
 _COUNTS = ("input_arcs", "parallel_arcs", "self_loops")
 _ARC_ARRAYS = ("indptr", "indices", "weights", "arc_origin")
+_ALL_ARRAYS = (*_ARC_ARRAYS, "row_arc")
 
 
 def _are_in_order(indptr: Array, indices: Array) -> bool:
@@ -42,7 +41,7 @@ def _are_in_order(indptr: Array, indices: Array) -> bool:
     return bool(may_begin.all())
 
 
-def packed(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
+def pack(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     """Turn the fields of a graph into metadata and arrays.
 
     Raises
@@ -63,22 +62,24 @@ def packed(fields: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Array]]:
     elif labels is not None and labels.dtype.kind in "iU":
         arrays["labels"] = labels
     elif labels is not None:
+        texts = isinstance(labels[0], str)
+        odd = next(label for label in labels.tolist() if not _can_be_held(label, texts))
         raise TypeError(
             "a file holds labels that are all integers (of 64 bits) or all strings, not like "
-            f"{_first_odd(labels.tolist())!r}; relabel the vertices first"
+            f"{odd!r}; relabel the vertices first"
         )
     return meta, arrays
 
 
-def unpacked(
+def unpack(
     path: str | PathLike[str], meta: dict[str, Any], arrays: dict[str, Array]
 ) -> dict[str, Any]:
-    """Turn what `packed` made back into the fields of a graph; `path` is for messages.
+    """Turn what `pack` made back into the fields of a graph; `path` is for messages.
 
     Raises
     ------
     GraphFormatError
-        Not a graph, or not one that `packed` could have been given.
+        Not a graph, or not one that `pack` could have been given.
     """
     # (of a hierarchy's file the graph is a part)
     if meta.get("kind") not in (_KIND, "hierarchy"):
@@ -96,8 +97,11 @@ def unpacked(
     fields = {name: meta[name] for name in ("directed", *_COUNTS)}
     fields |= {name: arrays[name] for name in _ARC_ARRAYS}
     fields["row_arc"] = arrays.get("row_arc")
-    fields["weights"] = _unpack_weights(meta, fields)
-    fault = _shape_fault(**fields) or _value_fault(**fields) or _rows_fault(**fields)
+    weights = arrays["weights"]
+    if "closed_arcs" not in meta and weights.dtype == INT32 and np.iinfo(INT32).max in weights:
+        # in a file of an older release the greatest number is a weight
+        fields["weights"] = weights.astype(INT64)
+    fault = _shape_fault(fields) or _value_fault(fields) or _rows_fault(fields)
     if fault:
         raise GraphFormatError(f"the arrays do not make a graph: {fault}", path=path)
     if meta.get("closed_arcs") not in (None, closed_count(fields["weights"])):
@@ -112,49 +116,37 @@ def unpacked(
     return fields
 
 
-def _unpack_weights(meta: dict[str, Any], fields: dict[str, Any]) -> Array:
-    """Return the weights; of an old file, in a dtype whose greatest number is not among them."""
-    weights: Array = fields["weights"]
-    old = "closed_arcs" not in meta
-    if old and weights.dtype == INT32 and weights.size and weights.max() == np.iinfo(INT32).max:
-        return weights.astype(INT64)
-    return weights
-
-
-def _shape_fault(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    arc_origin: Array,
-    row_arc: Array | None,
-    input_arcs: int,
-    **_: Any,
-) -> str | None:
+def _shape_fault(fields: dict[str, Any]) -> str | None:
     """Say which array has a shape or a dtype that it must not have."""
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     n, m = indptr.size - 1, indices.size
     right = {
         "indptr": 0 <= n <= MOST_VERTICES and _is(indptr, (n + 1,), OFFSET),
         "indices": _is(indices, (m,), INDEX),
         "weights": _is(weights, (m,), INT32, INT64, FLOAT64),
         "arc_origin": _is(arc_origin, (m,), INT32, INT64),
-        "row_arc": row_arc is None or _is(row_arc, (input_arcs,), INT32, INT64),
+        "row_arc": row_arc is None or _is(row_arc, (fields["input_arcs"],), INT32, INT64),
     }
     wrong = [name for name, is_right in right.items() if not is_right]
     return f"{wrong[0]} has another shape or dtype" if wrong else None
 
 
-def _value_fault(
-    indptr: Array, indices: Array, weights: Array, arc_origin: Array, input_arcs: int, **_: Any
-) -> str | None:
+def _value_fault(fields: dict[str, Any]) -> str | None:
     """Say which array of the right shape holds what it must not hold."""
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     if not _are_within(0, indptr.size - 1, indices):
         return "a head is not a vertex"
     if not _are_in_order(indptr, indices):
         return "indptr does not lead through arcs in order of head, none of them parallel"
-    if weights.dtype == FLOAT64 and not _are_floats(weights):
+    # (floats are as `as_stored` leaves them; the bits of minus zero are the least integer)
+    if weights.dtype == FLOAT64 and not (
+        np.all(weights > -np.inf) and np.all(weights.view(INT64) > np.iinfo(INT64).min)
+    ):
         return "a weight is NaN, minus infinity or minus zero"
-    if not _are_within(0, input_arcs, arc_origin):
+    if not _are_within(0, fields["input_arcs"], arc_origin):
         return "arc_origin names a row that there is not"
+    if row_arc is not None and not _are_within(-1, indices.size, row_arc):
+        return "row_arc names an arc that there is not"
     return None
 
 
@@ -162,36 +154,18 @@ def _are_within(least: int, end: int, numbers: Array) -> bool:
     return numbers.size == 0 or bool(numbers.min() >= least and numbers.max() < end)
 
 
-def _are_floats(weights: Array) -> bool:
-    """Tell whether floats are as `as_stored` leaves them."""
-    minus_zero = np.iinfo(INT64).min  # its bits
-    return weights.size == 0 or bool(
-        weights.min() > -np.inf and weights.view(INT64).min() > minus_zero
-    )
-
-
-def _rows_fault(
-    indptr: Array,
-    indices: Array,
-    weights: Array,
-    arc_origin: Array,
-    row_arc: Array | None,
-    directed: bool,
-    **_: Any,
-) -> str | None:
+def _rows_fault(fields: dict[str, Any]) -> str | None:
     """Say what is wrong with the rows of arcs, and the arcs of rows."""
-    m = indices.size
-    if row_arc is not None and not _are_within(-1, m, row_arc):
-        return "row_arc names an arc that there is not"
+    indptr, indices, weights, arc_origin, row_arc = (fields[name] for name in _ALL_ARRAYS)
     own = row_arc is None or rows_are_own(row_arc, arc_origin)
-    if directed and own:
+    if fields["directed"] and own:
         return None
     twins = twins_of(indptr, indices)
     if row_arc is not None and not own:
         arcs = row_arc[arc_origin]
-        if not ((arcs == np.arange(m)) | (arcs == twins)).all():
+        if not ((arcs == np.arange(arcs.size)) | (arcs == twins)).all():
             return "row_arc does not lead back to the arcs"
-    if not directed and not (
+    if not fields["directed"] and not (
         np.all(twins >= 0)
         and np.array_equal(weights[twins], weights)
         and np.array_equal(arc_origin[twins], arc_origin)
@@ -204,20 +178,12 @@ def _is(array: Array, shape: tuple[int, ...], *dtypes: np.dtype[Any]) -> bool:
     return array.shape == shape and array.dtype in dtypes
 
 
-def _first_odd(labels: list[Any]) -> Any:
-    """Return the first label that keeps them from being all int64 or all strings."""
-    fits = _fits_string if isinstance(labels[0], str) else _fits_int64
-    return next(label for label in labels if not fits(label))
-
-
-def _fits_string(label: Any) -> bool:
-    return type(label) in (str, np.str_) and not label.endswith("\0")
-
-
-def _fits_int64(label: Any) -> bool:
+def _can_be_held(label: Any, texts: bool) -> bool:
+    """Whether a file can hold a label: a string, or else an integer of 64 bits."""
+    if texts:
+        return type(label) in (str, np.str_) and not label.endswith("\0")
     limits = np.iinfo(INT64)
-    is_integer = isinstance(label, Integral) and not isinstance(label, bool)
-    return is_integer and limits.min <= int(label) <= limits.max
+    return is_integer(label) and limits.min <= int(label) <= limits.max
 
 
 def _unpack_labels(

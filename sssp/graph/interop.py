@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from itertools import compress
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sssp.errors import GraphFormatError
 from sssp.graph.check_arrays import is_sparse
 from sssp.graph.extras import import_extra
-from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES
+from sssp.graph.frames import COORDINATE_COLUMNS, DEGREES, MOST_DEGREES, excerpt
 from sssp.graph.weights import too_large, weight_column
 from sssp.kernels.dtypes import FLOAT64, INDEX, INT64
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 _MISSING = object()
-_EXAMPLES = 3
 
 
 def entries_of(matrix: Any) -> Any:
@@ -59,27 +58,17 @@ def scipy_offsets(indptr: Array) -> Array:
     return indptr.astype(INDEX) if indptr[-1] <= np.iinfo(INDEX).max else indptr
 
 
-def _networkx() -> Any:
-    return import_extra("networkx", "networkx")
-
-
 def nodes_of(G: nx.Graph[Any]) -> list[Any]:
     """Return the nodes of a NetworkX graph, after checking that it is one."""
-    if not isinstance(G, _networkx().Graph):
+    if not isinstance(G, import_extra("networkx", "networkx").Graph):
         raise TypeError(f"a NetworkX graph is needed, not {type(G).__name__}")
     return list(G)
 
 
-class Arcs(NamedTuple):
-    """Columns of equal length."""
-
-    tails: Array
-    heads: Array
-    weights: Array
-
-
-def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None) -> Arcs:
-    """Return the edges of a NetworkX graph as columns, in the order of ``G.edges(keys=True)``."""
+def edges_of(
+    G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | None
+) -> tuple[Array, Array, Array]:
+    """Return tails, heads and weights of a NetworkX graph, in order of ``G.edges(keys=True)``."""
     degrees, ends, values = _adjacency(G, weight, _MISSING if default is None else default)
     vertex_of = {node: vertex for vertex, node in enumerate(nodes)}
     tails = np.repeat(np.arange(len(nodes), dtype=INDEX), degrees)
@@ -88,7 +77,7 @@ def edges_of(G: nx.Graph[Any], nodes: list[Any], weight: str, default: float | N
         # Each edge stands at both of its nodes; G.edges() shows it at the earlier one.
         shown = heads >= tails
         tails, heads, values = tails[shown], heads[shown], list(compress(values, shown.tolist()))
-    return Arcs(tails, heads, _edge_weights(_EdgeTable(nodes, tails, heads, values), weight))
+    return tails, heads, _edge_weights(nodes, tails, heads, values, weight)
 
 
 def _adjacency(
@@ -112,56 +101,41 @@ def _adjacency(
     return degrees, ends, values
 
 
-class _EdgeTable(NamedTuple):
-    """Edges with the attribute as it was found, for messages."""
+def _edge_weights(
+    nodes: list[Any], tails: Array, heads: Array, values: list[Any], weight: str
+) -> Array:
+    """Return an attribute of edges as weights, after checking that all have it."""
 
-    nodes: list[Any]
-    tails: Array
-    heads: Array
-    values: list[Any]
+    def edges(are_odd: list[bool] | Array, *, with_values: bool = True) -> str:
+        def show(place: int) -> str:
+            edge = f"({nodes[tails[place]]!r}, {nodes[heads[place]]!r})"
+            return f"{edge}: {values[place]!r}" if with_values else edge
 
-    def excerpt(self, chosen: Array, *, with_values: bool) -> str:
-        """Say how many edges are chosen, of how many, and show the first ones."""
-        places = np.flatnonzero(chosen)
-        shown = []
-        for place in places[:_EXAMPLES]:
-            edge = f"({self.nodes[self.tails[place]]!r}, {self.nodes[self.heads[place]]!r})"
-            shown.append(f"{edge}: {self.values[place]!r}" if with_values else edge)
-        more = ", ..." if places.size > _EXAMPLES else ""
-        return f"{places.size} of {chosen.size} edges [{', '.join(shown)}{more}]"
+        return excerpt(are_odd, "edges", show)
 
-
-def _edge_weights(edges: _EdgeTable, weight: str) -> Array:
-    values = edges.values
     kinds = set(map(type, values))
     if type(_MISSING) in kinds:
-        missing = np.array([value is _MISSING for value in values])
+        missing = [value is _MISSING for value in values]
         raise GraphFormatError(
-            f"{edges.excerpt(missing, with_values=False)} lack the attribute {weight!r}; name "
+            f"{edges(missing, with_values=False)} lack the attribute {weight!r}; name "
             "another with weight=, or give such edges a weight with default="
         )
     if not all(issubclass(kind, Real) for kind in kinds):
-        other = np.array([not isinstance(value, Real) for value in values])
-        raise GraphFormatError(
-            f"the attribute {weight!r} of {edges.excerpt(other, with_values=True)} is not a number"
-        )
-    if all(issubclass(kind, Integral) for kind in kinds):
-        try:
-            return np.fromiter(values, INT64, len(values))
-        except OverflowError as error:
-            raise too_large(values, INT64) from error
+        other = [not isinstance(value, Real) for value in values]
+        raise GraphFormatError(f"the attribute {weight!r} of {edges(other)} is not a number")
+    dtype = INT64 if all(issubclass(kind, Integral) for kind in kinds) else FLOAT64
     try:
-        floats = np.fromiter(values, FLOAT64, len(values))
+        weights = np.fromiter(values, dtype, len(values))
     except OverflowError as error:
-        raise too_large(values, FLOAT64) from error
-    unusable = np.isnan(floats) | (floats == -np.inf)
+        raise too_large(values, dtype) from error
+    unusable = ~(weights > -np.inf)
     if unusable.any():
         raise GraphFormatError(
-            f"the attribute {weight!r} of {edges.excerpt(unusable, with_values=True)} is no "
-            "weight; a closed edge has weight +inf"
+            f"the attribute {weight!r} of {edges(unusable)} is no weight; a closed edge has "
+            "weight +inf"
         )
     # integers beside infinities stay integers
-    return weight_column(values) if np.isinf(floats).any() else floats
+    return weight_column(values) if np.isinf(weights).any() else weights
 
 
 def coordinates_of(G: nx.Graph[Any]) -> Array | None:
@@ -210,21 +184,19 @@ def _pairs_of(G: nx.Graph[Any], names: tuple[str, str]) -> Array | None:
     return pairs if np.isfinite(pairs).all() else None
 
 
-def to_networkx(nodes: list[Any], coordinates: Array | None, arcs: Arcs, *, directed: bool) -> Any:
-    """Return a `networkx.DiGraph`, or a `networkx.Graph` of arcs that stand there both ways."""
-    networkx = _networkx()
-    G = networkx.DiGraph() if directed else networkx.Graph()
-    if coordinates is None:
-        G.add_nodes_from(nodes)
-    else:
-        pairs = coordinates.tolist()
-        G.add_nodes_from(
-            (node, {"x": x, "y": y}) for node, (x, y) in zip(nodes, pairs, strict=True)
-        )
-    columns = (column.tolist() for column in arcs)
+def to_networkx(graph: Any) -> Any:
+    """Return a `networkx.DiGraph`, or a `networkx.Graph` of an undirected graph; all arcs."""
+    networkx = import_extra("networkx", "networkx")
+    nodes = list(range(graph.n)) if graph.labels is None else graph.labels.tolist()
+    G = networkx.DiGraph() if graph.directed else networkx.Graph()
+    G.add_nodes_from(nodes)
+    if graph.coordinates is not None:
+        for name, column in zip(("x", "y"), graph.coordinates.T.tolist(), strict=True):
+            networkx.set_node_attributes(G, dict(zip(nodes, column, strict=True)), name)
+    columns = (graph.tails.tolist(), graph.indices.tolist(), graph.weights.tolist())
     G.add_weighted_edges_from(
         (nodes[tail], nodes[head], weight)
         for tail, head, weight in zip(*columns, strict=True)
-        if directed or tail <= head
+        if graph.directed or tail <= head
     )
     return G

@@ -7,35 +7,23 @@ on first use.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from numbers import Integral
 from operator import index
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sssp.errors import VertexError, join_briefly, quote
 from sssp.graph.check_arrays import refuse_mask
-from sssp.graph.frozen import frozen
 
 _INT64 = np.iinfo(np.int64)
 _EXAMPLES = 3
 
 Array = NDArray[Any]
 Labels = range | Array | None
-
-
-class Lookup(Protocol):
-    """Finds vertices by their labels."""
-
-    def find(self, label: Any) -> int:
-        """Return the vertex of one label."""
-        ...
-
-    def find_all(self, labels: Any) -> NDArray[np.int64]:
-        """Return the vertices of many labels."""
-        ...
 
 
 def as_labels(labels: Any, n: int) -> Labels:
@@ -63,28 +51,20 @@ def as_labels(labels: Any, n: int) -> Labels:
     if labels is None:
         return None
     refuse_mask(labels, "labels")
-    if isinstance(labels, range) and are_plain(labels):
-        _check_length(len(labels), n)
-        return labels
-    array = _as_array(labels)
-    if array.ndim != 1:
+    plain = isinstance(labels, range) and are_plain(labels)
+    array = labels if plain else _as_array(labels)
+    if not plain and array.ndim != 1:
         raise ValueError(f"labels must be one-dimensional, not of shape {array.shape}")
-    _check_length(array.size, n)
-    if array.dtype.kind != "i":
-        _check_unique(array)
+    if len(array) != n:
+        raise ValueError(f"{len(array)} labels for {n} vertices")
+    if plain:
         return array
-    span = range(int(array[0]), int(array[-1]) + 1) if n else range(0)
-    if span.stop - span.start == n and are_plain(span) and np.all(np.diff(array) == 1):
-        return span
-    _check_unique_integers(array)
+    if array.dtype.kind == "i":
+        span = range(int(array[0]), int(array[-1]) + 1) if n else range(0)
+        if span.stop - span.start == n and are_plain(span) and np.all(np.diff(array) == 1):
+            return span
+    _check_unique(array)
     return array
-
-
-def label_array(labels: range | Array) -> Array:
-    """Return labels as an array, read-only."""
-    if not isinstance(labels, range):
-        return labels
-    return frozen(np.arange(labels.start, labels.stop, dtype=np.int64))
 
 
 def take_ends(labels: range | Array) -> tuple[Any, Any]:
@@ -186,31 +166,18 @@ def _array_of_values(values: list[Any]) -> Array:
     return np.fromiter(values, object, len(values))
 
 
-def _check_length(count: int, n: int) -> None:
-    if count != n:
-        raise ValueError(f"{count} labels for {n} vertices")
-
-
-def _check_unique_integers(array: Array) -> None:
-    ordered = np.sort(array)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if repeated.size:
-        raise ValueError(f"the label {repeated[0]} stands for more than one vertex")
-
-
 def _check_unique(array: Array) -> None:
-    values = array.tolist()
-    try:
-        distinct = len(set(values))
-    except TypeError as error:
-        raise TypeError(f"labels must be hashable: {error}") from error
-    if distinct == len(values):
-        return
-    seen = set()
-    for value in values:
-        if value in seen:
-            raise ValueError(f"the label {quote(value)} stands for more than one vertex")
-        seen.add(value)
+    if array.dtype.kind == "i":
+        ordered = np.sort(array)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]].tolist()
+    else:
+        try:
+            counts = Counter(array.tolist())
+        except TypeError as error:
+            raise TypeError(f"labels must be hashable: {error}") from error
+        repeated = [label for label, count in counts.items() if count > 1]
+    if repeated:
+        raise ValueError(f"the label {quote(repeated[0])} stands for more than one vertex")
 
 
 def _as_integer(label: Any) -> int:
@@ -329,3 +296,6 @@ class _HashLookup:
             raise TypeError(f"a sequence of labels is needed, not {labels!r}; g.vertex takes one")
         refuse_mask(labels, "labels")
         return np.array([self.find(label) for label in labels], dtype=np.int64)
+
+
+Lookup = _RangeLookup | _SortedLookup | _HashLookup

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sssp.errors import DistanceOverflowError
 from sssp.graph.check_arrays import number_array
 from sssp.graph.graph import Graph
-from sssp.kernels.dtypes import FLOAT64, INT32, INT64, WeightRange
+from sssp.graph.weights import integer_dtype
+from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange
 from sssp.kernels.locks import make_lock
 
 #: entries that are looked through at a time
@@ -52,7 +53,11 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     for first, rows in _blocks(matrix):
         low = rows.min().item()
         if floats and not low > -np.inf:
-            _refuse(rows, first)
+            row, column = np.argwhere(~(rows > -np.inf))[0]
+            raise ValueError(
+                f"entry ({first + row}, {column}) of the matrix is {rows[row, column]}; "
+                "where there is no arc write inf (or 0)"
+            )
         high = rows.max(where=rows < np.inf, initial=0).item() if floats else rows.max().item()
         least, greatest = low if least is None else min(least, low), max(greatest, high)
     least = 0 if least is None or least == np.inf else least
@@ -61,9 +66,7 @@ def weight_range(matrix: NDArray[Any]) -> WeightRange:
     limits = np.iinfo(INT64)
     if greatest > limits.max:
         raise DistanceOverflowError(f"weight {greatest} does not fit int64")
-    narrow = np.iinfo(INT32)
-    fits = narrow.min <= least and greatest < narrow.max
-    return WeightRange(INT32 if fits else INT64, int(least), int(greatest))
+    return WeightRange(integer_dtype(least, greatest), int(least), int(greatest))
 
 
 def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -71,14 +74,6 @@ def _blocks(matrix: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
     step = max(1, BLOCK // max(1, len(matrix)))
     for first in range(0, len(matrix), step):
         yield first, matrix[first : first + step]
-
-
-def _refuse(rows: NDArray[Any], first: int) -> None:
-    row, column = np.argwhere(~(rows > -np.inf))[0]
-    raise ValueError(
-        f"entry ({first + row}, {column}) of the matrix is {rows[row, column]}; "
-        "where there is no arc write inf (or 0)"
-    )
 
 
 class MatrixGraph(Graph):
@@ -103,13 +98,8 @@ class MatrixGraph(Graph):
             Whether an off-diagonal 0 is an arc of weight 0 instead of none.
         """
         self = object.__new__(cls)
-        fields = {
-            "n": len(matrix),
-            "_matrix": matrix,
-            "_zero_is_arc": zero_is_arc,
-            "_derived": {},
-            "_lock": make_lock(),
-        }
+        fields = {"n": len(matrix), "_matrix": matrix, "_zero_is_arc": zero_is_arc}
+        fields |= {"_derived": {}, "_lock": make_lock()}
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         return self
@@ -132,7 +122,9 @@ class MatrixGraph(Graph):
         if name not in Graph.__slots__ or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self._lock:
-            made = self._made()
+            arcs = self._arcs_of(self._matrix)
+            tails, heads = np.nonzero(arcs)
+            made = Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)
             for slot in Graph.__slots__:
                 if slot not in ("__weakref__", "_derived", "_lock", "n"):
                     object.__setattr__(self, slot, getattr(made, slot))
@@ -144,9 +136,3 @@ class MatrixGraph(Graph):
         if rows.dtype.kind == "f":
             arcs &= rows < np.inf
         return arcs
-
-    def _made(self) -> Graph:
-        matrix = self._matrix
-        arcs = self._arcs_of(matrix)
-        tails, heads = np.nonzero(arcs)
-        return Graph.from_arcs(tails, heads, matrix[arcs], n=self.n)

@@ -9,9 +9,9 @@ from typing import Any, overload
 from numpy.typing import NDArray
 
 from sssp.errors import GraphFormatError
+from sssp.graph.csr import pick
 from sssp.graph.graph import Graph
-from sssp.graph.graph_file import unpacked
-from sssp.graph.input_rows import pick
+from sssp.graph.graph_file import unpack
 from sssp.kernels.dtypes import OFFSET
 from sssp.loaders import ArcList, read_any, read_co, read_weights
 
@@ -107,26 +107,25 @@ def graph_of(
     path: str | PathLike[str],
     coordinates: str | PathLike[str] | None,
 ) -> Graph:
-    """Return the graph that a file holds, as `sssp.loaders.read_any` has read it."""
-    if isinstance(content, ArcList):
-        graph = _graph_of_text(content, path)
+    """Return the graph that a file holds, as `sssp.loaders.read_any` has read it.
+
+    A text file must not claim more vertices than it can mean.
+    """
+    if not isinstance(content, ArcList):
+        graph = Graph._from_csr(**unpack(path, *content))
     else:
-        graph = Graph._from_csr(**unpacked(path, *content))
+        n, k = content.n, content.tails.size
+        believed = max(BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC * k)
+        if n > believed:
+            raise GraphFormatError(
+                f"n is {n}, but the file has {k} arcs: {n} vertices take "
+                f"{n * OFFSET.itemsize / 2**30:.1f} GiB before the first arc, and a file with so "
+                f"few is believed up to n = {believed}; if it is right, read it with "
+                "sssp.loaders.read_gr and pass its columns and n to Graph.from_arcs",
+                path=path,
+            )
+        labels = range(1, n + 1)
+        graph = Graph.from_arcs(content.tails, content.heads, content.weights, n, labels=labels)
     if coordinates is not None:
         graph = graph._changed(coordinates=read_co(coordinates, graph.n))
     return graph
-
-
-def _graph_of_text(arcs: ArcList, path: str | PathLike[str]) -> Graph:
-    """Return the graph of a text file, unless it claims more vertices than it can mean."""
-    believed = max(BELIEVED_VERTICES, BELIEVED_VERTICES_PER_ARC * arcs.tails.size)
-    if arcs.n > believed:
-        raise GraphFormatError(
-            f"n is {arcs.n}, but the file has {arcs.tails.size} arcs: {arcs.n} vertices take "
-            f"{arcs.n * OFFSET.itemsize / 2**30:.1f} GiB before the first arc, and a file with so "
-            f"few is believed up to n = {believed}; if it is right, read it with "
-            "sssp.loaders.read_gr and pass its columns and n to Graph.from_arcs",
-            path=path,
-        )
-    labels = range(1, arcs.n + 1)
-    return Graph.from_arcs(arcs.tails, arcs.heads, arcs.weights, arcs.n, labels=labels)

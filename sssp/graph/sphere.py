@@ -127,11 +127,7 @@ def points_of(lon: ArrayLike, lat: ArrayLike) -> Points:
     refuse_mask(lat, "lat")
     points = Points(*np.broadcast_arrays(np.asarray(lon, FLOAT64), np.asarray(lat, FLOAT64)))
     _refuse(~(np.isfinite(points.lon) & np.isfinite(points.lat)), points, "must be finite numbers")
-    _refuse(
-        ~_are_degrees(*points),
-        points,
-        "must be degrees, longitude first",
-    )
+    _refuse(~_are_degrees(*points), points, "must be degrees, longitude first")
     return points
 
 

@@ -35,8 +35,7 @@ def closed_mask(weights: Array) -> Array | None:
 
 def closed_count(weights: Array) -> int:
     """Return how many weights are those of closed arcs."""
-    closed = closed_mask(weights)
-    return 0 if closed is None else int(np.count_nonzero(closed))
+    return int(np.count_nonzero(weights == closed_weight(weights.dtype)))
 
 
 def weight_column(values: ArrayLike) -> Array:
@@ -79,13 +78,9 @@ def too_large(values: Iterable[Any], dtype: np.dtype[Any]) -> DistanceOverflowEr
 
 def _are_integers(values: Any) -> bool:
     """Tell whether all finite ones among Python numbers are integers, and there are such."""
-    some = False
-    for value in values:
-        if isinstance(value, Integral):
-            some = True
-        elif not (isinstance(value, Real) and value == math.inf):
-            return False
-    return some
+    others = [value for value in values if not isinstance(value, Integral)]
+    infinite = all(isinstance(value, Real) and value == math.inf for value in others)
+    return infinite and len(others) < len(values)
 
 
 _INT64, _INT32 = np.iinfo(INT64), np.iinfo(INT32)

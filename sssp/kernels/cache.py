@@ -17,6 +17,7 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import llvmlite
@@ -27,8 +28,8 @@ from numba.core.caching import CompileResultCacheImpl
 from numba.core.serialize import dumps
 
 from sssp.kernels import store
+from sssp.kernels.locks import make_lock
 from sssp.kernels.messages import COMPILING, warn_once
-from sssp.kernels.numba_import import load_array_functions
 
 #: settings of Numba's that change what it compiles, for all functions of a process
 SETTINGS = ("OPT", "SLP_VECTORIZE", "LOOP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT")
@@ -41,6 +42,7 @@ DIGITS = 32
 
 #: functions, one for every signature, that this process has ``found`` on disk and ``compiled``
 COUNTS: Counter[str] = Counter()
+_loading = make_lock()
 
 
 class CodeCache:
@@ -147,3 +149,30 @@ def _value(value: Any, seen: dict[int, int]) -> Iterator[str]:
     else:
         yield repr(sorted(getattr(value, "targetoptions", {}).items()))
         yield from _words(function, seen)
+
+
+def load_array_functions(package: str) -> None:
+    """Import Numba's functions on arrays, telling them that there is a BLAS.
+
+    Before it compiles or takes anything from the disk, Numba asks whether SciPy has a BLAS, and
+    imports the whole of `scipy.linalg`: a quarter of the time that a process takes to its first
+    answer. SciPy is here, as this package depends on it, no kernel here calls its linear algebra,
+    and Numba's functions that need BLAS ask once more.
+
+    Parameters
+    ----------
+    package : str
+        Where they are: ``numba.np``, or its copy for GPUs, ``numba.cuda.np``.
+    """
+    with _loading:
+        if f"{package}.arraymath" in sys.modules:
+            return
+        linalg: Any = import_module(f"{package}.linalg")
+        ask = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
+        try:
+            functions: Any = import_module(f"{package}.arraymath")
+        finally:
+            linalg.ensure_blas = ask
+        if hasattr(functions, "ensure_blas"):  # not all versions ask at once
+            functions.ensure_blas = ask

@@ -45,9 +45,7 @@ def infinity(dtype: Number) -> Any:
 def largest_distance(dtype: Number) -> Any:
     """Return the greatest distance that a solver working in `dtype` can hold."""
     kind: Number = np.dtype(dtype)
-    if kind.kind == "f":
-        return np.finfo(kind).max
-    return kind.type(infinity(kind) - 1)
+    return np.finfo(kind).max if kind.kind == "f" else kind.type(infinity(kind) - 1)
 
 
 @cache

@@ -240,11 +240,6 @@ def _delete_stale() -> None:
                 stale.append(path)
     for path in stale:
         with contextlib.suppress(OSError):
-            if not _is_used_elsewhere(path):
+            marks = [mark for mark in path.rglob(f"{USED}*") if mark.name != _mark()]
+            if all(time.time() - mark.stat().st_mtime >= UNUSED for mark in marks):
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _is_used_elsewhere(folder: Path) -> bool:
-    """Return whether another host has lately used what stands in a folder, or below it."""
-    others = (mark for mark in folder.rglob(f"{USED}*") if mark.name != _mark())
-    return any(time.time() - mark.stat().st_mtime < UNUSED for mark in others)

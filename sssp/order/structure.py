@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from sssp.engine.reuse import Derived
 from sssp.graph.arc_orders import order_of_heads
-from sssp.graph.csr import arc_position
-from sssp.graph.frozen import frozen
+from sssp.graph.csr import arc_position, freeze
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, OFFSET
 from sssp.kernels.jit import njit
@@ -94,7 +93,7 @@ class Structure(NamedTuple):
         """Return the same with arrays that are read-only for good."""
         parts: dict[str, Any] = self._asdict()
         arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
-        return Structure(**parts | {name: frozen(array) for name, array in arrays.items()})
+        return Structure(**parts | {name: freeze(array) for name, array in arrays.items()})
 
 
 # ---- the graph, seen without directions
@@ -442,7 +441,7 @@ def slots_of(structure: Structure, graph: Graph) -> NDArray[np.uint32]:
     """
     slots, arcs = np.empty(graph.m, np.uint32), (graph.indptr, graph.indices)
     _slots_kernel(*arcs, structure.rank, structure.first, structure.upper, slots)
-    return frozen(slots)
+    return freeze(slots)
 
 
 def offsets(counts: NDArray[Any]) -> NDArray[np.int64]:

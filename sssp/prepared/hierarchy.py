@@ -27,7 +27,7 @@ from sssp.engine.workers import ordered_map
 from sssp.errors import NegativeCycleError
 from sssp.graph.check_arrays import arc_column
 from sssp.graph.graph import Graph
-from sssp.graph.graph_file import packed
+from sssp.graph.graph_file import pack
 from sssp.graph.weights import converted
 from sssp.kernels.dtypes import FLOAT64, INT64, WeightRange, largest_distance, safe_length
 from sssp.loaders import write_arrays
@@ -403,7 +403,7 @@ class Hierarchy:
             meta = {"kind": ALONE, "n": graph.n, "topology": topology_digest(graph)}
             write_arrays(path, meta, arrays)
         else:
-            meta, fields = packed(graph._fields())
+            meta, fields = pack(graph._fields())
             write_arrays(path, meta | {"kind": WITH_GRAPH}, fields | arrays)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from sssp.engine.progress import check_progress, progress_bar
 from sssp.engine.threads import check_threads
 from sssp.errors import GraphFormatError
 from sssp.graph.graph import Graph
-from sssp.graph.graph_file import unpacked
+from sssp.graph.graph_file import unpack
 from sssp.graph.reading import graph_of
 from sssp.kernels.dtypes import INDEX
 from sssp.loaders import read_any
@@ -210,7 +210,7 @@ def _hierarchy_in(
         )
     meta, arrays = content
     if meta["kind"] == WITH_GRAPH:
-        own = Graph._from_csr(**unpacked(path, *content))
+        own = Graph._from_csr(**unpack(path, *content))
         graph = graph or own
         same = graph is own or topology_digest(graph) == topology_digest(own)
     elif graph is None:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.errors import VertexError
-from sssp.graph.html import as_html
 from sssp.results import result_frames as frames
 
 if TYPE_CHECKING:
@@ -158,6 +157,8 @@ class NearestFacilities:
         )
 
     def _repr_html_(self) -> str:
+        from sssp.graph.drawing import as_html
+
         return as_html(repr(self), self.graph, self._draw)
 
     def _draw(self, ax: Axes) -> Axes:

@@ -107,7 +107,7 @@ def wide_table(graph: Graph, sources: Array, targets: Array, distances: Any) -> 
 def tree_lines(graph: Graph, tails: Array, heads: Array, distances: Array) -> Any:
     """Return the arcs of a tree, with the distances of their heads, as a GeoDataFrame."""
     arcs = arcs_between(graph, tails, heads)
-    return arc_lines(graph.labels, graph.coordinates, arcs, tails, heads, distance=distances)
+    return arc_lines(graph, arcs, tails, heads, distance=distances)
 
 
 def tree_lengths(graph: Graph, tails: Array, vertices: Array, weights: Array) -> Array:

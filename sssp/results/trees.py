@@ -19,7 +19,6 @@ from sssp.engine.threads import default_threads
 from sssp.engine.workers import ordered_map
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
 from sssp.graph.check_arrays import is_sparse
-from sssp.graph.html import as_html
 from sssp.graph.labels import label_hint
 from sssp.kernels.dtypes import FLOAT64, INT64, unreached
 from sssp.methods import BreadthFirst
@@ -123,6 +122,8 @@ class ShortestPaths:
 
     def _repr_html_(self) -> str:
         knows_all = self.targets is None and not self._on_device and self.rows > 0
+        from sssp.graph.drawing import as_html
+
         return as_html(repr(self), self.graph, self._draw if knows_all else None)
 
     def _draw(self, ax: Axes) -> Axes:

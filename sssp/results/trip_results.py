@@ -19,7 +19,6 @@ from sssp.cpu.tree_sums import (
 from sssp.engine.exact_sums import as_numbers, carry, join_parts, may_wrap, parts_of
 from sssp.engine.request import Walks
 from sssp.errors import DistanceOverflowError, UnreachableError, VertexError
-from sssp.graph.html import as_html
 from sssp.kernels.dtypes import FLOAT64, unreached
 from sssp.results import result_frames as frames
 
@@ -103,6 +102,8 @@ class Trips:
 
     def _repr_html_(self) -> str:
         has_paths = self.has_paths and self.reached.any()
+        from sssp.graph.drawing import as_html
+
         return as_html(repr(self), self.graph, self._draw if has_paths else None)
 
     def _draw(self, ax: Axes) -> None:

@@ -45,7 +45,7 @@ from sssp.cpu.search_driver import COUNTERS, Search, solve_rows
 from sssp.engine.memory import check_memory
 from sssp.engine.request import Answer, Request
 from sssp.graph.arc_orders import arcs_by_head, typical_weight, unsigned_arcs
-from sssp.graph.frozen import frozen
+from sssp.graph.csr import freeze
 from sssp.graph.graph import Graph
 from sssp.kernels.dtypes import INDEX, infinity, largest_distance, unreached
 from sssp.kernels.jit import njit
@@ -225,7 +225,7 @@ def _find_heights(
         highest = heights[heights != unseen].max(initial=dtype.type(0))
     np.minimum(heights, highest, out=heights)
     np.negative(heights[:, ::2], out=heights[:, ::2])
-    return frozen(heights), highest
+    return freeze(heights), highest
 
 
 def landmark_bytes(graph: Graph, dtype: np.dtype[Any]) -> int:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sssp.cpu.tree import reset
-from sssp.graph.frozen import frozen
+from sssp.graph.csr import freeze
 from sssp.kernels.dtypes import INDEX
 from sssp.kernels.jit import njit
 
@@ -454,7 +454,7 @@ def select_ancestors(
     _select_kernel(places, *arcs, *chosen)
     no_layer = np.empty(0, np.uint32), np.zeros(1, np.uint32), chosen[1][:0], chosen[2][:0]
     # (read-only like the arrays of the selection of all, so that kernels take both as one type)
-    return Selection(frozen(places), frozen(np.arange(count, dtype=INDEX)), (*chosen, *no_layer))
+    return Selection(freeze(places), freeze(np.arange(count, dtype=INDEX)), (*chosen, *no_layer))
 
 
 # ---- paths to a few targets, each from its end, without a sweep of all ranks
