@@ -213,18 +213,24 @@ def _use_trees(ask: Callable[..., sssp.ShortestPaths], sources: NDArray[np.int64
         result.load(np.zeros(result.distances.shape, dtype))
 
 
-def _matrix(dtype: np.dtype[Any]) -> NDArray[Any]:
+def _matrix(dtype: np.dtype[Any], size: int = DENSE) -> NDArray[Any]:
     import numpy as np
 
-    matrix = np.random.default_rng(0).integers(1, GREATEST, (DENSE, DENSE)).astype(dtype)
+    matrix = np.random.default_rng(0).integers(1, GREATEST, (size, size)).astype(dtype)
     return matrix << 31 if dtype == np.int64 else matrix
 
 
 def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
     """Yield calls that use every kernel of a method on matrices."""
+    from sssp.engine import thresholds
+    from sssp.kernels.dtypes import INT32
+
     ask = partial(sssp.all_pairs, _matrix(dtype), method=method, device=device, dtype=dtype)
     for predecessors in (False, True):
         yield partial(ask, predecessors=predecessors)
+    if dtype == INT32:  # of so many vertices 16 bits are tried
+        short = _matrix(dtype, thresholds.SHORT_VERTICES)
+        yield partial(sssp.all_pairs, short, method=method, device=device, dtype=dtype)
 
 
 def _close(method: Method, device: str) -> None:
