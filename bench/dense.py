@@ -26,6 +26,7 @@ from sssp.bench.workloads import time_launches
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
+from sssp.cuda.matrix.closure_products import close_by_products
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix
 from sssp.cuda.matrix.min_plus import tile_side
 from sssp.cuda.matrix.min_plus_short import TILE, launch_short_round, multiply_short
@@ -43,6 +44,8 @@ LANES = 64
 DTYPES = "uint16", "int32", "float32", "int64", "float64"
 #: vertices of Floyd-Warshall's graphs
 SIZES = 1000, 2500, 5000, 7500, 8192, 10_000, 32_768
+#: and of those that are closed
+CLOSED = 500, 1024, 2048, 5000, 10_000, 32_768, 100_000
 #: arcs a vertex of the graphs
 DEGREE = 4
 
@@ -227,9 +230,9 @@ def baseline_blocked(n: int) -> Figure:
     return _all_pairs("baseline floyd-warshall, b = 32", n, "int32", rounds, run)
 
 
-def closure(n: int, *, sweep: bool) -> Figure:
-    """Measure the closure of a random graph, nearly all ones, by one sweep or all squarings."""
-    graph = random_graph(n, DEGREE)
+def closure(n: int, how: str, degree: float = DEGREE) -> Figure:
+    """Measure the closure of a random graph, nearly all ones from some two arcs a vertex on."""
+    graph = random_graph(n, degree)
     request = ClosureRequest(n, (graph.indptr, graph.indices), None, device="cuda:0")
     initial = transitive_closure.pack_matrix(request)
     reach, after = cuda.device_array_like(initial), cuda.device_array_like(initial)
@@ -237,21 +240,24 @@ def closure(n: int, *, sweep: bool) -> Figure:
     closed = [reach]
 
     def run() -> None:
-        if sweep:
+        if how == "sweep":
             transitive_closure.sweep(reach, n, range(request.words), stream)
-            return
-        before, into = reach, after
-        for _ in range(request.squarings):
-            transitive_closure.square(before, into, n, changed, stream)
-            before, into = into, before
-        closed[:] = [before]
+        elif how == "products":
+            close_by_products(reach, n, stream, False)
+        else:
+            before, into = reach, after
+            for _ in range(request.squarings):
+                transitive_closure.square(before, into, n, changed, stream)
+                before, into = into, before
+            closed[:] = [before]
 
     times = _measure(lambda: reach.copy_to_device(initial, stream=stream), run, stream)
     words: Any = closed[0][: CHECKED * request.words].copy_to_host().view(np.uint8)
     found = np.unpackbits(words.reshape(CHECKED, -1), axis=1, count=n, bitorder="little")
     expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu").reached
     equal = bool((found == expected).all())
-    what, rounds = ("closure, sweep", 1) if sweep else ("closure, squaring", request.squarings)
+    rounds = request.squarings if how == "squaring" else 1
+    what = f"closure of {degree} arcs a vertex, {how}"
     return _figure(what, n, "bits", rounds, rounds * float(n) ** 3 / 32, times, equal)
 
 
@@ -281,8 +287,14 @@ def _all_figures(only: str) -> Iterator[Figure]:
         *((blocked, (n, dtype), {}) for n in SIZES for dtype in ("uint16", "int32")),
         (blocked, (8192, "float32"), {}),
         *((squared, (10_000, dtype), {}) for dtype in ("uint16", "int32")),
-        *((closure, (n,), {"sweep": True}) for n in (1024, 5000, 10_000, 100_000)),
-        (closure, (10_000,), {"sweep": False}),
+        *((closure, (n, how), {}) for n in CLOSED for how in ("sweep", "products")),
+        *(
+            (closure, (n, how, degree), {})
+            for n in (10_000, 32_768)
+            for degree in (0.5, 1.0, 1.3)
+            for how in ("sweep", "products")
+        ),
+        (closure, (10_000, "squaring"), {}),
         *((baseline_squared, (5000, side), {}) for side in (4, 8, 16, 32)),
         (baseline_plain, (5000,), {}),
         (baseline_blocked, (5000,), {}),

@@ -69,10 +69,10 @@ def percolated_grid(width: int, height: int, *, share: float = 0.62, seed: int =
     return whole.largest_component()
 
 
-def random_graph(n: int, degree: int) -> sssp.Graph:
+def random_graph(n: int, degree: float) -> sssp.Graph:
     """Return a graph with `degree` arcs a vertex between random ends, less self-loops and twins."""
     random = np.random.default_rng(SEED)
-    tails, heads = random.integers(0, n, (2, degree * n))
+    tails, heads = random.integers(0, n, (2, int(degree * n)))
     return sssp.Graph.from_arcs(tails, heads, random.integers(1, GREATEST, tails.size), n=n)
 
 

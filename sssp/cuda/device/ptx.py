@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import uint32
+from numba import types, uint32
 
 from sssp.cuda.compiler import SIMULATOR, cuda, inline
 
 HALF_BITS, LOW_HALF = 16, 0xFFFF
+#: address spaces
+GLOBAL, SHARED = 1, 3
 
 
 def _halves(word: Any) -> tuple[int, int]:
@@ -34,6 +36,49 @@ def lower_halves_twin(a: Any, b: Any, c: Any) -> Any:
     """Return ``min(a + b, c)`` of halves, unsigned; sums wrap."""
     sums = ((x + y) & LOW_HALF for x, y in zip(_halves(a), _halves(b), strict=True))
     return _word(*map(min, sums, _halves(c)))
+
+
+def add_common_bits_twin(counts: Any, a: Any, b: Any) -> Any:
+    """Add to 16 x 8 counts how many of 256 bits 16 rows and 8 columns have in common, by a warp.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (32, 4), uint32
+        Of lane ``4 g + q``: rows g, g, g + 8, g + 8 and columns 2 q, 2 q + 1, 2 q, 2 q + 1.
+    a : ndarray, shape (32, 4), uint32
+        Of lane ``4 g + q``: words q of rows g and g + 8, words 4 + q of the same.
+    b : ndarray, shape (32, 2), uint32
+        Of lane ``4 g + q``: words q and 4 + q of column g.
+    """
+    rows, columns = np.zeros((16, 8), np.uint32), np.zeros((8, 8), np.uint32)
+    found = counts.copy()
+    for lane in range(32):
+        g, q = divmod(lane, 4)
+        rows[g, q], rows[g + 8, q], rows[g, 4 + q], rows[g + 8, 4 + q] = a[lane]
+        columns[g, q], columns[g, 4 + q] = b[lane]
+    common = np.bitwise_count(rows[:, np.newaxis] & columns).sum(axis=2)
+    for lane in range(32):
+        g, q = divmod(lane, 4)
+        found[lane] += common[[g, g, g + 8, g + 8], [2 * q, 2 * q + 1] * 2].astype(np.uint32)
+    return found
+
+
+def four_tiles_twin(words: Any, starts: Any) -> Any:
+    """Return what the lanes of a warp get of four tiles of 8 rows by 4 words.
+
+    Parameters
+    ----------
+    words : ndarray, one axis, uint32
+    starts : ndarray, shape (32,)
+        Of lane ``8 t + r``: where row r of tile t begins, a multiple of 4.
+
+    Returns
+    -------
+    ndarray, shape (32, 4)
+        Of lane ``4 r + w``: word w of row r of every tile.
+    """
+    lane = np.arange(32)
+    return words[starts.reshape(4, 8)[:, lane // 4] + lane % 4].T
 
 
 if SIMULATOR:
@@ -64,6 +109,123 @@ else:
         """Return ``min(a + b, c)`` of halves: one instruction (VIADDMNMX.U16x2), two on 12.0."""
         return _of_words("{ .reg .b32 t; add.u16x2 t, $1, $2; min.u16x2 $0, t, $3; }", 3)
 
+    _WORD, _ADDRESS = ir.IntType(32), ir.IntType(64)
+
+    def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, space: int) -> Any:
+        """Return a pointer to a word of a flat array in an address space."""
+        data = context.make_array(kind)(context, builder, array).data
+        place = builder.gep(data, [builder.zext(index, _ADDRESS)], inbounds=True)
+        return builder.addrspacecast(place, _WORD.as_pointer(space))
+
+    def _four(context: Any, builder: Any, signature: Any, found: Any) -> Any:
+        """Return the tuple of the four words that an instruction leaves."""
+        words = [builder.extract_value(found, i) for i in range(4)]
+        return context.make_tuple(builder, signature.return_type, words)
+
+    @intrinsic
+    def add_common_bits(typing_context, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1):
+        """Do what `add_common_bits_twin` says, on tensor cores (BMMA, capability 8.0 to 9.0)."""
+
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD] * 10)
+            ptx = (
+                "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
+                "{$0,$1,$2,$3}, {$8,$9,$10,$11}, {$12,$13}, {$4,$5,$6,$7};"
+            )
+            asm = ir.InlineAsm(kind, ptx, ",".join(["=r"] * 4 + ["r"] * 10), side_effect=True)
+            return _four(context, builder, signature, builder.call(asm, arguments))
+
+        return types.UniTuple(uint32, 4)(*[uint32] * 10), generate
+
+    @intrinsic
+    def four_tiles(typing_context, array, index):
+        """Do what `four_tiles_twin` says, from shared memory (LDSM)."""
+
+        def generate(context, builder, signature, arguments):
+            place = _place(context, builder, signature.args[0], *arguments, SHARED)
+            kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD])
+            ptx = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0,$1,$2,$3}, [$4];"
+            asm = ir.InlineAsm(kind, ptx, "=r,=r,=r,=r,r,~{memory}", side_effect=True)
+            found = builder.call(asm, [builder.ptrtoint(place, _WORD)])
+            return _four(context, builder, signature, found)
+
+        return types.UniTuple(uint32, 4)(array, uint32), generate
+
+    @intrinsic
+    def start_copy(typing_context, shared, place, array, index):
+        """Start to copy four words of the device's memory to shared memory."""
+
+        def generate(context, builder, signature, arguments):
+            there = _place(context, builder, signature.args[0], *arguments[:2], SHARED)
+            data = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+            source = builder.gep(data, [arguments[3]], inbounds=True)
+            kind = ir.FunctionType(ir.VoidType(), [_WORD, _ADDRESS])
+            ptx = "cp.async.cg.shared.global [$0], [$1], 16;"
+            asm = ir.InlineAsm(kind, ptx, "r,l,~{memory}", side_effect=True)
+            builder.call(asm, [builder.ptrtoint(there, _WORD), builder.ptrtoint(source, _ADDRESS)])
+            return context.get_dummy_value()
+
+        return types.void(shared, uint32, array, types.uint64), generate
+
+    @intrinsic
+    def wait_for_copies(typing_context):
+        """Wait until all copies that this thread has started are there."""
+
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(ir.VoidType(), [])
+            builder.call(
+                ir.InlineAsm(kind, "cp.async.wait_all;", "~{memory}", side_effect=True), []
+            )
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    @intrinsic
+    def wait_for_group(typing_context, number, threads):
+        """Wait for some warps of a block: barrier `number`, from 1 to 15, of so many threads."""
+
+        def generate(context, builder, signature, arguments):
+            kind = ir.FunctionType(ir.VoidType(), [_WORD, _WORD])
+            asm = ir.InlineAsm(kind, "bar.sync $0, $1;", "r,r,~{memory}", side_effect=True)
+            builder.call(asm, arguments)
+            return context.get_dummy_value()
+
+        return types.void(uint32, uint32), generate
+
+    _QUARTER = ir.VectorType(_WORD, 4)
+
+    def _quarter(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+        """Return a pointer to four words of a flat array in the device's memory."""
+        data = context.make_array(kind)(context, builder, array).data
+        place = builder.bitcast(builder.gep(data, [index], inbounds=True), _QUARTER.as_pointer())
+        return builder.addrspacecast(place, _QUARTER.as_pointer(GLOBAL))
+
+    @intrinsic
+    def read_four(typing_context, array, index):
+        """Return four words of the device's memory from a multiple of four on, by one read."""
+
+        def generate(context, builder, signature, arguments):
+            place = _quarter(context, builder, signature.args[0], *arguments)
+            four = builder.load(place, align=16)
+            parts = [builder.extract_element(four, _WORD(i)) for i in range(4)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return types.UniTuple(uint32, 4)(array, types.uint64), generate
+
+    @intrinsic
+    def write_four(typing_context, array, index, w0, w1, w2, w3):
+        """Write four words to the device's memory from a multiple of four on, at once."""
+
+        def generate(context, builder, signature, arguments):
+            place = _quarter(context, builder, signature.args[0], *arguments[:2])
+            four = ir.Constant(_QUARTER, ir.Undefined)
+            for i, word in enumerate(arguments[2:]):
+                four = builder.insert_element(four, word, _WORD(i))
+            builder.store(four, place, align=16)
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64, *[uint32] * 4), generate
+
 
 @inline
 def low_twice(word):
@@ -83,3 +245,11 @@ def has_short_arithmetic() -> bool:
     That is measured on compute capability 9.0, and so in machine code for 10; 12.0 takes two.
     """
     return SIMULATOR or cuda.get_current_device().compute_capability[0] in (9, 10)
+
+
+def has_bit_products() -> bool:
+    """Whether the current device counts common bits on tensor cores: capability 8.0 to 9.0.
+
+    Machine code for newer ones calls a subroutine for each instruction. The simulator knows none.
+    """
+    return not SIMULATOR and (8, 0) <= cuda.get_current_device().compute_capability <= (9, 0)

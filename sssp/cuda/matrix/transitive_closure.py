@@ -34,10 +34,13 @@ from sssp.cuda.compiler import (
     select,
 )
 from sssp.cuda.device.grid import barrier_of, blocks_at_once
+from sssp.cuda.device.ptx import has_bit_products
 from sssp.cuda.device.warp import from_lane
 from sssp.cuda.device_memory import available_bytes, on_host, upload
+from sssp.cuda.matrix.closure_products import bytes_of_products, close_by_products
 from sssp.cuda.matrix.matrix_driver import deliver
 from sssp.cuda.pool import device_array, fill
+from sssp.engine import thresholds
 from sssp.engine.matrix_request import WORD, ClosureRequest
 from sssp.engine.memory import check_memory
 from sssp.engine.progress import progress_bar
@@ -319,6 +322,19 @@ def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop:
     return reach
 
 
+def _is_for_products(request: ClosureRequest, free: int) -> bool:
+    """Whether products of bits close a matrix sooner than the sweep, and fit into so many bytes.
+
+    The sweep skips words without a bit, and so is faster where few vertices reach many.
+    """
+    worth = request.n >= thresholds.PRODUCTS_VERTICES and has_bit_products()
+    return (
+        worth
+        and bytes_of_products(request.n) <= free
+        and request.entries >= thresholds.PRODUCTS_ARCS * request.n
+    )
+
+
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
     """Return the packed closure.
 
@@ -349,6 +365,8 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
             after(request.stream, [stream])
         if request.n and isinstance(method, ClosureBySquaring):
             reach = _square_all(request, reach, stream, early_stop=method.early_stop)
+        elif _is_for_products(request, free - needed):
+            close_by_products(reach, request.n, stream, request.progress)
         elif request.n:
             reach = _sweep_all(request, reach, stream)
         return deliver(request, reach, (request.n, request.words), number)

@@ -1,0 +1,438 @@
+"""Transitive closure by products of bits on the tensor cores, blocked as Warshall's sweep is.
+
+A round takes some vertices, the *pivots*. Their rows are transposed into a *panel*, whose rows are
+the columns of the matrix, a bit a pivot: the tensor cores count what a row of A and a column of B
+have in common by words along what is summed over. Then
+
+1. the block of pivots and its transpose, a part of the panel, are squared into themselves until
+   nothing changes;
+2. the pivots' columns of all rows take over what that block leads to;
+3. all rows take over, through the pivots' columns, what the pivots reach: nearly all the work.
+
+All three are ``out |= A * B``, in place: bits only ever appear, each of a path that is there, so
+that it does not matter which are seen. All rounds are one launch, whose blocks meet after a step.
+
+A thread block keeps `COLUMNS` columns of B in shared memory and goes down a strip of rows of A,
+which pass through twice 512 bits at a time. It is two groups of four warps, each with rows of its
+own: while one waits, reads, or makes bits of counts, the other may multiply. A warp has 64 x 64
+counts in registers. The words of a thread are neighbours (the order of the bits summed over is
+free), and so are the columns that it finds (the order of the columns of a tile is free, too), eight
+to a byte.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int32, uint8, uint32, uint64
+
+from sssp.cuda.compiler import cuda, kernel, launch, part
+from sssp.cuda.device.grid import barrier_of, blocks_at_once
+from sssp.cuda.device.ptx import (
+    add_common_bits,
+    four_tiles,
+    least_halves,
+    read_four,
+    start_copy,
+    wait_for_copies,
+    wait_for_group,
+    write_four,
+)
+from sssp.cuda.device.warp import WARP
+from sssp.cuda.pool import device_array, fill
+from sssp.engine.progress import progress_bar
+
+#: bits, and words, of a slice; rows and columns of a tile
+SLICE, WORDS = 512, 16
+ROWS, COLUMNS = 128, 256
+#: threads, and those of a group, which has half of a tile's rows and waits for no other
+THREADS, GROUP = 256, 128
+#: words of a slice of A and of B; bytes of the bits of a tile
+A_WORDS, B_WORDS, TILE_BYTES = ROWS * WORDS, COLUMNS * WORDS, ROWS * COLUMNS // 8
+#: rows that a block transposes at a time, words of them, and words between rows in shared memory
+TURNED, TURNED_WORDS, TURNED_PITCH = 256, 32, 33
+#: most tiles of a strip
+STRIP = 16
+#: blocks of a pass over the matrix
+BLOCKS = 1056
+#: products of bits that are queued before the host shows progress: a fraction of a second
+QUEUED = 1 << 50
+#: flags of a round: whether a squaring changed anything, one each
+FLAGS = 16
+
+
+def pivots_of(size: int) -> int:
+    """Return the pivots of a round: more of them take longer to close, and others less often."""
+    return 4096 if size >= 20_000 else 2048
+
+
+def shared_bytes(pivots: int) -> int:
+    """Return the bytes of shared memory: B, two slices of A, the bits of a tile."""
+    return max(
+        pivots // SLICE * B_WORDS * 4 + 2 * A_WORDS * 4 + TILE_BYTES, TURNED * TURNED_PITCH * 4
+    )
+
+
+@part
+def _swap_blocks(x, lane, distance, low):
+    """Do a step of the transposition of a warp's 32 x 32 bits: blocks off the diagonal swap."""
+    y = uint32(cuda.shfl_xor_sync(0xFFFFFFFF, int32(x), int32(distance)))
+    if lane & distance == 0:
+        return uint32((x & low) | ((y & low) << distance))
+    return uint32((x & ~low) | ((y >> distance) & low))
+
+
+@part
+def _transpose(reach, pitch, first, depth, panel, panel_pitch):
+    """Transpose `depth` rows from `first` on into the panel, by all blocks of the grid."""
+    tile = cuda.shared.array(0, uint32, alignment=16)
+    thread = uint32(cuda.threadIdx.x)
+    lane, warp = uint32(thread % WARP), uint32(thread // WARP)
+    word_jobs = uint32((pitch + TURNED_WORDS - 1) // TURNED_WORDS)
+    jobs = uint32(word_jobs * (depth // TURNED))
+    job = uint32(cuda.blockIdx.x)
+    while job < jobs:
+        word, rows = uint32(job % word_jobs * TURNED_WORDS), uint32(job // word_jobs * TURNED)
+        inside = uint32(word + lane) < pitch
+        row = warp
+        while row < TURNED:
+            at, bits = uint32(row * TURNED_PITCH + lane), uint32(0)
+            if inside:
+                place = uint64(uint64(first + rows + row) * uint64(pitch) + uint64(word + lane))
+                bits = reach[place]
+            tile[at] = bits
+            row = uint32(row + THREADS // WARP)
+        cuda.syncthreads()
+        for w in range(TURNED_WORDS):
+            x = tile[uint32((warp * WARP + lane) * TURNED_PITCH + w)]
+            x = _swap_blocks(x, lane, uint32(16), uint32(0x0000FFFF))
+            x = _swap_blocks(x, lane, uint32(8), uint32(0x00FF00FF))
+            x = _swap_blocks(x, lane, uint32(4), uint32(0x0F0F0F0F))
+            x = _swap_blocks(x, lane, uint32(2), uint32(0x33333333))
+            x = _swap_blocks(x, lane, uint32(1), uint32(0x55555555))
+            if uint32(word + w) < pitch:
+                row = uint64(uint64(word + w) * uint64(WARP) + uint64(lane))
+                panel[uint64(row * uint64(panel_pitch) + uint64(rows // WARP + warp))] = x
+        cuda.syncthreads()
+        job = uint32(job + cuda.gridDim.x)
+
+
+@part
+def _strip_of(columns, tiles):
+    """Return how many tiles a job has, so that all blocks are busy most of the time."""
+    best, least, strip = uint32(1), uint32(0xFFFFFFFF), uint32(1)
+    while strip <= min(uint32(STRIP), tiles):
+        jobs = uint32(columns * ((tiles + strip - 1) // strip))
+        turns = uint32((jobs + cuda.gridDim.x - 1) // cuda.gridDim.x)
+        # (half a tile's time goes by at the start of a strip)
+        time = uint32(turns * (2 * strip + 1))
+        if time < least:
+            best, least = strip, time
+        strip = uint32(strip + 1)
+    return best
+
+
+@part
+def _multiply_eight(shared, a_own, b_at, counts, first):
+    """Add the products of four tiles of A and eight columns of B to counts from `first` on."""
+    b0, b1, b2, b3 = four_tiles(shared, b_at)
+    for m in range(4):
+        at, a = m * 32 + first, 8 * m
+        c0, c1, c2, c3 = counts[at], counts[at + 1], counts[at + 2], counts[at + 3]
+        c0, c1, c2, c3 = add_common_bits(
+            c0, c1, c2, c3, a_own[a], a_own[a + 1], a_own[a + 2], a_own[a + 3], b0, b1
+        )
+        c0, c1, c2, c3 = add_common_bits(
+            c0, c1, c2, c3, a_own[a + 4], a_own[a + 5], a_own[a + 6], a_own[a + 7], b2, b3
+        )
+        counts[at], counts[at + 1], counts[at + 2], counts[at + 3] = c0, c1, c2, c3
+
+
+@part
+def _byte_of(counts, at):
+    """Return which of eight counts, two of each tile of eight columns, are not 0, a bit each."""
+    found = uint32(0)
+    for t in range(4):
+        # (16 bits are enough for a count)
+        two = uint32(counts[at + 4 * t] | (counts[at + 4 * t + 1] << uint32(16)))
+        found = uint32(found | (least_halves(two, uint32(0x10001)) << uint32(2 * t)))
+    return uint8(uint32(found | (found >> uint32(15))))
+
+
+@part
+def _take_over(own, a_start, out_start, own_pitch, other, other_at, other_pitch, tiles, slices):
+    """Do ``out |= A * B`` for a strip of tiles of rows and `COLUMNS` columns, by a block.
+
+    Parameters
+    ----------
+    own, a_start, out_start, own_pitch
+        A and out: flat words, where the strip's rows of both begin, and words from row to row.
+    other, other_at, other_pitch
+        B, column by column: flat words, where its columns begin, and words from column to column.
+    tiles, slices
+        Of `ROWS` rows, and of `SLICE` columns of A.
+
+    Returns
+    -------
+    bool
+        Whether a word of this thread changed.
+    """
+    shared = cuda.shared.array(0, uint32, alignment=16)
+    found_bytes = cuda.shared.array(0, uint8, alignment=16)
+    counts, a_own = cuda.local.array(128, uint32), cuda.local.array(32, uint32)
+    thread = uint32(cuda.threadIdx.x)
+    lane, warp = uint32(thread % WARP), uint32(thread // WARP)
+    g, q = uint32(lane // 4), uint32(lane % 4)
+    warp_row, warp_column = uint32(warp // 4 * 64), uint32(warp % 4 * 64)
+    a_base = uint32(slices * B_WORDS)
+    found_base = uint32(4 * (a_base + 2 * A_WORDS))
+    # where quarters of a slice's 16 words stand is turned from row to row, so that eight rows that
+    # are read together meet in no bank
+    line, quarter = uint32(thread // 4), uint32(thread % 4 * 4)
+    b_quarter = uint32(quarter ^ (line // 8 % 4 * 4))
+    group, member = uint32(thread // GROUP), uint32(thread % GROUP)
+    a_line = uint32(group * 64 + member // 4)
+    a_quarter = uint32(quarter ^ (a_line // 2 % 4 * 4))
+    r, tile = uint32(lane % 8), uint32(lane // 8)
+    a_from = uint32(a_base + (warp_row + r + tile % 2 * 8) * WORDS + ((tile // 2) ^ (r // 2)) * 4)
+    b_from = uint32((warp_column + r // 2 * 8 + r % 2) * WORDS + (tile ^ (r // 2)) * 4)
+    s = uint32(0)
+    while s < slices:
+        for p in range(COLUMNS // 64):
+            there = uint32(line + 64 * p)
+            start = uint64(other_at + uint64(there) * uint64(other_pitch))
+            start_copy(
+                shared, uint32(s * B_WORDS + there * WORDS + b_quarter),
+                other, uint64(start + uint64(s * WORDS + quarter)),
+            )  # fmt: skip
+        s = uint32(s + 1)
+    steps = uint32(tiles * slices)
+    next_row = uint64(a_start + uint64(a_line) * uint64(own_pitch) + uint64(quarter))
+    quarter_tile, tile_words = uint64(32) * uint64(own_pitch), uint64(ROWS) * uint64(own_pitch)
+    a_to = uint32(a_base + a_line * WORDS + a_quarter)
+    for p in range(2):
+        place = uint64(next_row + uint64(p) * quarter_tile)
+        start_copy(shared, uint32(a_to + 32 * p * WORDS), own, place)
+    out_row = uint64(
+        out_start + uint64(group * 64 + member // 2) * uint64(own_pitch) + uint64(member % 2 * 4)
+    )
+    for i in range(128):
+        counts[i] = uint32(0)
+    changed = False
+    next_slice, now_slice, side, step = uint32(0), uint32(0), uint32(0), uint32(0)
+    wait_for_copies()
+    cuda.syncthreads()
+    while step < steps:
+        wait_for_copies()
+        wait_for_group(uint32(group + 1), uint32(GROUP))
+        step = uint32(step + 1)
+        if step < steps:
+            next_slice = uint32(next_slice + 1)
+            if next_slice == slices:
+                next_slice = uint32(0)
+                next_row = uint64(next_row + tile_words)
+            to = uint32(a_to + (side ^ uint32(1)) * A_WORDS)
+            for p in range(2):
+                place = uint64(next_row + uint64(next_slice * WORDS) + uint64(p) * quarter_tile)
+                start_copy(shared, uint32(to + 32 * p * WORDS), own, place)
+        a_at = uint32(a_from + side * A_WORDS)
+        for m in range(4):
+            at, a = uint32(a_at + m * 16 * WORDS), 8 * m
+            w0, w1, w2, w3 = four_tiles(shared, at)
+            w4, w5, w6, w7 = four_tiles(shared, uint32(at ^ uint32(8)))
+            a_own[a], a_own[a + 1], a_own[a + 2], a_own[a + 3] = w0, w1, w2, w3
+            a_own[a + 4], a_own[a + 5], a_own[a + 6], a_own[a + 7] = w4, w5, w6, w7
+        b_at = uint32(b_from + now_slice * B_WORDS)
+        for t in range(8):
+            at = uint32(b_at + (t // 4 * 32 + t % 4 * 2) * WORDS)
+            _multiply_eight(shared, a_own, at, counts, 4 * t)
+        side = uint32(side ^ uint32(1))
+        now_slice = uint32(now_slice + 1)
+        if now_slice == slices:
+            now_slice = uint32(0)
+            before0, before1, before2, before3 = read_four(own, out_row)
+            for m in range(4):
+                for h in range(2):
+                    for w in range(2):
+                        row = uint32(warp_row + m * 16 + h * 8 + g)
+                        byte = _byte_of(counts, m * 32 + w * 16 + 2 * h)
+                        at = uint32(found_base + row * 32 + warp_column // 8 + w * 4 + q)
+                        found_bytes[at] = byte
+            for i in range(128):
+                counts[i] = uint32(0)
+            wait_for_group(uint32(group + 1), uint32(GROUP))
+            found_at = uint32(found_base // 4 + thread * 4)
+            f0, f1 = shared[found_at], shared[uint32(found_at + 1)]
+            f2, f3 = shared[uint32(found_at + 2)], shared[uint32(found_at + 3)]
+            f0, f1 = uint32(f0 | before0), uint32(f1 | before1)
+            f2, f3 = uint32(f2 | before2), uint32(f3 | before3)
+            if f0 != before0 or f1 != before1 or f2 != before2 or f3 != before3:
+                write_four(own, out_row, f0, f1, f2, f3)
+                changed = True
+            out_row = uint64(out_row + tile_words)
+    cuda.syncthreads()
+    return changed
+
+
+@cache
+def make_products_kernel(barrier: Any = None) -> Any:
+    """Return the kernel of all rounds; `barrier` stands in for the grid's in the type check."""
+    meet = barrier or barrier_of(together=True)
+
+    @kernel
+    def _products_kernel(reach, size, pivots, panel, flags, first_round, last_round):
+        """Close a matrix of bits through the pivots of some rounds, with all blocks.
+
+        =========== ===================== ====== ==========================================
+        argument    shape                 dtype  written by
+        =========== ===================== ====== ==========================================
+        reach       (size * size / 32,)   uint32 host: arcs; here
+        size        scalar                uint32 host: vertices, a multiple of `SLICE`
+        pivots      scalar                uint32 host: of a round, a multiple of `SLICE`
+        panel       (size * pivots / 32,) uint32 here: the rows of the pivots, transposed
+        flags       (rounds * FLAGS,)     uint32 host: 0; here: whether a squaring changed it
+        first_round scalar                uint32 host
+        last_round  scalar                uint32 host: not included
+        =========== ===================== ====== ==========================================
+        """
+        pitch, panel_pitch = uint32(size // 32), uint32(pivots // 32)
+        number = uint32(first_round)
+        while number < last_round:
+            first = uint32(number * pivots)
+            depth = min(uint32(pivots), uint32(size - first))
+            _transpose(reach, pitch, first, depth, panel, panel_pitch)
+            meet()
+            squarings = uint32(32 - cuda.clz(int32(depth - 1)))
+            step = uint32(0)
+            while step < squarings + 2:
+                # what is squared is the block; then come the pivots' columns, then all columns
+                row, out_column, tiles, layers = first, uint32(first), uint32(depth // ROWS), 2
+                columns, others = uint32(depth // COLUMNS), first
+                if step >= squarings:
+                    row, tiles, layers = uint32(0), uint32(size // ROWS), 1
+                if step > squarings:
+                    out_column, others, columns = uint32(0), uint32(0), uint32(size // COLUMNS)
+                strip = _strip_of(uint32(columns * layers), tiles)
+                strips = uint32((tiles + strip - 1) // strip)
+                job, jobs = uint32(cuda.blockIdx.x), uint32(strips * columns * layers)
+                changed = False
+                while job < jobs:
+                    column = uint32(job % columns * COLUMNS)
+                    own_tile = uint32(job // columns % strips * strip)
+                    own_tiles = min(strip, uint32(tiles - own_tile))
+                    own, own_pitch, other, other_pitch = reach, pitch, panel, panel_pitch
+                    own_row = uint64(row + own_tile * ROWS)
+                    a_start = uint64(own_row * uint64(pitch) + uint64(first // 32))
+                    out_start = uint64(
+                        own_row * uint64(pitch) + uint64((out_column + column) // 32)
+                    )
+                    other_at = uint64(others + column) * uint64(panel_pitch)
+                    if job >= strips * columns:
+                        # the transpose of the block, a part of the panel
+                        own, own_pitch, other, other_pitch = panel, panel_pitch, reach, pitch
+                        a_start = uint64(own_row * uint64(panel_pitch))
+                        out_start = uint64(a_start + uint64(column // 32))
+                        other_at = uint64(
+                            uint64(first + column) * uint64(pitch) + uint64(first // 32)
+                        )
+                    fell = _take_over(
+                        own, a_start, out_start, own_pitch, other, other_at, other_pitch,
+                        own_tiles, uint32(depth // SLICE),
+                    )  # fmt: skip
+                    changed = changed or fell
+                    job = uint32(job + cuda.gridDim.x)
+                flag = uint32(number * FLAGS + step)
+                if changed and step < squarings:
+                    flags[flag] = 1
+                meet()
+                if step < squarings and flags[flag] == 0:
+                    step = squarings
+                else:
+                    step = uint32(step + 1)
+            number = uint32(number + 1)
+
+    return _products_kernel
+
+
+@kernel
+def _copy_rows_kernel(rows, words, copied, copied_words):
+    """Copy a matrix of bits to one whose rows have another number of words; what is new is 0."""
+    i, stride = cuda.grid(1), cuda.gridsize(1)
+    while i < copied.size:
+        row = i // copied_words
+        word, found = i - row * copied_words, uint64(0)
+        if word < words and row * words < rows.size:
+            found = rows[row * words + word]
+        copied[i] = found
+        i += stride
+
+
+def padded(n: int) -> int:
+    """Return the rows and columns of the matrix that holds n vertices."""
+    return -(-n // SLICE) * SLICE
+
+
+def bytes_of_products(n: int) -> int:
+    """Return the bytes that the closure of n vertices takes beside its result."""
+    size = padded(n)
+    return size // 8 * (size + min(size, pivots_of(size)))
+
+
+def launch_rounds(
+    reach: Any, size: int, panel: Any, flags: Any, rounds: range, stream: Any
+) -> None:
+    """Queue some rounds.
+
+    Parameters
+    ----------
+    reach : device array, shape (size * size / 32,), uint32
+    size : int
+        `padded`.
+    panel : device array, shape (size * pivots / 32,), uint32
+    flags : device array, shape (rounds * FLAGS,), uint32
+        0 before the first round.
+    rounds : range
+        Of step 1.
+    stream : stream
+    """
+    pivots = panel.size * 32 // size
+    launch(
+        make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(pivots)),
+        reach, np.uint32(size), np.uint32(pivots), panel, flags,
+        np.uint32(rounds.start), np.uint32(rounds.stop),
+    )  # fmt: skip
+
+
+def close_by_products(reach: Any, n: int, stream: Any, progress: bool | None) -> None:
+    """Close a matrix in place.
+
+    Parameters
+    ----------
+    reach : device array, shape (n * ceil(n / 64),), uint64
+        64 columns to a word.
+    n : int
+        1 or more.
+    stream : stream
+    progress : bool or None
+        As the call has it.
+    """
+    size, words = padded(n), -(-n // 64)
+    pivots = min(size, pivots_of(size))
+    rounds = -(-size // pivots)
+    whole = device_array(size * (size // 64), np.uint64)
+    panel = device_array(size * (pivots // 32), np.uint32)
+    flags = device_array(rounds * FLAGS, np.uint32)
+    fill(flags, np.uint32(0), stream)
+    copy = _copy_rows_kernel[BLOCKS, THREADS, stream]
+    copy(reach, words, whole, size // 64)
+    step = max(1, QUEUED // (size * size * pivots))
+    with progress_bar(n, progress, "vertex") as advance:
+        for first in range(0, rounds, step):
+            some = range(first, min(first + step, rounds))
+            launch_rounds(whole.view(np.uint32), size, panel, flags, some, stream)
+            if len(some) < rounds:
+                stream.synchronize()
+            advance(min(n, some.stop * pivots) - first * pivots)
+    copy(whole, size // 64, reach, words)
