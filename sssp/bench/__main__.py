@@ -35,7 +35,6 @@ from sssp.apps.terminal.arguments import (
 from sssp.apps.terminal.interrupt import leave, raise_interrupts
 from sssp.apps.terminal.outcome import name_in_errors, on_one_line, report_errors
 from sssp.apps.terminal.output import DOTS_PER_INCH, PICTURES, Output
-from sssp.graph.extras import import_extra
 from sssp.methods import METHODS
 
 if TYPE_CHECKING:
@@ -116,6 +115,7 @@ def run(options: argparse.Namespace) -> int:
     from sssp.bench.harness import Plan
     from sssp.bench.report import Report, find_hardware, find_versions, now
     from sssp.engine.threads import default_threads
+    from sssp.graph.extras import import_extra
 
     if options.plot is not None:
         if options.table:

@@ -243,6 +243,7 @@ class ClosureRequest(Resources):
         """Arcs, or entries of the matrix that are not 0."""
         if self.arcs is not None:
             return int(self.arcs[1].size)
+        assert self.matrix is not None
         return int(np.count_nonzero(self.matrix))
 
     @property

@@ -544,11 +544,16 @@ class Graph:
         object
             What `build` returned the first time. It is not pickled or saved.
         """
-        return self._keep(self._derived, key, build)
+        # (a dictionary is asked first, which most calls need no more than)
+        return self._derived[key] if key in self._derived else self._keep(self._derived, key, build)
 
     def _shared(self, key: str, build: Callable[[], T]) -> T:
         """Return what `build` makes from the arcs, whatever they weigh: kept by all that share."""
-        return self._keep(self._structure, key, build)
+        return (
+            self._structure[key]
+            if key in self._structure
+            else self._keep(self._structure, key, build)
+        )
 
     def _keep(self, kept: dict[str, Any], key: str, build: Callable[[], T]) -> T:
         if key not in kept:
@@ -666,7 +671,7 @@ class Graph:
     @property
     def _weight_range(self) -> WeightRange:
         """Dtype and extremes of the weights of the open arcs."""
-        return self._cached(
+        return self._derived.get("weight range") or self._cached(
             "weight range",
             lambda: WeightRange(self.weights.dtype, self.least_weight, self.greatest_weight),
         )

@@ -91,7 +91,7 @@ else:
     def _of_words(ptx: str, count: int) -> tuple[Any, Callable[..., Any]]:
         """Return type and code of an instruction from so many words to one."""
 
-        def generate(context, builder, signature, arguments):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             word = ir.IntType(32)
             kind = ir.FunctionType(word, [word] * count)
             asm = ir.InlineAsm(kind, ptx, ",".join(["=r"] + ["r"] * count))
@@ -126,7 +126,7 @@ else:
     def add_common_bits(typing_context, c0, c1, c2, c3, a0, a1, a2, a3, b0, b1):
         """Do what `add_common_bits_twin` says, on tensor cores (BMMA, capability 8.0 to 9.0)."""
 
-        def generate(context, builder, signature, arguments):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD] * 10)
             ptx = (
                 "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
@@ -141,8 +141,9 @@ else:
     def four_tiles(typing_context, array, index):
         """Do what `four_tiles_twin` says, from shared memory (LDSM)."""
 
-        def generate(context, builder, signature, arguments):
-            place = _place(context, builder, signature.args[0], *arguments, SHARED)
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, index = arguments
+            place = _place(context, builder, signature.args[0], array, index, SHARED)
             kind = ir.FunctionType(ir.LiteralStructType([_WORD] * 4), [_WORD])
             ptx = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0,$1,$2,$3}, [$4];"
             asm = ir.InlineAsm(kind, ptx, "=r,=r,=r,=r,r,~{memory}", side_effect=True)
@@ -155,8 +156,9 @@ else:
     def start_copy(typing_context, shared, place, array, index):
         """Start to copy four words of the device's memory to shared memory."""
 
-        def generate(context, builder, signature, arguments):
-            there = _place(context, builder, signature.args[0], *arguments[:2], SHARED)
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, index = arguments[:2]
+            there = _place(context, builder, signature.args[0], array, index, SHARED)
             data = context.make_array(signature.args[2])(context, builder, arguments[2]).data
             source = builder.gep(data, [arguments[3]], inbounds=True)
             kind = ir.FunctionType(ir.VoidType(), [_WORD, _ADDRESS])
@@ -171,7 +173,7 @@ else:
     def wait_for_copies(typing_context):
         """Wait until all copies that this thread has started are there."""
 
-        def generate(context, builder, signature, arguments):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.VoidType(), [])
             builder.call(
                 ir.InlineAsm(kind, "cp.async.wait_all;", "~{memory}", side_effect=True), []
@@ -184,7 +186,7 @@ else:
     def wait_for_group(typing_context, number, threads):
         """Wait for some warps of a block: barrier `number`, from 1 to 15, of so many threads."""
 
-        def generate(context, builder, signature, arguments):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             kind = ir.FunctionType(ir.VoidType(), [_WORD, _WORD])
             asm = ir.InlineAsm(kind, "bar.sync $0, $1;", "r,r,~{memory}", side_effect=True)
             builder.call(asm, arguments)
@@ -204,7 +206,7 @@ else:
     def read_four(typing_context, array, index):
         """Return four words of the device's memory from a multiple of four on, by one read."""
 
-        def generate(context, builder, signature, arguments):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _quarter(context, builder, signature.args[0], *arguments)
             four = builder.load(place, align=16)
             parts = [builder.extract_element(four, _WORD(i)) for i in range(4)]
@@ -216,7 +218,7 @@ else:
     def write_four(typing_context, array, index, w0, w1, w2, w3):
         """Write four words to the device's memory from a multiple of four on, at once."""
 
-        def generate(context, builder, signature, arguments):
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = _quarter(context, builder, signature.args[0], *arguments[:2])
             four = ir.Constant(_QUARTER, ir.Undefined)
             for i, word in enumerate(arguments[2:]):

@@ -120,21 +120,6 @@ def _transpose(reach, pitch, first, depth, panel, panel_pitch):
 
 
 @part
-def _strip_of(columns, tiles):
-    """Return how many tiles a job has, so that all blocks are busy most of the time."""
-    best, least, strip = uint32(1), uint32(0xFFFFFFFF), uint32(1)
-    while strip <= min(uint32(STRIP), tiles):
-        jobs = uint32(columns * ((tiles + strip - 1) // strip))
-        turns = uint32((jobs + cuda.gridDim.x - 1) // cuda.gridDim.x)
-        # (half a tile's time goes by at the start of a strip)
-        time = uint32(turns * (2 * strip + 1))
-        if time < least:
-            best, least = strip, time
-        strip = uint32(strip + 1)
-    return best
-
-
-@part
 def _multiply_eight(shared, a_own, b_at, counts, first):
     """Add the products of four tiles of A and eight columns of B to counts from `first` on."""
     b0, b1, b2, b3 = four_tiles(shared, b_at)
@@ -282,20 +267,26 @@ def make_products_kernel(barrier: Any = None) -> Any:
     meet = barrier or barrier_of(together=True)
 
     @kernel
-    def _products_kernel(reach, size, pivots, panel, flags, first_round, last_round):
+    def _products_kernel(
+        reach, size, pivots, panel, flags, first_round, last_round, block_strip, column_strip,
+        strip,
+    ):  # fmt: skip
         """Close a matrix of bits through the pivots of some rounds, with all blocks.
 
-        =========== ===================== ====== ==========================================
-        argument    shape                 dtype  written by
-        =========== ===================== ====== ==========================================
-        reach       (size * size / 32,)   uint32 host: arcs; here
-        size        scalar                uint32 host: vertices, a multiple of `SLICE`
-        pivots      scalar                uint32 host: of a round, a multiple of `SLICE`
-        panel       (size * pivots / 32,) uint32 here: the rows of the pivots, transposed
-        flags       (rounds * FLAGS,)     uint32 host: 0; here: whether a squaring changed it
-        first_round scalar                uint32 host
-        last_round  scalar                uint32 host: not included
-        =========== ===================== ====== ==========================================
+        ============ ===================== ====== ==========================================
+        argument     shape                 dtype  written by
+        ============ ===================== ====== ==========================================
+        reach        (size * size / 32,)   uint32 host: arcs; here
+        size         scalar                uint32 host: vertices, a multiple of `SLICE`
+        pivots       scalar                uint32 host: of a round, a multiple of `SLICE`
+        panel        (size * pivots / 32,) uint32 here: the rows of the pivots, transposed
+        flags        (rounds * FLAGS,)     uint32 host: 0; here: whether a squaring changed it
+        first_round  scalar                uint32 host
+        last_round   scalar                uint32 host: not included
+        block_strip  scalar                uint32 host: tiles of a job, of what is squared
+        column_strip scalar                uint32 host: the same of the pivots' columns
+        strip        scalar                uint32 host: the same of all columns
+        ============ ===================== ====== ==========================================
         """
         pitch, panel_pitch = uint32(size // 32), uint32(pivots // 32)
         number = uint32(first_round)
@@ -309,19 +300,20 @@ def make_products_kernel(barrier: Any = None) -> Any:
             while step < squarings + 2:
                 # what is squared is the block; then come the pivots' columns, then all columns
                 row, out_column, tiles, layers = first, uint32(first), uint32(depth // ROWS), 2
-                columns, others = uint32(depth // COLUMNS), first
+                columns, others, own_strip = uint32(depth // COLUMNS), first, block_strip
                 if step >= squarings:
                     row, tiles, layers = uint32(0), uint32(size // ROWS), 1
+                    own_strip = column_strip
                 if step > squarings:
                     out_column, others, columns = uint32(0), uint32(0), uint32(size // COLUMNS)
-                strip = _strip_of(uint32(columns * layers), tiles)
-                strips = uint32((tiles + strip - 1) // strip)
+                    own_strip = strip
+                strips = uint32((tiles + own_strip - 1) // own_strip)
                 job, jobs = uint32(cuda.blockIdx.x), uint32(strips * columns * layers)
                 changed = False
                 while job < jobs:
                     column = uint32(job % columns * COLUMNS)
-                    own_tile = uint32(job // columns % strips * strip)
-                    own_tiles = min(strip, uint32(tiles - own_tile))
+                    own_tile = uint32(job // columns % strips * own_strip)
+                    own_tiles = min(own_strip, uint32(tiles - own_tile))
                     own, own_pitch, other, other_pitch = reach, pitch, panel, panel_pitch
                     own_row = uint64(row + own_tile * ROWS)
                     a_start = uint64(own_row * uint64(pitch) + uint64(first // 32))
@@ -380,29 +372,56 @@ def bytes_of_products(n: int) -> int:
     return size // 8 * (size + min(size, pivots_of(size)))
 
 
-def launch_rounds(
-    reach: Any, size: int, panel: Any, flags: Any, rounds: range, stream: Any
-) -> None:
-    """Queue some rounds.
+def _strip_of(columns: int, tiles: int, blocks: int) -> int:
+    """Return how many tiles a job has, so that all blocks are busy most of the time."""
+
+    def time(strip: int) -> float:
+        # (half a tile's time goes by at the start of a strip)
+        return -(-columns * -(-tiles // strip) // blocks) * (strip + 0.5)
+
+    return min(range(1, min(STRIP, tiles) + 1), key=time)
+
+
+class Products:
+    """What a closure works in on the current device: a matrix of whole tiles, and a panel.
 
     Parameters
     ----------
-    reach : device array, shape (size * size / 32,), uint32
-    size : int
-        `padded`.
-    panel : device array, shape (size * pivots / 32,), uint32
-    flags : device array, shape (rounds * FLAGS,), uint32
-        0 before the first round.
-    rounds : range
-        Of step 1.
-    stream : stream
+    n : int
+        1 or more.
     """
-    pivots = panel.size * 32 // size
-    launch(
-        make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(pivots)),
-        reach, np.uint32(size), np.uint32(pivots), panel, flags,
-        np.uint32(rounds.start), np.uint32(rounds.stop),
-    )  # fmt: skip
+
+    def __init__(self, n: int, pivots: int | None = None) -> None:
+        self.n, self.size, self.words = n, padded(n), -(-n // 64)
+        self.pivots = min(self.size, pivots or pivots_of(self.size))
+        self.rounds = -(-self.size // self.pivots)
+        self.reach = device_array(self.size * (self.size // 64), np.uint64)
+        self.panel = device_array(self.size * (self.pivots // 32), np.uint32)
+        self.flags = device_array(self.rounds * FLAGS, np.uint32)
+        few, columns = self.pivots // COLUMNS, self.size // COLUMNS
+        tiles = self.size // ROWS
+        shapes = (2 * few, self.pivots // ROWS), (few, tiles), (columns, tiles)
+        self.strips = [np.uint32(_strip_of(*shape, blocks_at_once())) for shape in shapes]
+
+    def take(self, reach: Any, stream: Any) -> None:
+        """Queue a copy of a matrix, shape (n * ceil(n / 64),), uint64, to this one."""
+        fill(self.flags, np.uint32(0), stream)
+        own = self.size // 64
+        _copy_rows_kernel[BLOCKS, THREADS, stream](reach, self.words, self.reach, own)
+
+    def give(self, reach: Any, stream: Any) -> None:
+        """Queue the copy back."""
+        own = self.size // 64
+        _copy_rows_kernel[BLOCKS, THREADS, stream](self.reach, own, reach, self.words)
+
+    def close(self, stream: Any, rounds: range | None = None) -> None:
+        """Queue all rounds, or some of step 1."""
+        rounds = rounds or range(self.rounds)
+        launch(
+            make_products_kernel(), (blocks_at_once(), THREADS, stream, shared_bytes(self.pivots)),
+            self.reach.view(np.uint32), np.uint32(self.size), np.uint32(self.pivots), self.panel,
+            self.flags, np.uint32(rounds.start), np.uint32(rounds.stop), *self.strips,
+        )  # fmt: skip
 
 
 def close_by_products(reach: Any, n: int, stream: Any, progress: bool | None) -> None:
@@ -418,21 +437,14 @@ def close_by_products(reach: Any, n: int, stream: Any, progress: bool | None) ->
     progress : bool or None
         As the call has it.
     """
-    size, words = padded(n), -(-n // 64)
-    pivots = min(size, pivots_of(size))
-    rounds = -(-size // pivots)
-    whole = device_array(size * (size // 64), np.uint64)
-    panel = device_array(size * (pivots // 32), np.uint32)
-    flags = device_array(rounds * FLAGS, np.uint32)
-    fill(flags, np.uint32(0), stream)
-    copy = _copy_rows_kernel[BLOCKS, THREADS, stream]
-    copy(reach, words, whole, size // 64)
-    step = max(1, QUEUED // (size * size * pivots))
+    products = Products(n)
+    products.take(reach, stream)
+    step = max(1, QUEUED // (products.size**2 * products.pivots))
     with progress_bar(n, progress, "vertex") as advance:
-        for first in range(0, rounds, step):
-            some = range(first, min(first + step, rounds))
-            launch_rounds(whole.view(np.uint32), size, panel, flags, some, stream)
-            if len(some) < rounds:
+        for first in range(0, products.rounds, step):
+            some = range(first, min(first + step, products.rounds))
+            products.close(stream, some)
+            if len(some) < products.rounds:
                 stream.synchronize()
-            advance(min(n, some.stop * pivots) - first * pivots)
-    copy(whole, size // 64, reach, words)
+            advance(min(n, some.stop * products.pivots) - first * products.pivots)
+    products.give(reach, stream)
