@@ -47,8 +47,9 @@ PAIRS_PER_VERTEX, PAIRS_PER_ARC = 800, 100
 #: Vertices from which on all pairs are tried in 16 bits, and pairs of vertices for each arc, from
 #: which on two searches tell beforehand whether distances may be that short.
 SHORT_VERTICES, SHORT_ARCS = 500, 64
-#: Vertices, and arcs of a vertex, from which on a GPU closes a matrix by products of bits.
-PRODUCTS_VERTICES, PRODUCTS_ARCS = 500, 1
+#: Vertices from which on a GPU with such tensor cores closes a matrix by products of bits, and from
+#: which on the sweep does it where there are fewer arcs than vertices: H200, whole calls.
+PRODUCTS_VERTICES, SWEPT_VERTICES = 4096, 50_000
 #: Facilities for each nearest one wanted, up to which a search from each is faster than labels: on
 #: NY a search takes 12 ms on two cores, labels 0.2 s for each nearest one.
 FACILITIES_SEARCHED = 8

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import uint32, uint64
 
 import sssp
 from sssp import datasets
@@ -32,11 +33,13 @@ from tests.test_dense import (
 pytest.importorskip("sssp.cuda.compiler", exc_type=sssp.MissingExtraError)
 
 from sssp.cuda.compiler import cuda, kernel
-from sssp.cuda.device import ptx
+from sssp.cuda.device import ptx as intrinsics
 from sssp.cuda.matrix import min_plus_short
 from sssp.cuda.matrix.min_plus import DEPTH
 
 pytestmark = pytest.mark.gpu
+#: (Numba passes the first argument of an intrinsic, which no type checker knows)
+ptx: Any = intrinsics
 
 on_gpu_only = pytest.mark.skipif(
     SIMULATOR, reason="the simulator runs a few thousand threads a second"
@@ -360,6 +363,99 @@ def test_the_closure_of_the_example_of_the_papers(method, device):
     assert found.astype(int).tolist() == expected
     irreflexive = sssp.transitive_closure(g, method=method, device=device, reflexive=False)
     np.testing.assert_array_equal(irreflexive, np.array(expected) - np.eye(5))
+
+
+@on_gpu_only
+@pytest.mark.parametrize("reflexive", [True, False])
+@pytest.mark.parametrize("n", [1, 2, 64, 511, 512, 513, 2047, 2049, 4100])
+def test_closures_by_products_are_those_of_the_cpu(n, reflexive, device, monkeypatch):
+    if not ptx.has_bit_products():
+        pytest.skip("this GPU has no products of bits")
+    monkeypatch.setattr("sssp.engine.thresholds.PRODUCTS_VERTICES", 1)
+    random = np.random.default_rng(n)
+    options: dict[str, Any] = {"reflexive": reflexive, "packed": True}
+    for degree in (0, 0.7, 1.2, 3):
+        matrix = random.random((n, n)) < degree / n
+        if degree == 3:  # a path through all
+            matrix[np.arange(n - 1), np.arange(1, n)] = True
+        found = sssp.transitive_closure(matrix, device=device, **options)
+        expected = sssp.transitive_closure(matrix, device="cpu", **options)
+        np.testing.assert_array_equal(found, expected)
+
+
+@kernel
+def _warp_kernel(words, starts, counts, a, b, tiles, found):
+    """Apply the instructions of a warp: load tiles, and add what bits have in common."""
+    shared = cuda.shared.array(1024, uint32, alignment=16)
+    lane = uint32(cuda.threadIdx.x)
+    for i in range(32):
+        shared[uint32(i * 32 + lane)] = words[uint32(i * 32 + lane)]
+    cuda.syncthreads()
+    w0, w1, w2, w3 = ptx.four_tiles(shared, starts[lane])
+    tiles[lane, 0], tiles[lane, 1], tiles[lane, 2], tiles[lane, 3] = w0, w1, w2, w3
+    c0, c1, c2, c3 = ptx.add_common_bits(
+        counts[lane, 0], counts[lane, 1], counts[lane, 2], counts[lane, 3],
+        a[lane, 0], a[lane, 1], a[lane, 2], a[lane, 3], b[lane, 0], b[lane, 1],
+    )  # fmt: skip
+    found[lane, 0], found[lane, 1], found[lane, 2], found[lane, 3] = c0, c1, c2, c3
+
+
+@on_gpu_only
+@pytest.mark.usefixtures("device")
+def test_instructions_of_a_warp_do_what_their_twins_do():
+    if not ptx.has_bit_products():
+        pytest.skip("this GPU has no products of bits")
+    random = np.random.default_rng(1)
+    words = random.integers(0, 1 << 32, 1024).astype(np.uint32)
+    starts = (4 * random.permutation(256)[:32]).astype(np.uint32)
+    shapes = (32, 4), (32, 4), (32, 2)
+    counts, a, b = (random.integers(0, 1 << 32, shape).astype(np.uint32) for shape in shapes)
+    counts %= 1000
+    tiles, found = (cuda.device_array((32, 4), np.uint32) for _ in range(2))
+    given = [cuda.to_device(each) for each in (words, starts, counts, a, b)]
+    _warp_kernel[1, 32](*given, tiles, found)
+    np.testing.assert_array_equal(tiles.copy_to_host(), ptx.four_tiles_twin(words, starts))
+    expected = ptx.add_common_bits_twin(counts, a, b)
+    np.testing.assert_array_equal(found.copy_to_host(), expected)
+
+
+@kernel
+def _four_kernel(words, copied, written):
+    """Move words by fours: through shared memory, and at once."""
+    shared = cuda.shared.array(128, uint32, alignment=16)
+    thread = uint32(cuda.threadIdx.x)
+    at = uint32(4 * thread)
+    ptx.start_copy(shared, at, words, uint64(at))
+    ptx.wait_for_copies()
+    ptx.wait_for_group(uint32(1), uint32(32))
+    for i in range(4):
+        copied[uint32(at + i)] = shared[uint32(at + i)]
+    w0, w1, w2, w3 = ptx.read_four(words, uint64(at))
+    ptx.write_four(written, uint64(at), w0, w1, w2, w3)
+
+
+@on_gpu_only
+@pytest.mark.usefixtures("device")
+def test_instructions_that_move_four_words_move_them():
+    words = np.random.default_rng(2).integers(0, 1 << 32, 128).astype(np.uint32)
+    copied, written = (cuda.device_array(128, np.uint32) for _ in range(2))
+    _four_kernel[1, 32](cuda.to_device(words), copied, written)
+    np.testing.assert_array_equal(copied.copy_to_host(), words)
+    np.testing.assert_array_equal(written.copy_to_host(), words)
+
+
+@on_gpu_only
+def test_a_slice_of_bits_takes_64_products(device, monkeypatch):
+    if shutil.which("nvdisasm") is None:
+        pytest.skip("nvdisasm is not installed")
+    if not ptx.has_bit_products():
+        pytest.skip("this GPU has no products of bits")
+    monkeypatch.setattr("sssp.engine.thresholds.PRODUCTS_VERTICES", 1)
+    sssp.transitive_closure(np.eye(600), device=device)
+    from sssp.cuda.matrix import closure_products
+
+    (code,) = closure_products.make_products_kernel().inspect_sass().values()
+    assert len(re.findall(r"BMMA\.168256", code)) == 64
 
 
 def test_packed_closures_may_stay_on_the_device(device):

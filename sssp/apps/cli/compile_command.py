@@ -44,6 +44,8 @@ SEARCHED, DENSE = 20_000, 200
 SEVERAL = 16
 #: entries of the matrices are below this
 GREATEST = 5_000
+#: vertices of a matrix that 16 bits are tried for: more than the rule asks for
+SHORT = 600
 
 Step = Callable[[], object]
 
@@ -222,14 +224,11 @@ def _matrix(dtype: np.dtype[Any], size: int = DENSE) -> NDArray[Any]:
 
 def _matrices(method: Method, device: str, dtype: np.dtype[Any]) -> Iterator[Step]:
     """Yield calls that use every kernel of a method on matrices."""
-    from sssp.engine import thresholds
-    from sssp.kernels.dtypes import INT32
-
     ask = partial(sssp.all_pairs, _matrix(dtype), method=method, device=device, dtype=dtype)
     for predecessors in (False, True):
         yield partial(ask, predecessors=predecessors)
-    if dtype == INT32:  # of so many vertices 16 bits are tried
-        short = _matrix(dtype, thresholds.SHORT_VERTICES)
+    if dtype.name == "int32":
+        short = _matrix(dtype, SHORT)
         yield partial(sssp.all_pairs, short, method=method, device=device, dtype=dtype)
 
 

@@ -78,6 +78,8 @@ class Contender:
     device: str = "cpu"
     #: whether it has one thread, however many there are
     serial: bool = False
+    #: of distances; None: the call's choice
+    dtype: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,8 @@ ALL_ROUNDS = RepeatedSquaring(early_stop=False)
 DENSE_TABLES: dict[str, Spec] = {
     "squaring": Spec(
         "Xiao et al. 2023: all pairs by repeated squaring",
-        "Ours: all squarings (early stop off), int32; baseline: the paper's kernel, float32, in\n"
-        "tiles of 16 x 16. GPU: one call, from a matrix on the host to distances on the device.\n"
+        "Ours: all squarings (early stop off), int32, found in 16 bits from 500 vertices on;\n"
+        "baseline: the paper's kernel, float32, in tiles of 16 x 16. GPU: one call, from a matrix on the host to distances on the device.\n"
         "The paper's times for large n are below what its GPU can do for all squarings: nothing\n"
         "is claimed over them; of its lines only the first and the last are at hand.\n"
         f"{OVER_LIMIT}",
@@ -112,14 +114,16 @@ DENSE_TABLES: dict[str, Spec] = {
             Contender("serial ms", ALL_ROUNDS, serial=True),
             Contender("parallel ms", ALL_ROUNDS),
             Contender("GPU ms", ALL_ROUNDS, "cuda"),
+            Contender("GPU int16 ms", ALL_ROUNDS, "cuda", dtype="int16"),
             Contender("baseline GPU ms", BaselineSquaring(), "cuda"),
         ),
         "matrix",
     ),
     "floyd-warshall": Spec(
         "Blocked Floyd-Warshall, b = 32",
-        "Ours: int32; baselines: the paper's kernels, float32. GPU: one call, from a matrix on\n"
-        f"the host to distances on the device.\n{OVER_LIMIT}",
+        "Ours: int32, found in 16 bits from 500 vertices on; baselines: the paper's kernels,\n"
+        "float32. GPU: one call, from a matrix on the host to distances on the device.\n"
+        f"{OVER_LIMIT}",
         (1000, 2500, 5000, 7500, 10_000),
         (
             Contender("SciPy ms", None),
@@ -127,6 +131,7 @@ DENSE_TABLES: dict[str, Spec] = {
             Contender("serial ms", FloydWarshall(), serial=True),
             Contender("parallel ms", FloydWarshall()),
             Contender("GPU ms", FloydWarshall(), "cuda"),
+            Contender("GPU int16 ms", FloydWarshall(), "cuda", dtype="int16"),
             Contender("baseline plain GPU ms", BaselineFloydWarshall(), "cuda"),
             Contender("baseline blocked GPU ms", BaselineBlockedFloydWarshall(), "cuda"),
         ),
@@ -137,7 +142,7 @@ DENSE_TABLES: dict[str, Spec] = {
         f"Random graphs, {DEGREE} arcs a vertex. Baselines: the paper's boolean squaring in tiles\n"
         "of 16 x 16. The paper, up to m = 1,024: at most 593 times its serial and 209 times its\n"
         "OpenMP version; its times are not at hand. GPU: one call, packed words left on the\n"
-        f"device.\n{OVER_LIMIT}",
+        f"device; products of bits on tensor cores from 4,096 vertices on.\n{OVER_LIMIT}",
         (20, 40, 50, 70, 200, 300, 500, 1024, 5000, 10_000),
         (
             Contender("baseline serial ms", BaselineClosure(), serial=True),
@@ -184,7 +189,8 @@ def _solve(contender: Contender, matrix: Matrix, threads: int | None) -> Any:
     if contender.method.task == "closure":
         return transitive_closure(matrix, packed=True, **options)
     # baselines compute in float32, as the papers do
-    dtype = np.float32 if contender.method.name.startswith("baseline") else None
+    baseline = contender.method.name.startswith("baseline")
+    dtype = np.float32 if baseline else contender.dtype
     return all_pairs(matrix, dtype=dtype, **options)
 
 

@@ -65,7 +65,7 @@ FLAGS = 16
 
 def pivots_of(size: int) -> int:
     """Return the pivots of a round: more of them take longer to close, and others less often."""
-    return 4096 if size >= 20_000 else 2048
+    return 4096 if size >= 24_000 else 2048
 
 
 def shared_bytes(pivots: int) -> int:

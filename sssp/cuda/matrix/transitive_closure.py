@@ -37,7 +37,6 @@ from sssp.cuda.device.grid import barrier_of, blocks_at_once
 from sssp.cuda.device.ptx import has_bit_products
 from sssp.cuda.device.warp import from_lane
 from sssp.cuda.device_memory import available_bytes, on_host, upload
-from sssp.cuda.matrix.closure_products import bytes_of_products, close_by_products
 from sssp.cuda.matrix.matrix_driver import deliver
 from sssp.cuda.pool import device_array, fill
 from sssp.engine import thresholds
@@ -327,12 +326,12 @@ def _is_for_products(request: ClosureRequest, free: int) -> bool:
 
     The sweep skips words without a bit, and so is faster where few vertices reach many.
     """
-    worth = request.n >= thresholds.PRODUCTS_VERTICES and has_bit_products()
-    return (
-        worth
-        and bytes_of_products(request.n) <= free
-        and request.entries >= thresholds.PRODUCTS_ARCS * request.n
-    )
+    if request.n < thresholds.PRODUCTS_VERTICES or not has_bit_products():
+        return False
+    from sssp.cuda.matrix.closure_products import bytes_of_products  # (the simulator cannot)
+
+    few = request.n >= thresholds.SWEPT_VERTICES and request.entries < request.n
+    return not few and bytes_of_products(request.n) <= free
 
 
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
@@ -366,6 +365,8 @@ def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring
         if request.n and isinstance(method, ClosureBySquaring):
             reach = _square_all(request, reach, stream, early_stop=method.early_stop)
         elif _is_for_products(request, free - needed):
+            from sssp.cuda.matrix.closure_products import close_by_products
+
             close_by_products(reach, request.n, stream, request.progress)
         elif request.n:
             reach = _sweep_all(request, reach, stream)
