@@ -122,9 +122,7 @@ class MatrixGraph(Graph):
         if name not in Graph.__slots__ or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with self._lock:
-            arcs = self._arcs_of(self._matrix)
-            tails, heads = np.nonzero(arcs)
-            made = Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)
+            made = self._made()
             for slot in Graph.__slots__:
                 if slot not in ("__weakref__", "_derived", "_lock", "n"):
                     object.__setattr__(self, slot, getattr(made, slot))
@@ -136,3 +134,9 @@ class MatrixGraph(Graph):
         if rows.dtype.kind == "f":
             arcs &= rows < np.inf
         return arcs
+
+    def _made(self) -> Graph:
+        """Return the graph; that of a matrix of counts counts otherwise."""
+        arcs = self._arcs_of(self._matrix)
+        tails, heads = np.nonzero(arcs)
+        return Graph.from_arcs(tails, heads, self._matrix[arcs], n=self.n)

@@ -105,7 +105,8 @@ DENSE_TABLES: dict[str, Spec] = {
     "squaring": Spec(
         "Xiao et al. 2023: all pairs by repeated squaring",
         "Ours: all squarings (early stop off), int32, found in 16 bits from 500 vertices on;\n"
-        "baseline: the paper's kernel, float32, in tiles of 16 x 16. GPU: one call, from a matrix on the host to distances on the device.\n"
+        "baseline: the paper's kernel, float32, in tiles of 16 x 16. GPU: one call, from a\n"
+        "matrix on the host to distances on the device.\n"
         "The paper's times for large n are below what its GPU can do for all squarings: nothing\n"
         "is claimed over them; of its lines only the first and the last are at hand.\n"
         f"{OVER_LIMIT}",
@@ -142,7 +143,8 @@ DENSE_TABLES: dict[str, Spec] = {
         f"Random graphs, {DEGREE} arcs a vertex. Baselines: the paper's boolean squaring in tiles\n"
         "of 16 x 16. The paper, up to m = 1,024: at most 593 times its serial and 209 times its\n"
         "OpenMP version; its times are not at hand. GPU: one call, packed words left on the\n"
-        f"device; products of bits on tensor cores from 4,096 vertices on.\n{OVER_LIMIT}",
+        "device, from 4,096 vertices on by products of bits on tensor cores.\n"
+        f"{OVER_LIMIT}",
         (20, 40, 50, 70, 200, 300, 500, 1024, 5000, 10_000),
         (
             Contender("baseline serial ms", BaselineClosure(), serial=True),
