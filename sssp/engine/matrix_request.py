@@ -239,14 +239,6 @@ class ClosureRequest(Resources):
         return words_for(self.n)
 
     @property
-    def entries(self) -> int:
-        """Arcs, or entries of the matrix that are not 0."""
-        if self.arcs is not None:
-            return int(self.arcs[1].size)
-        assert self.matrix is not None
-        return int(np.count_nonzero(self.matrix))
-
-    @property
     def squarings(self) -> int:
         """Rounds of ``R = R or R R`` that find all walks: n - 1 arcs, or n if a cycle counts."""
         return squarings(self.n - 1 if self.reflexive else self.n)

@@ -324,14 +324,13 @@ def _square_all(request: ClosureRequest, reach: Any, stream: Any, *, early_stop:
 def _is_for_products(request: ClosureRequest, free: int) -> bool:
     """Whether products of bits close a matrix sooner than the sweep, and fit into so many bytes.
 
-    The sweep skips words without a bit, and so is faster where few vertices reach many.
+    They do from so many vertices on even where hardly a vertex reaches another.
     """
     if request.n < thresholds.PRODUCTS_VERTICES or not has_bit_products():
         return False
     from sssp.cuda.matrix.closure_products import bytes_of_products  # (the simulator cannot)
 
-    few = request.n >= thresholds.SWEPT_VERTICES and request.entries < request.n
-    return not few and bytes_of_products(request.n) <= free
+    return bytes_of_products(request.n) <= free
 
 
 def close(request: ClosureRequest, method: ClosureByWarshall | ClosureBySquaring) -> Any:
