@@ -626,6 +626,16 @@ def test_distances_in_16_bits_are_those_of_scipy(
     np.testing.assert_array_equal(trees.predecessors, expected.predecessors)
 
 
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("method", MATRIX_METHODS)
+def test_arcs_of_weight_zero_are_arcs_in_16_bits(method: Any) -> None:
+    matrix = np.random.default_rng(5).integers(0, 4, (130, 130))
+    expected = sssp.all_pairs(matrix, method="dijkstra", zero_is_arc=True)
+    found = sssp.all_pairs(matrix, method=method, zero_is_arc=True, predecessors=True)
+    np.testing.assert_array_equal(found.distances, expected.distances)
+    sssp.verify(found.graph, found)
+
+
 @pytest.mark.parametrize("method", MATRIX_METHODS)
 def test_the_longest_short_distance_is_32_766(method: Any, short: list[Any]) -> None:
     for last, heaviest in ((1, 0), (1, 1), (0, 0)):
