@@ -17,6 +17,8 @@ from tests.solvers import needs_speed
 pytestmark = needs_speed
 
 ROOM = 1.05
+# A small call also holds blocks that wait for their turn, more of them on a busy machine.
+WAITING = 1 << 16
 N = 20_000
 
 
@@ -85,7 +87,8 @@ def test_a_call_stays_within_the_least_limit_that_it_takes(
         limit = least_limit(ask)
         for more in (limit, 2 * limit):  # (for one worker, and then for two)
             ask(more)
-            assert peak(ask, more) <= ROOM * more, f"{type(network).__name__} within {more:,}"
+            most = ROOM * more + WAITING
+            assert peak(ask, more) <= most, f"{type(network).__name__} within {more:,}"
 
 
 def least_limit(ask: Callable[[int], None]) -> int:
